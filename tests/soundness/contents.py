@@ -63,16 +63,16 @@ _WRONG: Final[dict[str, Wrong]] = {
 """By check: whether a committed record is wrong."""
 
 
-def wrong(check: str, held: Sequence[LogRecord], contents: Contents, scene: Scene) -> list[int]:
+def wrong(check: str, current: Sequence[LogRecord], contents: Contents, scene: Scene) -> list[int]:
     """Return the offsets of wrong records."""
     if check == "timestamp-late":
-        return list(_late(held, contents.timestamps.max_late or 0))
-    return [entry.offset for entry in held if _WRONG[check](entry, contents, scene)]
+        return list(_late(current, contents.timestamps.max_late or 0))
+    return [entry.offset for entry in current if _WRONG[check](entry, contents, scene)]
 
 
-def _late(held: Sequence[LogRecord], most: int) -> Iterator[int]:
+def _late(current: Sequence[LogRecord], most: int) -> Iterator[int]:
     highest = None
-    for entry in (each for each in held if each.time >= 0):
+    for entry in (each for each in current if each.time >= 0):
         if highest is not None and highest - entry.time > most:
             yield entry.offset
         highest = entry.time if highest is None else max(highest, entry.time)
@@ -84,7 +84,7 @@ def _contents(truth: Truth) -> Contents:
 
 def _faults(finding: Finding, scene: Scene, truth: Truth) -> str:
     """Compare the number of wrong records and the first one; both must be exact if the logs did not change."""
-    told, steady, found = int(finding.evidence["records"] or 0), True, []
+    claimed, steady, found = int(finding.evidence["records"] or 0), True, []
     for partition in (one.partition for one in scene.facts(finding.topic).partitions):
         stable = scene.partition(finding.topic, partition).last_stable or 0
         log = scene.steady(finding.topic, partition)
@@ -94,18 +94,18 @@ def _faults(finding: Finding, scene: Scene, truth: Truth) -> str:
             known = truth.history.wrong if finding.check == "value-schema" else None
             found += [(partition, at) for at in _wrong_of(known, each.committed(stable), finding, contents, scene)]
     first = (finding.evidence["partition"], finding.evidence["offset"])
-    if steady and (first != min(found, default=(None, None)) or told != len(found)):
-        return f"{told} records, first at {first}, are said to be wrong, and are {len(found)}, {found[:3]}"
+    if steady and (first != min(found, default=(None, None)) or claimed != len(found)):
+        return f"{claimed} records, first at {first}, are reported as wrong, and {len(found)} are, {found[:3]}"
     return "" if found else "no record is wrong"
 
 
 def _wrong_of(
-    known: frozenset[bytes] | None, held: Sequence[LogRecord], finding: Finding, contents: Contents, scene: Scene
+    known: frozenset[bytes] | None, current: Sequence[LogRecord], finding: Finding, contents: Contents, scene: Scene
 ) -> list[int]:
     """Return the offsets of wrong records. If the history names the wrong values, use ``known``."""
     if known is not None:
-        return [entry.offset for entry in held if entry.value in known]
-    return wrong(finding.check, held, contents, scene)
+        return [entry.offset for entry in current if entry.value in known]
+    return wrong(finding.check, current, contents, scene)
 
 
 def _future(finding: Finding, scene: Scene, truth: Truth) -> str:
@@ -118,7 +118,7 @@ def _future(finding: Finding, scene: Scene, truth: Truth) -> str:
     return "no committed record is stamped so far ahead"
 
 
-def _counted(wanted: Callable[[LogRecord], bool]) -> Callable[[Finding, Scene, Truth], str]:
+def _counted(expected: Callable[[LogRecord], bool]) -> Callable[[Finding, Scene, Truth], str]:
     """Return a judge that counts the committed records for which ``wanted`` is true."""
 
     def judge(finding: Finding, scene: Scene, truth: Truth) -> str:
@@ -127,10 +127,10 @@ def _counted(wanted: Callable[[LogRecord], bool]) -> Callable[[Finding, Scene, T
             stable = scene.partition(finding.topic, partition).last_stable or 0
             logs = scene.logs(finding.topic, partition)
             steady = steady and scene.steady(finding.topic, partition) is not None
-            seen += sum(map(wanted, logs[0].committed(stable))) if logs else 0
-        told = finding.evidence["records"]
-        if steady and told != seen:
-            return f"{told} are said to be there, and {seen} are"
+            seen += sum(map(expected, logs[0].committed(stable))) if logs else 0
+        claimed = finding.evidence["records"]
+        if steady and claimed != seen:
+            return f"{claimed} are reported, and {seen} exist"
         return "" if seen else "none is there that is committed"
 
     return judge
@@ -146,30 +146,32 @@ def _committed(finding: Finding, scene: Scene) -> list[list[LogRecord]] | None:
         (scene.steady(finding.topic, one.partition), one.last_stable or 0)
         for one in scene.facts(finding.topic).partitions
     ]
-    held = [log.committed(stable) for log, stable in logs if log]
-    return held if len(held) == len(logs) else None
+    current = [log.committed(stable) for log, stable in logs if log]
+    return current if len(current) == len(logs) else None
 
 
 def _skew(finding: Finding, scene: Scene, truth: Truth) -> str:
     logs = _committed(finding, scene)
     if logs is None:
         return ""
-    held = [len(entries) for entries in logs]
+    current = [len(entries) for entries in logs]
     return (
-        "" if max(held) * len(held) / sum(held) > (_contents(truth).partitions.max_skew or 0) else f"they hold {held}"
+        ""
+        if max(current) * len(current) / sum(current) > (_contents(truth).partitions.max_skew or 0)
+        else f"they hold {current}"
     )
 
 
 def _hot(finding: Finding, scene: Scene, truth: Truth) -> str:
-    held = _committed(finding, scene)
-    if held is None:
+    current = _committed(finding, scene)
+    if current is None:
         return ""
-    most = max(Counter(entry.key for log in held for entry in log if entry.key is not None).values(), default=0)
-    share = most / sum(map(len, held))
+    most = max(Counter(entry.key for log in current for entry in log if entry.key is not None).values(), default=0)
+    share = most / sum(map(len, current))
     return "" if share > (_contents(truth).key.max_share or 0) else f"the hottest key has {share:.2%}"
 
 
-def _places(finding: Finding, scene: Scene) -> dict[bytes, set[int]]:
+def _locations(finding: Finding, scene: Scene) -> dict[bytes, set[int]]:
     """Return the partitions of each committed key."""
     found: dict[bytes, set[int]] = {}
     for partition in (one.partition for one in scene.facts(finding.topic).partitions):
@@ -186,9 +188,12 @@ def _still(finding: Finding, scene: Scene) -> bool:
 
 
 def _several(finding: Finding, scene: Scene, truth: Truth) -> str:
-    number, told = sum(len(held) > 1 for held in _places(finding, scene).values()), finding.evidence["keys_in_several"]
-    agreed = number == told or (number and not _still(finding, scene))
-    return "" if agreed else f"{number} keys do, and {told} are said to"
+    number, claimed = (
+        sum(len(current) > 1 for current in _locations(finding, scene).values()),
+        finding.evidence["keys_in_several"],
+    )
+    agreed = number == claimed or (number and not _still(finding, scene))
+    return "" if agreed else f"{number} keys do, and {claimed} are reported"
 
 
 def _placed(finding: Finding, scene: Scene, truth: Truth) -> str:
@@ -199,13 +204,13 @@ def _placed(finding: Finding, scene: Scene, truth: Truth) -> str:
     """
     fitting = [
         [count for count in range(1, truth.partitions + 1) if (murmur2(key) & 0x7FFFFFFF) % count == partition]
-        for key, held in _places(finding, scene).items()
-        for partition in held
+        for key, current in _locations(finding, scene).items()
+        for partition in current
     ]
     never, wrong = fitting.count([]), sum(truth.partitions not in counts for counts in fitting)
-    told = finding.evidence["never"]
-    agreed = (isinstance(told, int) and never <= told <= wrong) or (wrong and not _still(finding, scene))
-    return "" if agreed else f"{never} to {wrong} keys lie wrong, and {told} are said to"
+    claimed = finding.evidence["never"]
+    agreed = (isinstance(claimed, int) and never <= claimed <= wrong) or (wrong and not _still(finding, scene))
+    return "" if agreed else f"{never} to {wrong} keys are misplaced, and {claimed} are reported"
 
 
 def _stamped(finding: Finding, scene: Scene, truth: Truth) -> str:

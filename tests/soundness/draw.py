@@ -39,13 +39,13 @@ class Draw:
         found = []
         for _ in range(number):
             key = f"key-{self.random.randrange(keys)}".encode()
-            found.append(Record(murmur2_place(key, topic.partitions), key, self.value(), headers=("trace-id",)))
+            found.append(Record(murmur2_partition(key, topic.partitions), key, self.value(), headers=("trace-id",)))
         return tuple(replace(record, **same) for record in found)  # type: ignore[arg-type]
 
     def among(self, good: tuple[Record, ...], bad: tuple[Record, ...]) -> tuple[Record, ...]:
-        held = [*good, *bad]
-        self.random.shuffle(held)
-        return tuple(held)
+        candidates = [*good, *bad]
+        self.random.shuffle(candidates)
+        return tuple(candidates)
 
     def few(self) -> int:
         return self.random.randint(1, 6)
@@ -75,7 +75,7 @@ def history_of(
     return History(topic, replace(topic, contents=contents or Contents()), tuple(steps))
 
 
-def murmur2_place(key: bytes, partitions: int) -> int:
+def murmur2_partition(key: bytes, partitions: int) -> int:
     return int((murmur2(key) & 0x7FFFFFFF) % partitions)
 
 
@@ -83,5 +83,5 @@ def repeats(draw: Draw, topic: Topic, keys: int = 1, size: int | None = None) ->
     """Return the writes of repeated keys, each in its own segment, and of a record that rolls the last segment."""
     last = Record(0, b"last", b"{}", ahead=1_500)
     number = draw.random.randint(8, 16)
-    held = (Write((Record(0, f"key-{n % keys}".encode(), draw.value(size)),)) for n in range(number))
-    return (*held, Write((last,)))
+    candidates = (Write((Record(0, f"key-{n % keys}".encode(), draw.value(size)),)) for n in range(number))
+    return (*candidates, Write((last,)))

@@ -19,16 +19,16 @@ def inexact(scene: Scene) -> Iterator[str]:
     log start after DeleteRecords, but still on disk.
     """
     for facts in scene.report.topics:
-        for told in facts.partitions:
+        for reported in facts.partitions:
             truth = scene.truths[facts.name]
             wrong: list[str] = []
             if truth.denied:
                 continue
-            if log := scene.steady(facts.name, told.partition):
-                wrong += _counts(told, log)
-            if (after := scene.after.get((facts.name, told.partition))) and _as_written(after, truth):
-                wrong += _borders(told, after, scene, truth)
-            yield from (f"{facts.name}-{told.partition}: {one}" for one in wrong)
+            if log := scene.steady(facts.name, reported.partition):
+                wrong += _counts(reported, log)
+            if (after := scene.after.get((facts.name, reported.partition))) and _as_written(after, truth):
+                wrong += _borders(reported, after, scene, truth)
+            yield from (f"{facts.name}-{reported.partition}: {one}" for one in wrong)
 
 
 def _as_written(log: Log, truth: Truth) -> bool:
@@ -40,10 +40,10 @@ def counted(scene: Scene) -> int:
 
     Only the counts of these partitions can be checked exactly.
     """
-    return sum(scene.steady(*place) is not None for place in scene.after)
+    return sum(scene.steady(*topic_partition) is not None for topic_partition in scene.after)
 
 
-def _counts(told: PartitionFacts, log: Log) -> Iterator[str]:
+def _counts(reported: PartitionFacts, log: Log) -> Iterator[str]:
     entries = log.entries
     keyed = [entry.key for entry in entries if entry.key is not None]
     sizes = [len(entry.key or b"") + len(entry.value or b"") for entry in entries]
@@ -60,24 +60,24 @@ def _counts(told: PartitionFacts, log: Log) -> Iterator[str]:
         "first_timestamp": min((entry.time for entry in entries if entry.time >= 0), default=None),
         "last_timestamp": max((entry.time for entry in entries if entry.time >= 0), default=None),
     }
-    if told.keys is not None:
+    if reported.keys is not None:
         expected |= {"keys": len(set(keyed)), "superseded": len(keyed) - len(set(keyed))}
     for name, value in expected.items():
-        if getattr(told, name) != value:
-            yield f"{name} is said to be {getattr(told, name)}, and is {value}"
+        if getattr(reported, name) != value:
+            yield f"{name} is reported as {getattr(reported, name)}, and is {value}"
 
 
-def _borders(told: PartitionFacts, log: Log, scene: Scene, truth: Truth) -> Iterator[str]:
-    if told.rolled is not None and told.rolled > max(log.active, log.start):
-        yield f"rolled is said to be {told.rolled}, and the active segment begins at {log.active}"
-    if told.cleanable is not None:
+def _borders(reported: PartitionFacts, log: Log, scene: Scene, truth: Truth) -> Iterator[str]:
+    if reported.rolled is not None and reported.rolled > max(log.active, log.start):
+        yield f"rolled is reported as {reported.rolled}, and the active segment begins at {log.active}"
+    if reported.cleanable is not None:
         lag = int(truth.config.get("min.compaction.lag.ms", "0"))
-        dirty = log.dirty(told.last_stable or 0, lag, scene.report.finished)
+        dirty = log.dirty(reported.last_stable or 0, lag, scene.report.finished)
         reached = max([log.cleaned, *(log.end_of(one) for one in dirty)])
-        if told.cleanable > max(reached, log.start):
-            yield f"cleanable is said to be {told.cleanable}, and the cleaner may go up to {reached}"
-    if told.overdue is not None:
+        if reported.cleanable > max(reached, log.start):
+            yield f"cleanable is reported as {reported.cleanable}, and the cleaner may go up to {reached}"
+    if reported.overdue is not None:
         limit = scene.report.finished - int(truth.config.get("retention.ms", 7 * 86_400_000)) - INTERVAL_MS
-        standing = [one for one in log.segments[:-1] if one.base < told.overdue and log.end_of(one) > log.start]
-        if any(one.time >= limit for one in standing) or told.overdue > max(log.active, log.start):
-            yield f"overdue is said to be {told.overdue}, and segments below have not expired"
+        standing = [one for one in log.segments[:-1] if one.base < reported.overdue and log.end_of(one) > log.start]
+        if any(one.time >= limit for one in standing) or reported.overdue > max(log.active, log.start):
+            yield f"overdue is reported as {reported.overdue}, and segments below have not expired"

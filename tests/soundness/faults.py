@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from tests.soundness.draw import Draw, Fault, Plant, history_of, murmur2_place, repeats
+from tests.soundness.draw import Draw, Fault, Plant, history_of, murmur2_partition, repeats
 from tests.soundness.scenario import DAY_MS, Configure, Drop, Grow, History, Record, Recreate, Step, Write
 from topicwarden.model.contents import (
     Contents,
@@ -44,9 +44,9 @@ def uncleanable(draw: Draw) -> History:
     """
     topic = draw.topic(1, cleanup_policy="compact", min_cleanable_dirty_ratio="1.0")
     history = history_of(topic, None, *repeats(draw, topic, size=400))
-    wanted = {**topic.config, "min.cleanable.dirty.ratio": "0.01"}
+    expected = {**topic.config, "min.cleanable.dirty.ratio": "0.01"}
     assert history.declared
-    return replace(history, declared=replace(history.declared, config=wanted))
+    return replace(history, declared=replace(history.declared, config=expected))
 
 
 def _time_stuck(draw: Draw) -> History:
@@ -63,8 +63,8 @@ def _size_stuck(draw: Draw) -> History:
     policy, bound = draw.random.choice(("delete", "compact,delete")), draw.random.choice(("0", "1000", "500000"))
     topic = draw.topic(1, cleanup_policy=policy, retention_bytes=bound, segment_bytes=str(1 << 20), retention_ms="-1")
     number = draw.random.randint(4, 6)
-    held = (Write(draw.records(topic, 6, keys=1_000, value=draw.value(90_000))) for _ in range(number))
-    return history_of(topic, None, *held)
+    writes = (Write(draw.records(topic, 6, keys=1_000, value=draw.value(90_000))) for _ in range(number))
+    return history_of(topic, None, *writes)
 
 
 def hung(draw: Draw) -> History:
@@ -79,46 +79,46 @@ def _blocked(draw: Draw) -> History:
     return history_of(topic, None, first, *(Write(draw.records(topic, draw.few())) for _ in range(draw.few())))
 
 
-def _held_by_future(draw: Draw) -> History:
+def _blocked_by_future(draw: Draw) -> History:
     topic = draw.topic(1, cleanup_policy="compact", min_compaction_lag_ms=draw.random.choice(("100", "1000")))
     first = Write((Record(0, b"first", b"{}", ahead=draw.random.choice((60_000, DAY_MS))),))
     return history_of(topic, Contents(timestamps=TimestampContents(max_ahead=1_000)), first, *repeats(draw, topic))
 
 
-def _keys(draw: Draw, topic: Topic, place: Callable[[bytes], int], share: float = 1.0) -> Iterator[Record]:
+def _keys(draw: Draw, topic: Topic, partition_of: Callable[[bytes], int], share: float = 1.0) -> Iterator[Record]:
     for number in range(draw.random.randint(40, 90)):
         key = f"customer-{number}-{draw.random.random()}".encode()
-        other = place(key) if draw.random.random() < share else murmur2_place(key, topic.partitions)
+        other = partition_of(key) if draw.random.random() < share else murmur2_partition(key, topic.partitions)
         yield Record(other, key, draw.value())
 
 
 def _wrong_partitioner(draw: Draw) -> History:
     topic = draw.topic(6, 2, cleanup_policy=draw.random.choice(("delete", "compact")))
-    held = tuple(_keys(draw, topic, lambda key: zlib.crc32(key) % topic.partitions))
-    return history_of(topic, Contents(key=KeyContents(partitioner="murmur2")), Write(held))
+    writes = tuple(_keys(draw, topic, lambda key: zlib.crc32(key) % topic.partitions))
+    return history_of(topic, Contents(key=KeyContents(partitioner="murmur2")), Write(writes))
 
 
 def _mixed_producers(draw: Draw) -> History:
     """Let two services write the same keys with different partitioners."""
     topic = draw.topic(6, 2, cleanup_policy=draw.random.choice(("delete", "compact")), segment_ms="600000")
     one = tuple(_keys(draw, topic, lambda key: zlib.crc32(key) % topic.partitions))
-    other = tuple(replace(record, partition=murmur2_place(record.key or b"", topic.partitions)) for record in one)
+    other = tuple(replace(record, partition=murmur2_partition(record.key or b"", topic.partitions)) for record in one)
     return history_of(topic, Contents(key=KeyContents(partitioner="murmur2")), Write(one), Write(other))
 
 
 def _scattered(draw: Draw) -> History:
     topic = draw.topic(5, 2, cleanup_policy="compact", segment_ms="600000")
-    held = tuple(_keys(draw, topic, lambda _: draw.random.randrange(topic.partitions)))
-    moved = tuple(replace(one, partition=(one.partition + 1) % topic.partitions) for one in held[: draw.few()])
-    return history_of(topic, None, Write(held), Write(moved))
+    writes = tuple(_keys(draw, topic, lambda _: draw.random.randrange(topic.partitions)))
+    moved = tuple(replace(one, partition=(one.partition + 1) % topic.partitions) for one in writes[: draw.few()])
+    return history_of(topic, None, Write(writes), Write(moved))
 
 
 def _fixed_partition(draw: Draw) -> History:
     """Let a producer always select one partition of a topic that it has for itself."""
     topic = draw.topic(6, 2)
     partition = draw.random.choice((0, topic.partitions - 1))
-    held = tuple(_keys(draw, topic, lambda _: partition))
-    return history_of(topic, Contents(key=KeyContents(partitioner="murmur2")), Write(held))
+    writes = tuple(_keys(draw, topic, lambda _: partition))
+    return history_of(topic, Contents(key=KeyContents(partitioner="murmur2")), Write(writes))
 
 
 def _fixed_partition_among_others(draw: Draw) -> History:
@@ -126,7 +126,7 @@ def _fixed_partition_among_others(draw: Draw) -> History:
     topic = draw.topic(8, 4, cleanup_policy=draw.random.choice(("delete", "compact")), segment_ms="600000")
     partition = draw.random.randrange(topic.partitions)
     keys = [f"order-{number}-{draw.random.random()}".encode() for number in range(topic.partitions * 150)]
-    good = tuple(Record(murmur2_place(key, topic.partitions), key, b"{}") for key in keys)
+    good = tuple(Record(murmur2_partition(key, topic.partitions), key, b"{}") for key in keys)
     bad = tuple(Record(partition, f"fixed-{number}".encode(), b"{}") for number in range(24))
     history = history_of(topic, Contents(key=KeyContents(partitioner="murmur2")))
     return replace(history, steps=(Step(0, 0.0, Write(draw.among(good, bad))),))
@@ -246,7 +246,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "deletion by time stuck, compacted": Fault(_time_stuck_compacted, ("retention-time",), stuck=True),
     "deletion by size stuck": Fault(_size_stuck, ("retention-size",), stuck=True),
     "deletion blocked by the future": Fault(_blocked, ("retention-blocked",)),
-    "cleaner held by the future": Fault(_held_by_future, ("timestamp-future",)),
+    "cleaner held by the future": Fault(_blocked_by_future, ("timestamp-future",)),
     "hung transaction": Fault(hung, ("hung-transaction",), stuck=True),
     "wrong partitioner": Fault(_wrong_partitioner, ("key-partition",)),
     "fixed partition": Fault(_fixed_partition, ("key-partition",)),

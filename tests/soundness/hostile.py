@@ -1,4 +1,4 @@
-"""Define what must not stop an audit: records beyond its limits, broken schemas and functions, and missing rights.
+"""Define what must not stop an audit: records beyond its limits, broken schemas and functions, and missing permissions.
 
 Each is planted at a random position among valid and wrong records. An audit survives if it counts the wrong records
 exactly, and reports ``undecidable`` where it cannot judge.
@@ -72,7 +72,7 @@ def _missing(guest: Guest, scene: Scene) -> Iterator[str]:
         if one.check in checks and one.verdict is not Verdict.PASS
     ]
     if Counter(seen) != Counter(guest.expected):
-        yield f"expected {list(guest.expected)}, seen {seen}"
+        yield f"expected {list(guest.expected)}, got {seen}"
 
 
 def _records(evidence: object) -> int | None:
@@ -157,7 +157,7 @@ def _beyond(form: Format) -> Invite:
             value=ValueContents(format=form.name, schema=form.file), headers=HeaderContents(required=_HEADERS)
         )
         numbers = {"wrong": draw.few(), "beyond": draw.few(), "good": draw.random.randint(0, 60)}
-        held = {
+        current = {
             kind: tuple(
                 replace(record, value=draw.random.choice(getattr(form, kind)))
                 for record in draw.records(topic, number, keys=1_000_000)
@@ -165,7 +165,7 @@ def _beyond(form: Format) -> Invite:
             for kind, number in numbers.items()
         }
         bare = replace(draw.records(topic, 1, keys=1_000_000)[0], value=form.good[0], headers=())
-        records = draw.among(held["good"], (*held["wrong"], *held["beyond"], bare))
+        records = draw.among(current["good"], (*current["wrong"], *current["beyond"], bare))
         history = replace(history_of(topic, contents, Write(records)), wrong=frozenset(form.wrong))
         return Guest(
             history,
@@ -219,7 +219,7 @@ def _exploding(draw: Draw) -> Guest:
 
 
 def _denied(kept: Sequence[ACLOperation], *expected: Expected) -> Invite:
-    """Return a topic with wrong records. From the first audit on, this user has only the rights in ``kept``."""
+    """Return a topic with wrong records. From the first audit on, this user has only the permissions in ``kept``."""
 
     def invite(draw: Draw) -> Guest:
         topic = _topic(draw, 2, draw.random.choice(("delete", "compact")))

@@ -68,8 +68,8 @@ class Log:
     @cached_property
     def entries(self) -> tuple[LogRecord, ...]:
         """Return the records that consumers can read."""
-        held = (e for one in self.segments for batch in one.batches for e in batch.entries)
-        return tuple(entry for entry in held if entry.offset >= self.start)
+        batch_entries = (e for one in self.segments for batch in one.batches for e in batch.entries)
+        return tuple(entry for entry in batch_entries if entry.offset >= self.start)
 
     @cached_property
     def _fates(self) -> tuple[frozenset[int], dict[int, int]]:
@@ -80,8 +80,8 @@ class Log:
             if batch.commits is None and batch.transactional:
                 of[batch.producer] += [batch.first, *(entry.offset for entry in batch.entries)]
             elif batch.commits is not None:
-                told = of.pop(batch.producer, [])
-                aborted.update([] if batch.commits else told)
+                offsets_of = of.pop(batch.producer, [])
+                aborted.update([] if batch.commits else offsets_of)
         return frozenset(aborted), {producer: min(offsets) for producer, offsets in of.items()}
 
     @property
@@ -130,11 +130,13 @@ def read_logs(data: Path, prefix: str) -> Logs:
         topic, _, partition = folder.name.rpartition("-")
         if not partition.isdigit():  # a topic that is being deleted: its folder's name ends with a UUID
             continue
-        place = topic, int(partition)
-        held = _segments(folder)
-        if held:
-            start = max(held[0].base, starts.get(place, 0))
-            found[place] = Log(start, cleaned.get(place, 0), place in given_up, held)
+        topic_partition = topic, int(partition)
+        batch_entries = _segments(folder)
+        if batch_entries:
+            start = max(batch_entries[0].base, starts.get(topic_partition, 0))
+            found[topic_partition] = Log(
+                start, cleaned.get(topic_partition, 0), topic_partition in given_up, batch_entries
+            )
     return found
 
 

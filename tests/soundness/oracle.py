@@ -100,8 +100,8 @@ def _uncleaned(finding: Finding, scene: Scene, truth: Truth, partition: int, log
     keys = {entry.offset: entry.key for entry in log.entries}
     offset, by = (int(finding.evidence[name] or 0) for name in ("offset", "superseded_by"))
     if not {offset, by} <= keys.keys() or keys[offset] is None or keys[offset] != keys[by]:
-        return f"no pair of one key stands at {offset} and {by}"
-    return "" if by < log.active else f"offset {by} lies in the active segment, from {log.active} on"
+        return f"no pair of one key is at {offset} and {by}"
+    return "" if by < log.active else f"offset {by} is in the active segment, from {log.active} on"
 
 
 def _undeleted(finding: Finding, scene: Scene, truth: Truth, partition: int, log: Log) -> Denial:
@@ -132,16 +132,16 @@ def _blocked(finding: Finding, scene: Scene, truth: Truth, partition: int, log: 
     limits = (scene.report.started - protected, scene.report.finished - protected)
     least, most = (sum(time < limit for time in behind) for limit in limits)
     claimed = int(finding.evidence["expired_behind"] or 0)
-    return "" if least <= claimed <= most else f"{claimed} are said to have expired behind it, and {least}-{most} have"
+    return "" if least <= claimed <= most else f"{claimed} are reported as expired after it, and {least}-{most} have"
 
 
 def _hung(finding: Finding, scene: Scene, truth: Truth, partition: int, log: Log) -> Denial:
     if scene.works.coordinator:
         return "the coordinator was well all the time"
-    begins, stood = int(finding.evidence["last_stable"] or 0), int(finding.evidence["stood_for_ms"] or 0)
+    begins, persisted = int(finding.evidence["last_stable"] or 0), int(finding.evidence["persisted_ms"] or 0)
     if begins not in log.unfinished:
         return f"no transaction without an end begins at {begins}"
-    return "" if scene.hung.get(truth.name, 0) >= stood else "the transaction is younger than that"
+    return "" if scene.hung.get(truth.name, 0) >= persisted else "the transaction is younger than that"
 
 
 _ORACLES: Final[dict[str, Callable[[Finding, Scene, Truth], Denial]]] = {

@@ -61,10 +61,10 @@ def plant(stage: Stage, variants: int, seed: int, tally: Tally, beside: Sequence
     write_files(stage.room.project)
     found = Found()
     for stuck in (False, True):
-        held = list(_planted(stuck, variants, seed))
-        for begin in range(0, len(held), AT_ONCE):
+        current = list(_planted(stuck, variants, seed))
+        for begin in range(0, len(current), AT_ONCE):
             prefix = f"{'t' if stuck else 'f'}{begin}-"
-            some = [_Planted(one.fault, _named(one.history, prefix)) for one in held[begin : begin + AT_ONCE]]
+            some = [_Planted(one.fault, _named(one.history, prefix)) for one in current[begin : begin + AT_ONCE]]
             first = begin == 0 and not stuck
             guests = list(_guests(variants, seed, prefix)) if first else []
             others = [_Planted("", _named(one, prefix)) for one in beside] if first else []
@@ -98,20 +98,20 @@ def _guests(variants: int, seed: int, prefix: str) -> Iterator[tuple[str, Guest]
             yield kind, replace(guest, history=_named(replace(guest.history, seed=own), prefix))
 
 
-def _session(stage: Stage, prefix: str, held: Sequence[_Planted], stuck: bool, since: ReadScope) -> list[Scene]:
-    doomed = [one.history.topic.name for one in held if one.plant is uncleanable]
+def _session(stage: Stage, prefix: str, current: Sequence[_Planted], stuck: bool, since: ReadScope) -> list[Scene]:
+    doomed = [one.history.topic.name for one in current if one.plant is uncleanable]
     stage.room.restart(STUCK if stuck else WELL, kill=True)
     stage.cleaner = not stuck
     works = Works(not stuck, not stuck, not stuck)
     history = str(stage.room.folder / f"history-{prefix}{time.time_ns()}")
     with stage.room.holding() if stuck else nullcontext(), running_workload(stage.room.servers) as workload:
-        workload.begin(one.history for one in held)
-        workload.run(0, _FILL_S if any(not one.fault for one in held) else 0.0)
+        workload.begin(one.history for one in current)
+        workload.run(0, _FILL_S if any(not one.fault for one in current) else 0.0)
         looks = [stage.look(workload, prefix, history, None, works)]
         if doomed:
             workload.abort({topic: [Record(0, b"aborted", b"{}")] for topic in doomed})
         workload.run(1, _FILL_S)
-        begun = _hang(workload, [one.history.topic.name for one in held if one.plant is hung])
+        begun = _hang(workload, [one.history.topic.name for one in current if one.plant is hung])
         _spoil(stage.room.data, workload, doomed)
         time.sleep(_SETTLE_S)
         for waits in (0.0, _LONG_GRACE_S if stuck else _GRACE_S):
@@ -172,9 +172,11 @@ def _count(one: _Planted, looks: Sequence[Scene], found: Found) -> None:
         if finding.verdict is Verdict.FAIL and finding.check in FAULTS[one.fault].found_by
     ]
     if not seen:
-        said = looks[-1].report.of_topic(one.history.topic.name)
-        told = {finding.check: f"{finding.verdict.value} {finding.message}" for finding in said if finding.message}
-        found.missed.append(f"{one.fault} (seed {one.history.seed}): {told} | {one.history.topic}")
+        findings = looks[-1].report.of_topic(one.history.topic.name)
+        reported = {
+            finding.check: f"{finding.verdict.value} {finding.message}" for finding in findings if finding.message
+        }
+        found.missed.append(f"{one.fault} (seed {one.history.seed}): {reported} | {one.history.topic}")
         return
     found.found[one.fault] += 1
     found.at_once[one.fault] += min(seen) < 2

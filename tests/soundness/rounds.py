@@ -16,7 +16,7 @@ from tests.soundness.exact import counted, inexact
 from tests.soundness.hostile import FUNCTION
 from tests.soundness.logs import read_logs
 from tests.soundness.oracle import denied
-from tests.soundness.scenario import STRETCHES, Chance, declaration
+from tests.soundness.scenario import PHASES, Chance, declaration
 from tests.soundness.scene import Scene, Works
 from tests.soundness.suspects import Outcomes
 from tests.soundness.workload import Workload, running_workload
@@ -26,7 +26,7 @@ from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.verdict import ReadScope, Verdict
 
 AT_ONCE: Final = 75
-_STRETCHES_S: Final = (9, 14, 17)
+_PHASE_SECONDS: Final = (9, 14, 17)
 """The time before each audit, in seconds.
 
 It is longer than a healthy cleaner needs for all logs. Only then can an audit settle a suspect.
@@ -57,12 +57,12 @@ class Tally:
             if one.verdict is Verdict.FAIL:
                 self.fails[one.check] += 1
                 if why := denied(one, scene):
-                    self.denied.append(_told(one, why, scene))
+                    self.denied.append(_denial_text(one, why, scene))
         if before is not None:
             self.outcomes.add(before, scene)
 
 
-def _told(finding: Finding, why: str, scene: Scene) -> str:
+def _denial_text(finding: Finding, why: str, scene: Scene) -> str:
     truth = scene.truths[finding.topic]
     return f"{finding.check} on {finding.topic} (seed {truth.history.seed}): {why} | {finding.message} | {truth.config}"
 
@@ -133,24 +133,24 @@ class Stage:
 
 def run(stage: Stage, numbers: Iterable[int], seed: int, tally: Tally) -> None:
     """Run one round: the histories with these numbers."""
-    held = list(numbers)
-    course = COURSES[held[0] // AT_ONCE % len(COURSES)]
-    prefix = f"s{held[0]}-"
-    histories = [Chance(f"{prefix}{number}", f"{seed}/{number}").history() for number in held]
-    draw = random.Random(f"{seed}/{held[0]}/round")
+    seeds = list(numbers)
+    course = COURSES[seeds[0] // AT_ONCE % len(COURSES)]
+    prefix = f"s{seeds[0]}-"
+    histories = [Chance(f"{prefix}{number}", f"{seed}/{number}").history() for number in seeds]
+    draw = random.Random(f"{seed}/{seeds[0]}/round")
     history = str(stage.room.folder / f"history-{prefix}{time.time_ns()}")
     stage.inject(Event() if not stage.cleaner else None)
     with running_workload(stage.room.servers) as workload:
         workload.begin(histories)
         last: Scene | None = None
-        for stretch in range(STRETCHES):
+        for phase in range(PHASES):
             was = stage.cleaner
-            if course[stretch]:
-                stage.inject(course[stretch])
+            if course[phase]:
+                stage.inject(course[phase])
                 workload.reconnect()
-            workload.run(stretch, _STRETCHES_S[stretch] * draw.uniform(0.8, 1.2))
+            workload.run(phase, _PHASE_SECONDS[phase] * draw.uniform(0.8, 1.2))
             works, since = Works(cleaner=was and stage.cleaner), draw.choice((ReadScope.ALL, ReadScope.LAST))
             before, last = last, stage.look(workload, prefix, history, last, works, since=since)
             tally.add(last, before)
         workload.end()
-    tally.histories += len(held)
+    tally.histories += len(seeds)

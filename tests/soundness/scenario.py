@@ -26,7 +26,7 @@ from topicwarden.specs.validated_document import SettingLocations
 from topicwarden.specs.yaml_nodes import ParsedDocument
 
 DAY_MS: Final = 86_400_000
-STRETCHES: Final = 3
+PHASES: Final = 3
 """The intervals before the first audit, between audits 1 and 2, and between audits 2 and 3."""
 
 
@@ -98,7 +98,7 @@ Action = Write | Transact | Configure | Grow | Trim | Recreate | Drop | Deny
 class Step:
     """An action in an interval between audits. ``at`` is the time of the action as a share of the interval."""
 
-    stretch: int
+    phase: int
     at: float
     action: Action
 
@@ -138,7 +138,7 @@ class Chance:
         declared = replace(topic, contents=self.contents()) if draw.random() < 0.95 else None
         if declared and draw.random() < 0.1:
             declared = replace(declared, partitions=declared.partitions + 1)
-        steps = sorted(self.steps(topic), key=lambda step: (step.stretch, step.at))
+        steps = sorted(self.steps(topic), key=lambda step: (step.phase, step.at))
         return History(topic, declared, tuple(steps), self.seed)
 
     def of(self, topic: Topic) -> History:
@@ -208,18 +208,18 @@ class Chance:
             undated=draw.choice((0.0, 0.0, 0.0, 0.1, 1.0)),
             fixed=draw.choice((0.0, 0.0, 0.0, 0.1, 1.0)),
         )
-        for stretch, most in zip(range(STRETCHES), (14, 12, 5), strict=True):
+        for phase, most in zip(range(PHASES), (14, 12, 5), strict=True):
             for _ in range(draw.randint(0, most)):
-                yield Step(stretch, draw.random(), Write(tuple(self.batch(habits, draw.choice((1, 2, 5, 20))))))
+                yield Step(phase, draw.random(), Write(tuple(self.batch(habits, draw.choice((1, 2, 5, 20))))))
         if large:
             for _ in range(draw.randint(1, 4)):
-                stretch = draw.choice((0, 0, 1))
-                yield Step(stretch, draw.random(), Write(tuple(self.batch(habits, 18, size=60_000))))
+                phase = draw.choice((0, 0, 1))
+                yield Step(phase, draw.random(), Write(tuple(self.batch(habits, 18, size=60_000))))
         if draw.random() < 0.3:
             for _ in range(draw.choice((1, 3, 30))):
                 ends = draw.choice(("commit", "commit", "abort", "leave") if keys > 1 else ("commit",))
-                held = tuple(self.batch(habits, draw.choice((1, 1, 3))))
-                yield Step(draw.randrange(2), draw.random(), Transact(held, ends, draw.choice((0.0, 0.0, 1.0))))
+                current = tuple(self.batch(habits, draw.choice((1, 1, 3))))
+                yield Step(draw.randrange(2), draw.random(), Transact(current, ends, draw.choice((0.0, 0.0, 1.0))))
         yield from self.turns(topic)
 
     def turns(self, topic: Topic) -> Iterator[Step]:
@@ -230,15 +230,15 @@ class Chance:
             drawn = Chance(self.name, f"{self.seed}/other").settings()
             other = {name: value for name, value in drawn.items() if topic.config.get(name) != value}
             for name in draw.sample(sorted(other), min(len(other), draw.choice((1, 2, 9)))):
-                yield Step(draw.randrange(STRETCHES), draw.random(), Configure(((name, other[name]),)))
+                yield Step(draw.randrange(PHASES), draw.random(), Configure(((name, other[name]),)))
         if draw.random() < 0.1:
-            yield Step(draw.randrange(1, STRETCHES), draw.random(), Grow(draw.choice((1, 2))))
+            yield Step(draw.randrange(1, PHASES), draw.random(), Grow(draw.choice((1, 2))))
         if draw.random() < 0.15:
-            yield Step(draw.randrange(STRETCHES), draw.random(), Trim(draw.randrange(topic.partitions), draw.random()))
+            yield Step(draw.randrange(PHASES), draw.random(), Trim(draw.randrange(topic.partitions), draw.random()))
         if draw.random() < 0.07:
-            yield Step(draw.randrange(1, STRETCHES), draw.random(), Recreate())
+            yield Step(draw.randrange(1, PHASES), draw.random(), Recreate())
         elif draw.random() < 0.03:
-            yield Step(draw.randrange(1, STRETCHES), draw.random(), Drop())
+            yield Step(draw.randrange(1, PHASES), draw.random(), Drop())
 
     def batch(self, habits: Habits, records: int, size: int | None = None) -> Iterator[Record]:
         draw = self.random
@@ -248,7 +248,7 @@ class Chance:
             key = None if draw.random() < habits.keyless else f"key-{number}".encode()
             if key and draw.random() < habits.empty:
                 key = b""
-            partition = habits.place(key) if habits.murmur2 else draw.randrange(habits.topic.partitions)
+            partition = habits.partition_of(key) if habits.murmur2 else draw.randrange(habits.topic.partitions)
             if number < habits.fixed * habits.keys:
                 partition = habits.topic.partitions - 1
             stamp = -1 if draw.random() < habits.undated else None
@@ -287,5 +287,5 @@ class Habits:
     undated: float
     fixed: float
 
-    def place(self, key: bytes | None) -> int:
+    def partition_of(self, key: bytes | None) -> int:
         return 0 if key is None else (murmur2(key) & 0x7FFFFFFF) % self.topic.partitions

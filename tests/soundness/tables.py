@@ -9,11 +9,11 @@ from tests.soundness.rounds import Tally
 from topicwarden.audit.checks import CHECKS
 
 
-def told(tally: Tally) -> str:
+def table(tally: Tally) -> str:
     return "\n".join(_lines(tally))
 
 
-def told_of_faults(found: Found) -> str:
+def table_of_faults(found: Found) -> str:
     """Return the table of faults: planted, found in time, and found at the first audit after planting."""
     lines = [f"{'fault':38}{'planted':>9}{'found':>7}{'at once':>9}"]
     for fault, planted in found.planted.items():

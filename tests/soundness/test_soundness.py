@@ -47,13 +47,13 @@ def ran(tools: Toolchain, spark: SparkSession, tmp_path_factory: pytest.TempPath
             _fill(workload)
         segment = ours.data / "dumped-0" / f"{0:020}.log"
         command = [str(tools.java), "-cp", f"{tools.kafka_jars}/*", "kafka.tools.DumpLogSegments"]
-        said = subprocess.run([*command, "--files", str(segment)], capture_output=True, text=True, check=True).stdout
+        output = subprocess.run([*command, "--files", str(segment)], capture_output=True, text=True, check=True).stdout
         (log,) = read_logs(ours.data, "dumped").values()
         stage = Stage(ours, spark)
         found = plant(stage, VARIANTS, SEED, tally, histories)
         batches = [batch for one in log.segments for batch in one.batches]
         yield Ran(
-            stage, tally, found, list(_dumped(said)), [(batch.first, batch.last, batch.time) for batch in batches]
+            stage, tally, found, list(_dumped(output)), [(batch.first, batch.last, batch.time) for batch in batches]
         )
 
 
@@ -64,20 +64,20 @@ def _fill(workload: Workload) -> None:
     workload.do("dumped", Transact((Record(0, b"b", b""),), "abort", 0.0))
 
 
-def _dumped(said: str) -> Iterator[tuple[int, int, int]]:
-    for line in said.splitlines():
+def _dumped(output: str) -> Iterator[tuple[int, int, int]]:
+    for line in output.splitlines():
         if line.startswith("baseOffset:"):
             words = line.replace(":", "").split()
-            told = dict(zip(words[::2], words[1::2], strict=False))
-            yield int(told["baseOffset"]), int(told["lastOffset"]), int(told["CreateTime"])
+            reported = dict(zip(words[::2], words[1::2], strict=False))
+            yield int(reported["baseOffset"]), int(reported["lastOffset"]), int(reported["CreateTime"])
 
 
-def test_no_fail_is_denied_by_the_brokers_files(ran: Ran) -> None:
+def test_every_fail_agrees_with_the_brokers_files(ran: Ran) -> None:
     assert ran.tally.denied == []
     assert ran.tally.fails.total() > 100
 
 
-def test_every_number_and_border_is_as_it_lies_on_the_disk(ran: Ran) -> None:
+def test_every_count_and_offset_equals_the_log_on_disk(ran: Ran) -> None:
     assert ran.tally.inexact == []
     assert ran.tally.exact > 50
 
@@ -92,12 +92,12 @@ def test_every_suspect_is_settled_by_the_next_audit(ran: Ran) -> None:
     assert ran.tally.outcomes.precision >= LEAST_PRECISION, ran.tally.outcomes.unsettled
 
 
-def test_nothing_hostile_stops_the_judgement_of_the_rest(ran: Ran) -> None:
+def test_hostile_records_do_not_affect_other_topics(ran: Ran) -> None:
     assert ran.found.hostile.trouble == []
     assert set(ran.found.hostile.planted.values()) == {VARIANTS}
 
 
-def test_what_was_set_on_a_deleted_topic_and_came_back_is_told_and_borne_out(ran: Ran, tmp_path: Path) -> None:
+def test_a_recreated_topic_with_old_settings_is_reported(ran: Ran, tmp_path: Path) -> None:
     """Nobody set the configuration on this topic, but the restarted broker applies it."""
     topic = Topic("returned", 1, 1, {"segment.ms": "60000"})
     with running_workload(ran.stage.room.servers) as workload:
@@ -122,5 +122,5 @@ def test_the_oracle_reads_a_segment_as_kafkas_own_tool_does(ran: Ran) -> None:
     assert ran.read[-1][:2] == (3, 3)
 
 
-def test_the_oracle_knows_every_check() -> None:
+def test_the_oracle_covers_every_check() -> None:
     assert unknown_checks(iter(CHECKS)) == []

@@ -39,10 +39,10 @@ from tests.soundness.scenario import (
     Trim,
     Write,
 )
-from tests.support.restricted_user import permit
+from tests.support.restricted_user import grant
 from topicwarden.model.topic import Topic
 
-_PATIENCE_S = 20
+_TIMEOUT_S = 20
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Truth:
     created: int = 1
     """The number of creations."""
     denied: bool = False
-    """True if a right was revoked."""
+    """True if a permission was revoked."""
 
     @property
     def name(self) -> str:
@@ -104,8 +104,8 @@ class Workload:
         self._admin.close()
         self._admin = KafkaAdminClient(bootstrap_servers=self._servers, bootstrap_timeout_ms=60_000)
         for truth in [one for one in self.truths.values() if one.there and one.earlier]:
-            held = self._set_on(truth.name)
-            both = truth.earlier.items() & held.items()
+            settings_before = self._set_on(truth.name)
+            both = truth.earlier.items() & settings_before.items()
             returned = {name: value for name, value in both if name not in truth.config}
             truth.config |= returned
             truth.changed |= bool(returned)
@@ -115,19 +115,19 @@ class Workload:
 
     def begin(self, histories: Iterable[History]) -> None:
         """Create the topics of the histories."""
-        held = list(histories)
-        self._create([one.topic for one in held])
-        for one in held:
+        settings_before = list(histories)
+        self._create([one.topic for one in settings_before])
+        for one in settings_before:
             config = dict(one.topic.config)
             self.truths[one.topic.name] = Truth(one, partitions=one.topic.partitions, config=config)
 
-    def run(self, stretch: int, seconds: float) -> None:
+    def run(self, phase: int, seconds: float) -> None:
         """Run every action of an interval between audits, which takes ``seconds``."""
         steps: list[tuple[Step, Truth]] = [
-            (step, truth) for truth in self.truths.values() for step in truth.history.steps if step.stretch == stretch
+            (step, truth) for truth in self.truths.values() for step in truth.history.steps if step.phase == phase
         ]
         begun = time.monotonic()
-        for step, truth in sorted(steps, key=lambda told: told[0].at):
+        for step, truth in sorted(steps, key=lambda reported: reported[0].at):
             self._wait(begun + step.at * seconds)
             if truth.there:
                 self._do(step.action, truth)
@@ -172,10 +172,12 @@ class Workload:
         The producers connect first: the coordinator would abort the first transaction before the last one begins.
         """
         begun = {}
-        for producer, (topic, held) in zip([self._transactional() for _ in records], records.items(), strict=True):
+        for producer, (topic, settings_before) in zip(
+            [self._transactional() for _ in records], records.items(), strict=True
+        ):
             begun[topic] = time.time()
             producer.begin_transaction()
-            self.write(topic, held, producer)
+            self.write(topic, settings_before, producer)
             self._gone.append(producer)
         return begun
 
@@ -187,8 +189,8 @@ class Workload:
         """Write one aborted transaction to several topics."""
         producer = self._transactional()
         producer.begin_transaction()
-        for topic, held in records.items():
-            self.write(topic, held, producer)
+        for topic, settings_before in records.items():
+            self.write(topic, settings_before, producer)
         producer.abort_transaction(20)
 
     def configure(self, topic: str, settings: Mapping[str, str]) -> None:
@@ -196,8 +198,8 @@ class Workload:
 
     def _set_on(self, topic: str) -> dict[str, str]:
         """Return the topic's own configuration, as the broker applies it."""
-        told = self._admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])["topic"][topic]
-        return {name: one["value"] for name, one in told.items() if one["config_source"] == "DYNAMIC_TOPIC_CONFIG"}
+        reported = self._admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])["topic"][topic]
+        return {name: one["value"] for name, one in reported.items() if one["config_source"] == "DYNAMIC_TOPIC_CONFIG"}
 
     def recreate(self, truth: Truth) -> None:
         topic = truth.history.topic
@@ -213,7 +215,7 @@ class Workload:
     def _do(self, action: Action, truth: Truth) -> None:
         match action:
             case Write(records):
-                self.write(truth.name, self._lawful(records, truth))
+                self.write(truth.name, self._valid(records, truth))
             case Transact():
                 self._transact(action, truth)
             case Configure(settings):
@@ -224,20 +226,22 @@ class Workload:
             case Grow(by):
                 self.grow(truth, by)
             case Trim(partition, share):
-                place = TopicPartition(truth.name, partition)
+                topic_partition = TopicPartition(truth.name, partition)
                 with _refusals():
-                    end = self._admin.list_partition_offsets({place: OffsetSpec.LATEST})[place].offset
-                    self._admin.delete_records({place: int(end * share)})
+                    end = self._admin.list_partition_offsets({topic_partition: OffsetSpec.LATEST})[
+                        topic_partition
+                    ].offset
+                    self._admin.delete_records({topic_partition: int(end * share)})
             case Recreate():
                 self.recreate(truth)
             case Drop():
                 self._admin.delete_topics([truth.name])
                 truth.there = False
             case Deny(kept):
-                permit(self._admin, ResourceType.TOPIC, truth.name, kept)
+                grant(self._admin, ResourceType.TOPIC, truth.name, kept)
                 truth.denied = True
 
-    def _lawful(self, records: Iterable[Record], truth: Truth) -> list[Record]:
+    def _valid(self, records: Iterable[Record], truth: Truth) -> list[Record]:
         """Return the records that the broker accepts. A compacted topic refuses the whole batch of a keyless record."""
         compacted = Topic("", 1, 1, truth.config).compacted
         return [record for record in records if record.key is not None or not compacted]
@@ -247,7 +251,7 @@ class Workload:
         try:
             producer = self._idle.pop() if self._idle else self._transactional()
             producer.begin_transaction()
-            self.write(truth.name, self._lawful(action.records, truth), producer)
+            self.write(truth.name, self._valid(action.records, truth), producer)
         except KafkaException:  # the coordinator is not available yet
             self._gone += [producer] if producer else []
             return
@@ -288,11 +292,11 @@ class Workload:
         return producer
 
     def _create(self, topics: list[Topic]) -> None:
-        wanted = [NewTopic(one.name, one.partitions, 1, topic_configs=dict(one.config)) for one in topics]
-        deadline = time.monotonic() + _PATIENCE_S
+        expected = [NewTopic(one.name, one.partitions, 1, topic_configs=dict(one.config)) for one in topics]
+        deadline = time.monotonic() + _TIMEOUT_S
         while True:
             try:
-                self._admin.create_topics(wanted)
+                self._admin.create_topics(expected)
                 break
             except TopicAlreadyExistsError:  # the topic is still being deleted
                 if time.monotonic() > deadline:

@@ -30,7 +30,7 @@ def reader(tmp_path: Path) -> Path:
     return jar
 
 
-def test_only_a_cache_that_is_kept_gets_an_archive(project: Project, reader: Path) -> None:
+def test_only_a_persistent_cache_gets_an_archive(project: Project, reader: Path) -> None:
     first = spark_classes(project, [reader], record=False)
     assert first is not None and not first.recording and first.java_options == ""
     second = spark_classes(project, [reader], record=False)
@@ -82,7 +82,7 @@ def test_an_archive_that_the_jvm_refuses_leaves_standard_output_to_the_report(tm
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_a_cache_that_cannot_be_written_and_a_missing_java_do_without(
+def test_a_read_only_cache_or_a_missing_java_disables_the_archive(
     project: Project, reader: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.cache.write_text("no folder")

@@ -49,8 +49,8 @@ def _download(target: Path, say: Callable[[str], None]) -> Path:
             f"Maven could not fetch {_ARTIFACT}: {(done.stdout + done.stderr).strip()[:300]}; check the network"
         )
     (archive,) = partial.glob("*.tar.gz")
-    with tarfile.open(archive) as held:
-        held.extractall(partial, filter="data")
+    with tarfile.open(archive) as tar:
+        tar.extractall(partial, filter="data")
     (runner,) = partial.rglob(RUNNER)
     shutil.rmtree(target, ignore_errors=True)
     runner.parent.rename(target)
@@ -77,5 +77,5 @@ def _release(java: Path) -> int | None:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    said = re.search(r'version "(\d+)', done.stderr + done.stdout)
-    return int(said[1]) if said else None
+    output = re.search(r'version "(\d+)', done.stderr + done.stdout)
+    return int(output[1]) if output else None

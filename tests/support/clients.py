@@ -15,7 +15,10 @@ def commit(servers: Sequence[str], group: str, offsets: Mapping[tuple[str, int],
     """Commit ``offsets`` for a consumer group, and leave the group."""
     consumer = Consumer({"bootstrap.servers": ",".join(servers), "group.id": group})
     try:
-        consumer.commit(offsets=[TopicPartition(*place, at) for place, at in offsets.items()], asynchronous=False)
+        consumer.commit(
+            offsets=[TopicPartition(*topic_partition, at) for topic_partition, at in offsets.items()],
+            asynchronous=False,
+        )
     finally:
         consumer.close()
 

@@ -104,9 +104,9 @@ def _entries(body: bytes, count: int, first: int, base: int, latest: int | None)
         number, at = _varint(body, at)
         key, at = _bytes(body, at)
         value, at = _bytes(body, at)
-        held, at = _varint(body, at)
+        current, at = _varint(body, at)
         headers = []
-        for _ in range(held):
+        for _ in range(current):
             name, at = _bytes(body, at)
             _, at = _bytes(body, at)
             headers.append((name or b"").decode())

@@ -90,7 +90,7 @@ def empty_stack(project: Project, state: Path, variables: Mapping[str, str] | No
     return Shell(project.root, {**variables, "PULUMI_BACKEND_URL": state.as_uri()})
 
 
-def place(project: Project, file: str, setting: str) -> str:
+def location_of(project: Project, file: str, setting: str) -> str:
     """Return ``file:line:column`` of the value in the first line with ``setting``, such as ``partitions: 5``."""
     lines = (project.root / file).read_text(encoding="utf-8").splitlines()
     line, text = next((number, text) for number, text in enumerate(lines, 1) if setting in text)

@@ -43,7 +43,7 @@ class Log:
     topic_id: str = "id"
     stable: int | None = None
     deleted: tuple[tuple[int, int], ...] = ()
-    risen: tuple[tuple[int, int], ...] = ()
+    resurrected: tuple[tuple[int, int], ...] = ()
     last: TopicState | None = None
     settled: list[SettledFinding] = field(default_factory=list)
     brokers: Mapping[str, str] = field(default_factory=dict)
@@ -56,15 +56,15 @@ class Log:
         self.settled = list(compare_audits.settled_findings(seen, judged))
         stones = [KnownTombstone(0, offset, key) for key, offset in self.deleted]
         self.last = compare_audits.topic_state(seen, judged, stones, {})
-        return {check: one for check, said in judged.items() for one in said if one.message}
+        return {check: one for check, output in judged.items() for one in output if one.message}
 
     def subject(self) -> AuditedTopic:
         """Return the topic as the next audit sees it."""
         at: dict[int, list[int]] = {}
         for offset, key in sorted(self.records.items()):
             at.setdefault(key, []).append(offset)
-        pairs = tuple(SupersededPair(a, b, key) for key, held in at.items() for a, b in pairwise(held))
-        counts = replace(self.counts, deleted=self.deleted, resurrected=self.risen)
+        pairs = tuple(SupersededPair(a, b, key) for key, current in at.items() for a, b in pairwise(current))
+        counts = replace(self.counts, deleted=self.deleted, resurrected=self.resurrected)
         of = subject(
             counts,
             self.horizon,

@@ -6,13 +6,13 @@ from topicwarden.model.finding import (
     AgeBand,
     AuditReport,
     Finding,
-    FindingLocation,
     PartitionerFacts,
     PartitionFacts,
     PastAudit,
     SettledFinding,
     TopicFacts,
 )
+from topicwarden.model.problem import Location
 from topicwarden.model.verdict import ReadScope, Verdict
 
 NOW = 1_760_000_000_000
@@ -166,18 +166,18 @@ def rich() -> AuditReport:
             "web.clicks.v1", [2_000_000 + 991 * n % 90_000 for n in range(24)], [0, 4_000_000, 40_000_000, 4_900_000]
         ),
     ]
-    place = FindingLocation(file="topics/orders/orders.state.v1.yaml", line=7, column=19)
+    location = Location(file="topics/orders/orders.state.v1.yaml", line=7, column=19)
     findings = [
         Finding(
             check="compaction-lag",
             verdict=Verdict.FAIL,
             topic="orders.state.v1",
             partitions=[0, 2],
-            message="A superseded record still stands 3 d after it had to go: offset 4,112 of partition 0.",
+            message="A superseded record is still present 3 d after it had to go: offset 4,112 of partition 0.",
             because=[
                 "max.compaction.lag.ms is 1 d, and the record that supersedes it rolled 4 d ago",
-                "no timestamp lies in the future, and no transaction is open, so nothing lawfully blocks the cleaner",
-                "the same pair of records stood there in the audit before this one",
+                "no timestamp is in the future, and no transaction is open, so no legitimate reason blocks the cleaner",
+                "the previous audit found the same pair of records",
             ],
             remedy="Look for a dead cleaner thread: kafka.log:type=LogCleaner,name=DeadThreadCount; restart broker 1.",
             evidence={
@@ -188,7 +188,7 @@ def rich() -> AuditReport:
                 "dirty_ratio": 0.7312,
                 "cleanable_bytes": 73_400_320,
             },
-            place=place,
+            location=location,
         ),
         Finding(
             check="topic-missing",
@@ -196,7 +196,7 @@ def rich() -> AuditReport:
             topic="customers.profile.v3",
             message="It is declared, and not on the cluster.",
             remedy="Run pulumi up --stack prod, or take it out of the YAML.",
-            place=FindingLocation(file="topics/customers/customers.profile.v3.yaml", line=1, column=8),
+            location=Location(file="topics/customers/customers.profile.v3.yaml", line=1, column=8),
         ),
         Finding(
             check="retention-blocked",
@@ -207,7 +207,7 @@ def rich() -> AuditReport:
             because=["offset 77,120 is stamped 2026-01-03T00:00:00Z, and its segment goes only when that has expired"],
             remedy="Set message.timestamp.after.max.ms, and delete up to offset 77,121 once by hand.",
             evidence={"offset": 77_120, "timestamp": 1_767_398_400_000, "retention.ms": 7 * DAY},
-            place=FindingLocation(file="topics/payments/_defaults.yaml", line=4, column=17),
+            location=Location(file="topics/payments/_defaults.yaml", line=4, column=17),
         ),
         Finding(
             check="partition-skew",
@@ -216,7 +216,7 @@ def rich() -> AuditReport:
             partitions=[5],
             message="Partition 5 holds 2.49 times the mean; 2.00 is declared.",
             evidence={"skew": 2.4861, "max_skew": 2.0},
-            place=FindingLocation(file="topics/orders/orders.placed.v1.yaml", line=21, column=26),
+            location=Location(file="topics/orders/orders.placed.v1.yaml", line=21, column=26),
         ),
         Finding(
             check="header", verdict=Verdict.SUSPECT, topic=SCRIPT, message=HOSTILE_MESSAGE, because=[HOSTILE_MESSAGE]
@@ -226,7 +226,7 @@ def rich() -> AuditReport:
             verdict=Verdict.UNDECIDABLE,
             topic="stock.legacy",
             partitions=[0, 1],
-            message="The log directories are not to be had: the ACL Describe on Cluster is missing.",
+            message="The log directories are not available: the ACL Describe on Cluster is missing.",
             remedy="Grant Describe on Cluster to the audit's principal.",
             evidence={"error": "CLUSTER_AUTHORIZATION_FAILED", "retries": None},
         ),
@@ -235,7 +235,7 @@ def rich() -> AuditReport:
             verdict=Verdict.PASS,
             topic="stock.levels.v1",
             partitions=list(range(2)),
-            message="3,111 keys have more than one record, lawfully.",
+            message="3,111 keys have more than one record, for legitimate reasons.",
             because=["segment.ms is 7 d: the active segment may hold duplicates until it has rolled"],
         ),
     ]
@@ -249,7 +249,7 @@ def rich() -> AuditReport:
             was=Verdict.SUSPECT,
             now=Verdict.FAIL,
             since=NOW - DAY,
-            why="it still stands",
+            why="it is still present",
         ),
         SettledFinding(
             check="retention-size",
@@ -258,7 +258,7 @@ def rich() -> AuditReport:
             was=Verdict.SUSPECT,
             now=Verdict.PASS,
             since=NOW - 2 * DAY,
-            why="the log starts at offset 4,112 now: what stood at 17 was deleted",
+            why="the log starts at offset 4,112 now: the record at 17 was deleted",
         ),
         SettledFinding(
             check="header", topic=SCRIPT, partitions=[], was=Verdict.FAIL, now=Verdict.PASS, since=NOW, why=SCRIPT
@@ -309,7 +309,7 @@ def thousand() -> AuditReport:
             because=["the segment rolled 9 d ago"],
             remedy="Look at the broker's log for the partition.",
             evidence={"offset": 12, "retention.ms": 7 * DAY},
-            place=FindingLocation(file=f"topics/{t.domain}/{t.name}.yaml", line=5, column=9),
+            location=Location(file=f"topics/{t.domain}/{t.name}.yaml", line=5, column=9),
         )
         for t in topics[::20]
     ]

@@ -1,4 +1,6 @@
-"""Run clusters that enforce ACLs: for anonymous users, or for one user with exactly the rights that a test grants."""
+"""Run clusters that enforce ACLs: for anonymous users, or for one user with exactly the permissions that a test
+grants.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ def rule(
 def restricted_cluster(
     sandbox: Sandbox, brokers: int, overrides: Mapping[str, str] | None = None
 ) -> Iterator[RestrictedCluster]:
-    """Run ``sandbox`` with this number of brokers, where ``USER`` has no rights."""
+    """Run ``sandbox`` with this number of brokers, where ``USER`` has no permissions."""
 
     def with_listener(state: SandboxState, ports: BrokerPorts, data: Path) -> str:
         controller = f",CONTROLLER://{HOST}:{ports.controller_port}" if ports.controller_port else ""
@@ -98,7 +100,7 @@ AUTHORIZER = {
 """Broker properties. Resources without an ACL are open to everyone."""
 
 
-def permit(admin: KafkaAdminClient, kind: ResourceType, name: str, operations: Iterable[ACLOperation]) -> None:
+def grant(admin: KafkaAdminClient, kind: ResourceType, name: str, operations: Iterable[ACLOperation]) -> None:
     """Allow anonymous users only these ``operations`` on a resource, from now on."""
     pattern = ResourcePattern(kind, name)
     admin.create_acls([ACL("User:ANONYMOUS", "*", op, ACLPermissionType.ALLOW, pattern) for op in operations])

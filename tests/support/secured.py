@@ -113,7 +113,7 @@ def _oauth(tokens: TokenServer) -> dict[str, str]:
 
 
 def _iam() -> dict[str, str]:
-    """Return the properties of the listener that stands in for Amazon MSK's."""
+    """Return the properties of the listener that replaces Amazon MSK's."""
     iam = "listener.name.iam.oauthbearer"
     return {
         "listener.name.iam.sasl.enabled.mechanisms": "OAUTHBEARER",

@@ -183,9 +183,9 @@ def _supervise(connection: socket.socket) -> None:
             with suppress(OSError):
                 connection.sendall(code.to_bytes(4, "big", signed=True))
             os._exit(0)
-        asked = connection.recv(1) if connection.fileno() in ready else b""
-        if asked:
-            os.kill(child, asked[0])
+        requested = connection.recv(1) if connection.fileno() in ready else b""
+        if requested:
+            os.kill(child, requested[0])
         elif connection.fileno() in ready or os.getppid() != server:
             os.kill(child, signal.SIGKILL)
             os._exit(0)

@@ -79,7 +79,7 @@ def test_the_rule_reports_the_problems_of_the_case(tmp_path: Path) -> None:
     (policy,) = yaml.safe_load(case.files["policies/house.yaml"])["rules"].values()
     resolved = resolve(load(project / "topics", project, ["dev"]), "dev")
     problems = "".join(
-        f"{declaration.places.at(violation.path)}: {violation.message} [{case.name}]\n"
+        f"{declaration.locations.at(violation.path)}: {violation.message} [{case.name}]\n"
         for declaration in resolved.declarations
         for violation in rule.judge(declaration.topic, rule.Settings.model_validate(policy), BrokerSettings())
     )
@@ -117,7 +117,7 @@ def test_the_consequence_is_a_note(after: str, kinds: list[str]) -> None:
     change = TopicChange("t", Action.UPDATE, None, None, None, before, declared)
     rule = example("plan/consequences/compression")
     found = list(rule.evaluate(change, PlanEvidence(Snapshot("c", 0, {}, {}, {})))) if rule.needs(change, 0) else []
-    assert [(consequence.kind, consequence.weight) for consequence in found] == [
+    assert [(consequence.kind, consequence.severity) for consequence in found] == [
         (kind, Severity.NOTE) for kind in kinds
     ]
 
@@ -144,7 +144,7 @@ def test_the_converter_reads_topics_and_names_what_it_does_not_read(monkeypatch:
 
 
 def test_the_format_names_the_line_of_each_problem(tmp_path: Path) -> None:
-    problem = Problem(Location("topics/a.yaml", 3, 56), "partitions: expected at most 120, seen 200", "partitions")
+    problem = Problem(Location("topics/a.yaml", 3, 56), "partitions: expected at most 120, got 200", "partitions")
     page = ProblemDigest(tmp_path, (problem,), ("topics/a.yaml",), 1)
     [entry] = json.loads(example("report/problems/gitlab").render(page))
     assert entry["location"] == {"path": "topics/a.yaml", "lines": {"begin": 3}}

@@ -100,7 +100,7 @@ def test_the_readers_find_what_documents_name() -> None:
         ("`topicwarden demo twice`", ["Got unexpected extra argument"]),
     ],
 )
-def test_an_invented_command_is_noticed(text: str, seen: list[str]) -> None:
+def test_an_unknown_command_in_the_docs_is_reported(text: str, seen: list[str]) -> None:
     problems = [problem for _, arguments in documents.commands(text) if (problem := documents.problem(arguments))]
     assert [expected in problem for problem, expected in zip(problems, seen, strict=True)] == [True] * len(seen)
 
@@ -115,7 +115,7 @@ def test_an_invented_command_is_noticed(text: str, seen: list[str]) -> None:
         ("`--frobnicate`", False),
     ],
 )
-def test_an_invented_option_is_noticed(option: str, exists: bool) -> None:
+def test_an_unknown_option_in_the_docs_is_reported(option: str, exists: bool) -> None:
     ((_, arguments),) = documents.options(option)
     assert (documents.option_problem(arguments) is None) == exists
 

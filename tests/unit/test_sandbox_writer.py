@@ -42,7 +42,7 @@ def test_a_record_is_sent_again_until_the_leader_applies_the_setting(monkeypatch
     assert left == [None], "an accepted record is not sent again"
 
 
-def test_a_record_of_unknown_fate_is_not_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_with_an_unknown_result_is_not_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
     left = unused_answers([KafkaError._MSG_TIMED_OUT, None], monkeypatch)
     with pytest.raises(Refusal, match=r"refused a record for shop\.customers"):
         write()

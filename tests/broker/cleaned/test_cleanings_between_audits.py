@@ -55,7 +55,7 @@ def rolled(writer: Writer, topic: str) -> None:
         writer.send(topic, f"rolls-{partition}", '{"n": 0}', partition=partition)
 
 
-def test_a_faulty_record_that_the_cleaner_removed_no_longer_fails(
+def test_an_invalid_record_that_the_cleaner_removed_no_longer_fails(
     audit: Audits, servers: list[str], sandbox: Sandbox
 ) -> None:
     create(servers, "c.scene")
@@ -77,11 +77,11 @@ def test_a_faulty_record_that_the_cleaner_removed_no_longer_fails(
 
 def numbers(report: AuditReport, topic: str) -> object:
     """Return what a report says of the records of a topic, without the numbers that ``--since last`` bounds."""
-    told = sorted(
+    reported = sorted(
         (found.check, found.verdict, str(found.partitions), found.message) for found in report.of_topic(topic)
     )
     partitions = [partition.model_dump(exclude={"log_bytes"}) for partition in facts(report, topic).partitions]
-    return told, partitions
+    return reported, partitions
 
 
 def steps(random: random.Random, writer: Writer, topic: str) -> Iterator[Callable[[], None]]:

@@ -136,9 +136,9 @@ def test_each_failure_has_its_own_line(broker: SecuredBroker, failure: str) -> N
 
 def test_each_address_is_reported_with_its_reason(broker: SecuredBroker) -> None:
     servers = ("127.0.0.1:1", "kafka.invalid:9092", broker.addresses["TLS"])
-    said = refusal(Connection(servers, tls=False))
-    assert said.count("; ") >= 2
-    assert all(address in said for address in servers)
+    output = refusal(Connection(servers, tls=False))
+    assert output.count("; ") >= 2
+    assert all(address in output for address in servers)
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,10 @@ def test_each_address_is_reported_with_its_reason(broker: SecuredBroker) -> None
     ],
 )
 @pytest.mark.parametrize("encrypted", [False, True])
-def test_what_is_no_broker_is_named_so(answer: bytes | None, line: str, encrypted: bool) -> None:
+def test_an_address_that_is_no_broker_is_named(answer: bytes | None, line: str, encrypted: bool) -> None:
     with listening(answer) as address:
-        said = refusal(Connection((address,), tls=encrypted))
-    assert (line in said) if answer is None or not encrypted else any(words in said for words in _NO_TLS)
+        output = refusal(Connection((address,), tls=encrypted))
+    assert (line in output) if answer is None or not encrypted else any(words in output for words in _NO_TLS)
 
 
 def test_a_broker_that_answers_is_enough(broker: SecuredBroker) -> None:
@@ -191,17 +191,17 @@ def listening(answer: bytes | None) -> Iterator[str]:
 
 def refusal(connection: Connection) -> str:
     """Return why the connection is refused; fail after 15 seconds."""
-    said: list[str] = []
+    output: list[str] = []
 
     def connect() -> None:
         with pytest.raises(Refusal) as refused, open_cluster(connection) as cluster:
             cluster.snapshot()
-        said.append(str(refused.value))
+        output.append(str(refused.value))
 
     thread = threading.Thread(target=connect, daemon=True)
     thread.start()
     thread.join(15)
-    assert said, "no answer within 15 seconds"
-    assert "\n" not in said[0]
-    assert PASSWORD not in said[0]
-    return said[0]
+    assert output, "no answer within 15 seconds"
+    assert "\n" not in output[0]
+    assert PASSWORD not in output[0]
+    return output[0]

@@ -37,9 +37,9 @@ def fill(servers: Sequence[str]) -> None:
         for key, value in ((b"a", b"\0\0\0\1"), (b"b", b"\0\0\1"), (b"\xff\xfe", b"\0\0\0\2"), (b"a", None)):
             producer.produce("contents.plain", value, key)
         producer.produce("contents.appended", b"x")
-        for moment in (0, 1, 1_000, 1_000_000):  # milliseconds, seconds, microseconds and nanoseconds
+        for instant in (0, 1, 1_000, 1_000_000):  # milliseconds, seconds, microseconds and nanoseconds
             now = int(time.time() * 1000)
-            stamp = {0: now, 1: now // 1000, 1_000: now * 1_000, 1_000_000: now * 1_000_000}[moment]
+            stamp = {0: now, 1: now // 1000, 1_000: now * 1_000, 1_000_000: now * 1_000_000}[instant]
             producer.produce("contents.units", b"x", timestamp=stamp)
     _aborted(servers)
 

@@ -22,7 +22,7 @@ from topicwarden.sandbox import ports
 
 TOPICS = ("registry.avro", "registry.json", "registry.protobuf")
 _SCHEMAS = Path(__file__).parent / "project" / "topics" / "contents" / "schemas"
-_PATIENCE_S = 120
+_TIMEOUT_S = 120
 
 
 @contextmanager
@@ -30,11 +30,11 @@ def running(java: Path, folder: Path, log: Path) -> Iterator[str]:
     """Run Apicurio with in-memory storage while the block runs; yield the URL of its Confluent-compatible API."""
     port = ports.free_port(ports.BROKERS_FROM + 300)
     command = [java, "-Xmx512m", f"-Dquarkus.http.port={port}", "-Dquarkus.http.host=127.0.0.1", "-jar", RUNNER]
-    with log.open("wb") as said:
-        server = subprocess.Popen([str(part) for part in command], cwd=folder, stdout=said, stderr=said)
+    with log.open("wb") as output:
+        server = subprocess.Popen([str(part) for part in command], cwd=folder, stdout=output, stderr=output)
     try:
         url = f"http://127.0.0.1:{port}/apis/ccompat/v7"
-        until = time.monotonic() + _PATIENCE_S
+        until = time.monotonic() + _TIMEOUT_S
         while not _answers(url):
             assert server.poll() is None and time.monotonic() < until, log.read_text()[-2000:]
             time.sleep(0.1)
@@ -83,8 +83,8 @@ def _register(url: str, subject: str, schema: str, kind: str) -> int:
     headers = {"Content-Type": "application/vnd.schemaregistry.v1+json"}
     request = urllib.request.Request(f"{url}/subjects/{subject}/versions", body, headers)
     with urllib.request.urlopen(request, timeout=30) as answer:
-        told: dict[str, Any] = json.load(answer)
-    return int(told["id"])
+        reported: dict[str, Any] = json.load(answer)
+    return int(reported["id"])
 
 
 def _answers(url: str) -> bool:

@@ -18,18 +18,18 @@ def lines(found: Finding) -> str:
 
 
 @pytest.mark.parametrize(
-    ("topic", "check", "told"),
+    ("topic", "check", "reported"),
     [
         ("json", "key-schema", {8: "not the text of a UUID"}),
         (
             "json",
             "value-schema",
             {
-                2: "/amount: expected number, seen string ({id: integer, amount: string})",
+                2: "/amount: expected number, got string ({id: integer, amount: string})",
                 4: "has a property that is not in the schema ({id: integer, amount: integer, *: integer})",
                 5: "not JSON (13 bytes of UTF-8 text, wrong at byte 7)",
                 6: "not JSON: empty",
-                7: "/lines/*/sku: expected string, seen integer",
+                7: "/lines/*/sku: expected string, got integer",
             },
         ),
         ("json", "header", {9: "missing trace-id"}),
@@ -47,12 +47,12 @@ def lines(found: Finding) -> str:
         ("units", "timestamp-unit", {1: "seconds", 2: "microseconds", 3: "nanoseconds"}),
     ],
 )
-def test_what_breaks_the_contract_is_told_by_reason_and_offset(
-    report: AuditReport, topic: str, check: str, told: dict[int, str]
+def test_contract_violations_have_a_reason_and_an_offset(
+    report: AuditReport, topic: str, check: str, reported: dict[int, str]
 ) -> None:
     found = finding(report, f"contents.{topic}", check)
     assert found.verdict is Verdict.FAIL
-    for offset, reason in told.items():
+    for offset, reason in reported.items():
         assert any(reason in line and f" {offset}" in line.rpartition("offset")[2] for line in found.because), reason
 
 
@@ -67,7 +67,7 @@ def test_what_breaks_the_contract_is_told_by_reason_and_offset(
         ("plain", "value-schema", 1),
     ],
 )
-def test_every_record_that_breaks_it_is_counted_once_and_no_tombstone_is(
+def test_every_record_that_violates_the_contract_counts_once(
     report: AuditReport, topic: str, check: str, records: int
 ) -> None:
     assert finding(report, f"contents.{topic}", check).evidence["records"] == records
@@ -84,7 +84,7 @@ def test_expressions_are_judged_one_by_one(report: AuditReport) -> None:
     assert "do not satisfy traced, first at offset 12" in traced.message
 
 
-def test_what_an_expression_cannot_say_is_undecidable(report: AuditReport) -> None:
+def test_an_expression_without_a_result_is_undecidable(report: AuditReport) -> None:
     false, unknown = (one for one in report.of_topic("contents.protobuf") if one.check == "expression")
     assert (false.verdict, unknown.verdict) == (Verdict.FAIL, Verdict.UNDECIDABLE)
     assert "offset 5" in unknown.because[0]
@@ -110,15 +110,15 @@ def test_only_committed_records_break_a_contract(report: AuditReport) -> None:
     assert (found.verdict, found.evidence["records"], found.evidence["offset"]) == (Verdict.FAIL, 1, 4)
 
 
-def test_a_finding_lies_on_the_line_that_declares_it(report: AuditReport) -> None:
-    place = finding(report, "contents.json", "value-schema").place
-    assert place is not None
-    assert (place.file, place.line) == ("topics/contents/contents.yaml", 24)
+def test_a_finding_has_the_line_that_declares_its_subject(report: AuditReport) -> None:
+    location = finding(report, "contents.json", "value-schema").location
+    assert location is not None
+    assert (location.file, location.line) == ("topics/contents/contents.yaml", 24)
 
 
 def test_brokers_that_stamp_as_declared_pass(report: AuditReport) -> None:
     assert finding(report, "contents.appended", "timestamp-type").verdict is Verdict.PASS
 
 
-def test_nothing_that_a_record_holds_is_in_the_report(report: AuditReport) -> None:
+def test_no_content_of_a_record_is_in_the_report(report: AuditReport) -> None:
     assert SECRET not in report.model_dump_json()

@@ -88,10 +88,12 @@ def random_reads(chance: random.Random, ends: dict[tuple[str, int], int]) -> lis
 
 def ends_of(servers: list[str], topics: tuple[str, ...]) -> dict[tuple[str, int], int]:
     """Return the offset at the end of each partition."""
-    places = [TopicPartition(topic, partition) for topic in topics for partition in range(PARTITIONS)]
+    topic_partitions = [TopicPartition(topic, partition) for topic in topics for partition in range(PARTITIONS)]
     with connected(servers) as admin:
-        ends = admin.list_partition_offsets(dict.fromkeys(places, OffsetSpec.LATEST))
-    return {(place.topic, place.partition): int(found.offset) for place, found in ends.items()}
+        ends = admin.list_partition_offsets(dict.fromkeys(topic_partitions, OffsetSpec.LATEST))
+    return {
+        (topic_partition.topic, topic_partition.partition): int(found.offset) for topic_partition, found in ends.items()
+    }
 
 
 def tombstones_of(chance: random.Random, spark: SparkSession, parts: list[PartitionRead]) -> list[DeletedKey]:
@@ -107,7 +109,7 @@ def tombstones_of(chance: random.Random, spark: SparkSession, parts: list[Partit
 
 @pytest.mark.parametrize("cut", [False, True], ids=["one task for a partition", "several tasks for a partition"])
 @pytest.mark.parametrize("seed", range(ROUNDS))
-def test_both_implementations_agree(
+def test_python_and_java_count_the_same(
     spark: SparkSession,
     servers: list[str],
     topics: tuple[str, ...],
@@ -128,6 +130,8 @@ def test_both_implementations_agree(
     tombstones = tombstones_of(chance, spark, parts)
     counted = scan(spark, connection, parts, NOW, contracts, deleted_keys=tombstones)
     expected = dataframe_counts(spark, connection, parts, now=NOW, contracts=contracts, tombstones=tombstones)
-    assert {place: replace(counts, faults=(), timestamp_types={}) for place, counts in counted.items()} == expected
+    assert {
+        topic_partition: replace(counts, faults=(), timestamp_types={}) for topic_partition, counts in counted.items()
+    } == expected
     assert any(counts.resurrected for counts in expected.values())
     assert any(counts.deleted for counts in expected.values())

@@ -42,20 +42,20 @@ def test_each_producers_algorithm_scores_one_and_the_others_chance(
     assert scores and all(isinstance(share, float) and share < 0.75 for share in scores.values()), scores
 
 
-def test_two_kinds_of_producer_are_told_apart(report: AuditReport) -> None:
+def test_two_kinds_of_producers_are_distinguished(report: AuditReport) -> None:
     found = several(report, "mixed")
     assert found.message.startswith("two kinds of producer, ")
     assert {"murmur2", "crc32"} <= set(found.message.replace(",", " ").split())
 
 
-def test_partitions_that_were_added_are_told_from_producers_that_disagree(report: AuditReport) -> None:
+def test_added_partitions_are_distinguished_from_disagreeing_producers(report: AuditReport) -> None:
     found = several(report, "grown")
     assert found.verdict is Verdict.FAIL
     assert found.because[0] == "one partitioner, murmur2, over 4, then 6 partitions: partitions were added since"
     assert finding(report, "placed.grown-declared", "key-partition").verdict is Verdict.PASS
 
 
-def test_a_partitioner_of_ones_own_is_known_by_its_consistency(report: AuditReport) -> None:
+def test_a_custom_partitioner_is_recognized_by_its_consistency(report: AuditReport) -> None:
     found = several(report, "undeclared-own")
     assert found.verdict is Verdict.PASS
     assert "perhaps by a custom one" in found.message
@@ -76,8 +76,8 @@ def test_a_declared_partitioner_that_is_not_followed_fails(report: AuditReport) 
     found = finding(report, "placed.wrong", "key-partition")
     assert found.verdict is Verdict.FAIL
     assert found.because[1] == "every key is where crc32 puts it"
-    assert found.place is not None
-    assert found.place.line == 46
+    assert found.location is not None
+    assert found.location.line == 46
 
 
 def test_an_empty_key_in_several_partitions_is_a_key(report: AuditReport) -> None:
@@ -89,7 +89,7 @@ def test_an_empty_key_in_several_partitions_is_a_key(report: AuditReport) -> Non
     assert (hot.verdict, hot.evidence["records"]) == (Verdict.FAIL, 600)
 
 
-def test_keys_in_the_first_partition_alone_are_a_fault_as_soon_as_an_earlier_audit_saw_the_others(
+def test_keys_only_in_the_first_partition_fail_if_an_earlier_audit_saw_others(
     report: AuditReport, project: Project, servers: list[str], tmp_path: Path
 ) -> None:
     found = finding(report, "placed.first", "key-partition")

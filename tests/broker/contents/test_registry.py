@@ -58,11 +58,11 @@ def judged(project: Project, look: AuditFunction, filled: None, url: str) -> Aud
             "registry.avro",
             {"2": "too early", "3": "does not know", "4": "another subject", "5": "of JSON", "6": "not in"},
         ),
-        ("registry.json", {"2": "/id: expected integer, seen string"}),
+        ("registry.json", {"2": "/id: expected integer, got string"}),
         ("registry.protobuf", {"2": "not a Payment", "3": "path"}),
     ],
 )
-def test_each_record_that_breaks_its_schema_is_told_with_its_reason(
+def test_each_record_that_violates_its_schema_has_its_reason(
     judged: AuditReport, topic: str, offsets: dict[str, str]
 ) -> None:
     found = finding(judged, topic, "value-schema")
@@ -73,12 +73,12 @@ def test_each_record_that_breaks_its_schema_is_told_with_its_reason(
         assert reason in line
 
 
-def test_decoded_records_are_what_expressions_see(judged: AuditReport) -> None:
+def test_expressions_get_decoded_records(judged: AuditReport) -> None:
     assert finding(judged, "registry.avro", "expression").verdict is Verdict.PASS
     assert finding(judged, "registry.protobuf", "expression").verdict is Verdict.PASS
 
 
-def test_a_registry_that_does_not_answer_leaves_records_undecided(
+def test_a_registry_that_does_not_answer_makes_records_undecidable(
     project: Project, look: AuditFunction, filled: None
 ) -> None:
     report = look_with(project, "lost", "http://127.0.0.1:1")

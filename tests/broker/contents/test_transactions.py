@@ -63,7 +63,7 @@ def test_a_finding_counts_each_committed_record_once(
 
 
 @pytest.mark.parametrize(("topic", "check"), [(MIXED, "null-key"), (COMPACTED, "empty-value")])
-def test_keyless_records_and_empty_values_are_counted_if_they_are_committed(
+def test_committed_keyless_records_and_empty_values_are_counted(
     report: AuditReport, servers: list[str], topic: str, check: str
 ) -> None:
     expected = wrong(servers, topic)[check]
@@ -72,7 +72,7 @@ def test_keyless_records_and_empty_values_are_counted_if_they_are_committed(
 
 
 @pytest.mark.parametrize("check", [*OF_ANY_TOPIC, "null-key"])
-def test_what_was_aborted_breaks_no_rule(report: AuditReport, check: str) -> None:
+def test_aborted_records_violate_no_contract(report: AuditReport, check: str) -> None:
     assert finding(report, ABORTED, check).verdict is Verdict.PASS
 
 
@@ -96,7 +96,7 @@ def bounded(written: None, look: AuditFunction) -> AuditReport:
 
 
 @pytest.mark.parametrize("check", [check for check in OF_ANY_TOPIC if check != "timestamp-late"])
-def test_a_number_that_may_be_too_high_says_so_and_why(
+def test_an_upper_bound_is_marked_with_its_reason(
     bounded: AuditReport, topic: str, expected: dict[str, list[int]], check: str
 ) -> None:
     found = finding(bounded, topic, check)
@@ -107,7 +107,7 @@ def test_a_number_that_may_be_too_high_says_so_and_why(
     assert found.evidence["offset"] == expected[check][0]
 
 
-def test_no_fail_rests_on_records_that_may_all_be_aborted(bounded: AuditReport) -> None:
+def test_possibly_aborted_records_are_no_proof(bounded: AuditReport) -> None:
     contents = {one.check: one.verdict for one in bounded.of_topic(ABORTED) if one.check in (*OF_ANY_TOPIC, "null-key")}
     assert set(contents.values()) == {Verdict.UNDECIDABLE}
     assert finding(bounded, MIXED, "timestamp-late").verdict is Verdict.UNDECIDABLE, (
@@ -117,14 +117,14 @@ def test_no_fail_rests_on_records_that_may_all_be_aborted(bounded: AuditReport) 
         assert finding(bounded, SKEWED, check).verdict is Verdict.UNDECIDABLE
 
 
-def test_the_partitioner_is_told_from_committed_keys(report: AuditReport) -> None:
+def test_the_partitioner_is_detected_from_committed_keys(report: AuditReport) -> None:
     assert finding(report, PLACED, "key-partition").verdict is Verdict.PASS
-    told = finding(report, PLACED, "key-in-several-partitions")
-    assert (told.verdict, told.message) == (Verdict.PASS, "every key is where murmur2 puts it")
-    assert (told.evidence["keys"], told.evidence["score_murmur2"]) == (PLACED_KEYS, 1.0)
+    reported = finding(report, PLACED, "key-in-several-partitions")
+    assert (reported.verdict, reported.message) == (Verdict.PASS, "every key is where murmur2 puts it")
+    assert (reported.evidence["keys"], reported.evidence["score_murmur2"]) == (PLACED_KEYS, 1.0)
 
 
-def test_an_audit_of_what_is_new_counts_as_one_of_everything(
+def test_an_incremental_audit_counts_as_a_full_one(
     written: None, project: Project, servers: list[str], tmp_path: Path
 ) -> None:
     """A transaction that is open in one audit is aborted or committed before the next audit.

@@ -36,12 +36,12 @@ def audited(project: Project) -> TopicFacts:
         return facts(look((TOPIC,)), TOPIC)
 
 
-def test_every_key_is_counted_once_though_most_of_them_are_spilled(whole: TopicFacts) -> None:
+def test_every_key_is_counted_once_if_most_keys_are_spilled(whole: TopicFacts) -> None:
     assert sum(one.keys or 0 for one in whole.partitions) == KEYS
     assert sum(one.superseded or 0 for one in whole.partitions) == KEYS
 
 
-def test_keys_that_spark_brings_together_of_several_tasks_are_the_same(
+def test_keys_merged_from_several_tasks_are_the_same(
     project: Project, whole: TopicFacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(offset_ranges, "MOST_OFFSETS", 10_000)

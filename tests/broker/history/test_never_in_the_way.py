@@ -51,7 +51,7 @@ def audited(project: Project, bounds: ReadLimits) -> AuditReport:
 @pytest.mark.parametrize(
     "bounds", [ReadLimits(sample=0.25), ReadLimits(max_records=RECORDS // 4)], ids=["sample", "max"]
 )
-def test_a_part_is_the_newest_and_weakens_what_is_said(
+def test_a_partial_audit_reads_the_newest_records_and_weakens_its_verdicts(
     project: Project, servers_filled: list[str], bounds: ReadLimits
 ) -> None:
     report = audited(project, bounds)
@@ -69,7 +69,7 @@ def test_a_part_is_the_newest_and_weakens_what_is_said(
     assert "without --sample" in ratio.remedy
 
 
-def test_a_rate_is_kept_to_and_progress_told_meanwhile(project: Project, servers_filled: list[str]) -> None:
+def test_the_rate_limit_is_kept_and_progress_is_reported(project: Project, servers_filled: list[str]) -> None:
     shares: list[float] = []
     request = AuditRequest("dev", connect_to(project, "dev"), (), (TOPIC,), bounds=ReadLimits(rate=RECORDS * 405 // 4))
     with spark_session(project) as spark:
@@ -91,9 +91,7 @@ class Meanwhile(ReadLimits):
         return super().apply(parts)
 
 
-def test_what_retention_takes_while_it_reads_is_accounted_for_to_the_offset(
-    project: Project, servers_filled: list[str]
-) -> None:
+def test_records_deleted_during_the_scan_are_counted_exactly(project: Project, servers_filled: list[str]) -> None:
     report = audited(project, Meanwhile(servers=tuple(servers_filled)))
     first, second = facts(report, TOPIC).partitions
     assert (first.lost_to_retention, second.lost_to_retention) == (1_234, 7)

@@ -21,14 +21,14 @@ def ended(started: int, *verdicts: Verdict) -> AuditReport:
     return reports.report(topics, found).model_copy(update={"started": started})
 
 
-def test_a_topic_counts_by_its_weightiest_verdict() -> None:
+def test_a_topic_counts_by_its_worst_verdict() -> None:
     report = ended(1, Verdict.PASS, Verdict.SUSPECT, Verdict.PASS)
     more = [Finding(check="d", verdict=verdict, topic="t1") for verdict in (Verdict.FAIL, Verdict.PASS)]
     with_more = report.model_copy(update={"findings": [*report.findings, *more]})
     assert worst_verdicts(with_more) == {Verdict.FAIL: 1, Verdict.PASS: 2}
 
 
-def test_each_audit_knows_of_those_before_it(spark: SparkSession, history: str) -> None:
+def test_each_audit_has_the_trend_of_earlier_ones(spark: SparkSession, history: str) -> None:
     past = [trend(AuditHistory(spark, history), ended(at, Verdict.PASS, Verdict.FAIL), ()) for at in (1, 2, 3)]
     one = {Verdict.PASS: 1, Verdict.FAIL: 1}
     seen = [SeenFinding(topic="t1", check="c", verdict=Verdict.FAIL, since=1)]
@@ -44,7 +44,7 @@ def test_only_audits_of_the_same_topics_are_compared(spark: SparkSession, histor
     assert len(trend(AuditHistory(spark, history), ended(4, Verdict.PASS), ("orders.*",))) == 1
 
 
-def test_two_audits_at_once_are_both_told_of(spark: SparkSession, history: str) -> None:
+def test_two_concurrent_audits_are_both_remembered(spark: SparkSession, history: str) -> None:
     trend(AuditHistory(spark, history), ended(5, Verdict.PASS), ())
     (folder,) = Path(history).glob(f"{VERSION}/outcomes/*")
     trend(AuditHistory(spark, history), ended(6, Verdict.FAIL), ())
@@ -55,7 +55,7 @@ def test_two_audits_at_once_are_both_told_of(spark: SparkSession, history: str) 
     assert [past.started for past in trend(AuditHistory(spark, history), ended(8), ())] == [5, 6, 7]
 
 
-def test_few_files_are_kept_and_bounded(spark: SparkSession, history: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_files_are_few_and_bounded(spark: SparkSession, history: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_AUDITS > 5
     monkeypatch.setattr("topicwarden.audit.history.outcomes.MOST_AUDITS", 3)
     past = [trend(AuditHistory(spark, history), ended(at, Verdict.PASS), ()) for at in range(1, 7)][-1]
@@ -63,7 +63,7 @@ def test_few_files_are_kept_and_bounded(spark: SparkSession, history: str, monke
     assert len(list(Path(history).glob("v3/outcomes/*/*/_complete"))) == 3
 
 
-def test_a_part_that_another_audit_has_deleted_is_left_out(history: str, spark: SparkSession) -> None:
+def test_a_history_part_deleted_by_another_audit_is_skipped(history: str, spark: SparkSession) -> None:
     trend(AuditHistory(spark, history), ended(1), ())
     trend(AuditHistory(spark, history), ended(2), ())
     (file,) = Path(history).glob("v3/outcomes/*/*2-*/part.json")
@@ -73,7 +73,7 @@ def test_a_part_that_another_audit_has_deleted_is_left_out(history: str, spark: 
     assert audit.notes == []
 
 
-def test_without_a_history_there_is_no_trend_and_a_broken_one_is_said(spark: SparkSession, history: str) -> None:
+def test_without_a_history_there_is_no_trend(spark: SparkSession, history: str) -> None:
     assert trend(AuditHistory(spark, None), ended(1), ()) == []
     trend(AuditHistory(spark, history), ended(1), ())
     (file,) = Path(history).glob("v3/outcomes/*/*/part.json")

@@ -155,7 +155,7 @@ STUCK = [
 
 
 @pytest.mark.parametrize(("topic", "check"), STUCK, ids=[check for _, check in STUCK])
-def test_a_suspect_that_still_stands_at_the_second_look_is_proven_and_settled_when_the_cleaner_is_back(
+def test_a_suspect_that_persists_is_proven_and_settled_after_the_cleaner_restarts(
     looks: Looks, topic: str, check: str
 ) -> None:
     assert [verdict(one, topic, check) for one in (looks.empty, looks.full, looks.later, looks.repaired)] == [
@@ -170,20 +170,20 @@ def test_a_suspect_that_still_stands_at_the_second_look_is_proven_and_settled_wh
     assert repaired.why.startswith(("the pair at offsets 0 and 1 was cleaned", "the log now starts at offset "))
 
 
-def test_nothing_is_suspected_of_an_empty_topic(looks: Looks) -> None:
+def test_an_empty_topic_has_no_suspect(looks: Looks) -> None:
     unsettled = (Verdict.SUSPECT, Verdict.UNDECIDABLE)
     assert [one for one in looks.empty.findings if one.verdict in unsettled] == []
     assert looks.empty.settled == looks.full.settled == []
 
 
-def test_a_suspect_whose_records_were_deleted_is_settled_with_where_the_log_starts_now(looks: Looks) -> None:
+def test_a_suspect_whose_records_were_deleted_is_settled_with_the_new_log_start(looks: Looks) -> None:
     assert verdict(looks.full, "h.cut", "compaction-lag") is Verdict.SUSPECT
     assert verdict(looks.later, "h.cut", "compaction-lag") is Verdict.PASS
     assert settled(looks.later, "h.cut", "compaction-lag").why.startswith("the log now starts at offset 12")
     assert verdict(looks.later, "h.cut", "log-truncated") is Verdict.PASS
 
 
-def test_a_transaction_that_nobody_ends_is_hung_after_the_longest_time_that_any_may_take(looks: Looks) -> None:
+def test_an_abandoned_transaction_is_hung_after_the_maximum_timeout(looks: Looks) -> None:
     assert verdict(looks.full, "h.open", "hung-transaction") is Verdict.PASS
     hung = finding(looks.later, "h.open", "hung-transaction")
     assert hung.verdict is Verdict.FAIL
@@ -191,7 +191,7 @@ def test_a_transaction_that_nobody_ends_is_hung_after_the_longest_time_that_any_
     assert hung.evidence["transaction.max.timeout.ms"] == 1000
 
 
-def test_a_topic_that_was_created_again_has_no_past(looks: Looks) -> None:
+def test_a_topic_that_was_recreated_has_no_previous_audit(looks: Looks) -> None:
     again = finding(looks.later, "h.again", "topic-recreated")
     assert again.verdict is Verdict.FAIL
     assert again.evidence["id"] != again.evidence["id_before"]

@@ -58,7 +58,7 @@ def found(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Found:
     return Found(folder, shared, json.loads(done.stdout.splitlines()[-1]))
 
 
-def test_disks_of_their_own_are_refused_and_nothing_is_marked_complete(found: Found) -> None:
+def test_a_history_on_local_disks_is_refused_and_not_marked_complete(found: Found) -> None:
     own = found.answers[OWN]
     assert "do not write to the disk that the driver reads" in own["refused"]
     assert "--history none" in own["refused"]
@@ -70,7 +70,7 @@ def test_disks_of_their_own_are_refused_and_nothing_is_marked_complete(found: Fo
     assert list((found.folder / "history").rglob("_complete")) == []
 
 
-def test_a_disk_that_all_share_is_used(found: Found) -> None:
+def test_a_shared_disk_is_used_for_the_history(found: Found) -> None:
     assert found.answers[found.shared] == {"refused": "", "notes": [], "looks": ["t"], "keys": "", "parts": 1}
     assert list((found.folder / "shared").glob("v3/probe/*")) == []
 
@@ -86,7 +86,7 @@ class _Cut(HistoryStore):
         return super().read(folder, parts, schema, within)
 
 
-def test_a_part_that_cannot_be_read_back_is_not_complete(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_history_part_that_cannot_be_read_back_is_not_complete(spark: SparkSession, tmp_path: Path) -> None:
     store = _Cut(spark, str(tmp_path / "history"))
     with pytest.raises(HistoryUnavailable, match=r"10 rows were written to .*, and 0 can be read back"):
         store.write("looks", "0000000000001-a", spark.range(10))

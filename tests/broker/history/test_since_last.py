@@ -54,7 +54,7 @@ def fill(writer: Writer, first: int, records: int) -> None:
         writer.send(EVENTS, None if number % 7 == 0 else f"key-{number}", f"value {number}")
 
 
-def told(report: AuditReport) -> list[tuple[object, ...]]:
+def comparable(report: AuditReport) -> list[tuple[object, ...]]:
     """Return the findings of a report, without the parts that depend on the time."""
     return sorted((one.topic, one.check, one.verdict, str(one.partitions), one.message) for one in report.findings)
 
@@ -65,7 +65,7 @@ def counted(found: TopicFacts) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("small", [False, True], ids=["at-once", "in-pieces"])
-def test_it_reads_what_is_new_and_says_what_a_full_audit_says(
+def test_an_incremental_audit_has_the_findings_of_a_full_one(
     audit: Audit, servers: list[str], monkeypatch: pytest.MonkeyPatch, small: bool
 ) -> None:
     if small:  # several tasks read each partition, and keys are looked up in several batches
@@ -87,13 +87,13 @@ def test_it_reads_what_is_new_and_says_what_a_full_audit_says(
         assert new.notes == []
         assert new.scanned_records == 2 * more
         assert new.scanned_records + new.remembered_records == every.scanned_records
-        assert told(new) == told(every)
+        assert comparable(new) == comparable(every)
         for topic in (COMPACTED, EVENTS):
             assert counted(facts(new, topic)) == counted(facts(every, topic))
             assert facts(new, topic).ages == facts(every, topic).ages
 
 
-def test_what_retention_took_since_is_no_longer_counted(audit: Audit, servers: list[str]) -> None:
+def test_records_deleted_since_the_last_audit_do_not_count(audit: Audit, servers: list[str]) -> None:
     audit(ReadScope.LAST)
     with connected(servers) as admin:
         admin.delete_records({TopicPartition(EVENTS, 0): 9_000, TopicPartition(EVENTS, 1): 3})
@@ -104,4 +104,4 @@ def test_what_retention_took_since_is_no_longer_counted(audit: Audit, servers: l
         assert new.notes == []
         assert new.scanned_records < 3 * 8_192
         assert counted(facts(new, EVENTS)) == counted(facts(every, EVENTS))
-        assert told(new) == told(every)
+        assert comparable(new) == comparable(every)

@@ -13,7 +13,7 @@ from topicwarden.audit.history.store import KEPT_PARTS, VERSION
 DAY = 86_400_000
 
 
-def test_what_was_remembered_is_known_again_of_each_topic_the_last_look(spark: SparkSession, history: str) -> None:
+def test_the_history_returns_the_last_state_of_each_topic(spark: SparkSession, history: str) -> None:
     AuditHistory(spark, history).save([look(at=NOW), look("other")], NOW)
     AuditHistory(spark, history).save([look(at=NOW + 1)], NOW + 1)
     later = AuditHistory(spark, history)
@@ -22,13 +22,13 @@ def test_what_was_remembered_is_known_again_of_each_topic_the_last_look(spark: S
     assert later.notes == []
 
 
-def test_two_audits_that_start_in_the_same_moment_both_remember(spark: SparkSession, history: str) -> None:
+def test_two_audits_with_the_same_start_time_are_both_remembered(spark: SparkSession, history: str) -> None:
     for topic in ("a", "b"):
         AuditHistory(spark, history).save([look(topic)], NOW)
     assert set(AuditHistory(spark, history).last_states("c")) == {"a", "b"}
 
 
-def test_what_a_killed_audit_left_is_not_believed(spark: SparkSession, history: str) -> None:
+def test_the_files_of_a_killed_audit_are_ignored(spark: SparkSession, history: str) -> None:
     AuditHistory(spark, history).save([look()], NOW)
     (part,) = Path(history).glob(f"{VERSION}/looks/*")
     (part / "_complete").unlink()
@@ -37,7 +37,7 @@ def test_what_a_killed_audit_left_is_not_believed(spark: SparkSession, history: 
     assert after.notes == []
 
 
-def test_a_history_that_cannot_be_read_is_said_and_the_audit_goes_on(spark: SparkSession, history: str) -> None:
+def test_an_unreadable_history_is_reported_and_the_audit_continues(spark: SparkSession, history: str) -> None:
     AuditHistory(spark, history).save([look()], NOW)
     (file,) = Path(history).glob(f"{VERSION}/looks/*/*.parquet")
     file.write_bytes(b"no parquet")
@@ -48,7 +48,7 @@ def test_a_history_that_cannot_be_read_is_said_and_the_audit_goes_on(spark: Spar
     assert "cannot be read, and is ignored" in broken.notes[0]
 
 
-def test_a_history_of_another_version_is_said_and_left_alone(spark: SparkSession, history: str) -> None:
+def test_a_history_of_another_version_is_reported_and_not_changed(spark: SparkSession, history: str) -> None:
     newer = Path(history) / "v9" / "looks"
     newer.mkdir(parents=True)
     first = AuditHistory(spark, history)
@@ -59,7 +59,7 @@ def test_a_history_of_another_version_is_said_and_left_alone(spark: SparkSession
     assert AuditHistory(spark, history).last_states("c") == {"t": look()}
 
 
-def test_a_place_that_cannot_be_written_is_said(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_read_only_location_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     blocked = AuditHistory(spark, str(tmp_path / "file"))
     blocked.save([look()], NOW)
@@ -73,7 +73,7 @@ def test_without_a_history_nothing_is_read_or_written(spark: SparkSession) -> No
     assert none.notes == []
 
 
-def test_it_stays_bounded_and_keeps_the_last_look_at_every_topic(spark: SparkSession, history: str) -> None:
+def test_the_history_is_bounded_and_keeps_the_last_audit_of_every_topic(spark: SparkSession, history: str) -> None:
     AuditHistory(spark, history).save([look("rare")], NOW)
     for number in range(1, KEPT_PARTS + 4):
         AuditHistory(spark, history).save([look(at=NOW + number)], NOW + number)

@@ -21,7 +21,7 @@ SETTINGS = {"retention.ms": str(HOUR_MS), "segment.ms": "500"}
 
 @pytest.mark.parametrize("policy", ["delete", "compact,delete"])
 @pytest.mark.parametrize("also", [None, -2 * HOUR_MS, 2 * HOUR_MS], ids=["alone", "with-old", "with-future"])
-def test_a_young_record_without_a_timestamp_is_not_taken_for_an_old_one(
+def test_a_young_record_without_a_timestamp_does_not_count_as_old(
     project: Project, servers: list[str], history: str, policy: str, also: int | None
 ) -> None:
     topic = f"h.undated.{policy.replace(',', '.')}.{also}"

@@ -139,9 +139,9 @@ def audit_with_registry(project: Project, kind: str) -> tuple[float, list[str]]:
     text = report.model_dump_json()
     trouble = [] if SECRET not in text else ["the password is in the report"]
     if expected and [one.verdict for one in found] != [Verdict.UNDECIDABLE]:
-        trouble.append(f"expected undecidable, seen {[(one.verdict.value, one.because) for one in found]}")
+        trouble.append(f"expected undecidable, got {[(one.verdict.value, one.because) for one in found]}")
     if expected and not any(expected in reason for one in found for reason in one.because):
-        trouble.append(f"expected {expected!r}, seen {[one.because for one in found]}")
+        trouble.append(f"expected {expected!r}, got {[one.because for one in found]}")
     return seconds, trouble
 
 

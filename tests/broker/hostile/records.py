@@ -1,4 +1,4 @@
-"""Write records that are made to harm whoever reads them, with a text in each that no output may contain."""
+"""Write records that are made to harm their readers, each with a text that no output may contain."""
 
 from __future__ import annotations
 

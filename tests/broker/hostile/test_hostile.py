@@ -19,14 +19,14 @@ def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield project
 
 
-def test_hostile_records_stop_nothing_and_leave_no_trace(project: Project) -> None:
+def test_hostile_records_do_not_stop_an_audit_or_reach_a_report(project: Project) -> None:
     result = audit_records(project, 40, 7, bomb_mib=64)
     assert result.trouble == []
     assert result.verdicts["fail"] > 1
 
 
 @pytest.mark.parametrize("kind", ["HTML as 404", "an empty object", "references in a cycle", "1 byte a second"])
-def test_a_registry_that_answers_nonsense_leaves_records_undecided(
+def test_an_invalid_answer_of_the_registry_makes_records_undecidable(
     project: Project, spark: SparkSession, kind: str
 ) -> None:
     _, trouble = audit_with_registry(project, kind)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 from confluent_kafka import Consumer, Producer
-from confluent_kafka import TopicPartition as Place
+from confluent_kafka import TopicPartition as ConfluentPartition
 from kafka import TopicPartition
 from kafka.admin import NewPartitions, NewTopic
 from kafka.structs import OffsetAndMetadata
@@ -175,7 +175,7 @@ def reading(servers: list[str], topic: str, group: str, committed: int) -> Itera
         while not consumer.assignment():
             assert time.monotonic() < deadline
             consumer.poll(0.2)
-        consumer.commit(offsets=[Place(topic, 0, committed)], asynchronous=False)
+        consumer.commit(offsets=[ConfluentPartition(topic, 0, committed)], asynchronous=False)
         yield
     finally:
         consumer.close()

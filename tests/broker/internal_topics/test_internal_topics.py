@@ -16,7 +16,7 @@ KAFKAS = ("__consumer_offsets", "__transaction_state")
 FAIL, SUSPECT, PASS, UNDECIDABLE = Verdict.FAIL, Verdict.SUSPECT, Verdict.PASS, Verdict.UNDECIDABLE
 
 
-def test_everything_is_in_order_as_connect_and_streams_make_it(looks: Looks) -> None:
+def test_internal_topics_as_created_by_connect_and_streams_pass(looks: Looks) -> None:
     names = [topic.name for topic in looks.healthy.topics]
     assert set(names) == {*CONNECTS, *STREAMS, *KAFKAS, streams.WORDS, connect.LINES}
     assert [one for one in looks.healthy.findings if one.verdict is not PASS] == []
@@ -31,7 +31,7 @@ def test_everything_is_in_order_as_connect_and_streams_make_it(looks: Looks) -> 
         *((topic, "group word-count, which commits as Kafka Streams does") for topic in STREAMS),
     ],
 )
-def test_they_need_no_declaration_and_it_is_said_how_they_are_known(looks: Looks, topic: str, how: str) -> None:
+def test_internal_topics_need_no_declaration_and_have_a_reason(looks: Looks, topic: str, how: str) -> None:
     undeclared = finding(looks.healthy, topic, "topic-undeclared")
     assert undeclared.verdict is PASS
     assert how in undeclared.message
@@ -47,24 +47,24 @@ def test_they_need_no_declaration_and_it_is_said_how_they_are_known(looks: Looks
         ("__transaction_state", "cleanup.policy is delete"),
     ],
 )
-def test_what_loses_state_fails_also_when_its_application_has_stopped(looks: Looks, topic: str, message: str) -> None:
+def test_losing_application_state_fails_if_the_application_has_stopped(looks: Looks, topic: str, message: str) -> None:
     for report in (looks.broken, looks.later):
         policy = finding(report, topic, "internal-policy")
         assert policy.verdict is FAIL
         assert policy.message.startswith(message)
 
 
-def test_offsets_of_groups_that_are_deleted_by_time_fail(looks: Looks) -> None:
+def test_time_based_deletion_of_the_offsets_topic_fails(looks: Looks) -> None:
     assert finding(looks.offsets, "__consumer_offsets", "internal-policy").verdict is FAIL
 
 
-def test_what_may_be_lawful_or_is_known_by_its_name_alone_is_undecidable(looks: Looks) -> None:
+def test_possibly_valid_internal_topics_are_undecidable(looks: Looks) -> None:
     for topic in (streams.WINDOWED, NAME_ALONE):
         assert finding(looks.broken, topic, "internal-policy").verdict is UNDECIDABLE
     assert "its name alone" in finding(looks.broken, NAME_ALONE, "topic-undeclared").message
 
 
-def test_a_topic_that_is_only_named_like_connects_is_nobodys(looks: Looks) -> None:
+def test_a_topic_named_like_those_of_connect_has_no_role(looks: Looks) -> None:
     assert finding(looks.broken, NOT_CONNECTS, "topic-undeclared").verdict is FAIL
     assert not [one for one in looks.broken.of_topic(NOT_CONNECTS) if one.check == "internal-policy"]
 
@@ -82,7 +82,7 @@ def lag(looks: Looks, topic: str) -> list[Finding]:
     return [one for one in looks.broken.of_topic(topic) if one.check == "group-lag"]
 
 
-def test_what_a_group_has_lost_is_found_to_the_record(looks: Looks) -> None:
+def test_records_lost_by_a_group_are_counted_exactly(looks: Looks) -> None:
     reader, asleep = lag(looks, "lag.lost")
     assert (reader.verdict, reader.partitions) == (FAIL, [0])
     assert reader.evidence == {"group": "reader", "members": 1, "lost_offsets": 30}
@@ -96,21 +96,21 @@ def test_a_group_whose_members_are_gone_is_undecidable(looks: Looks) -> None:
 
 
 @pytest.mark.parametrize(
-    ("topic", "verdict", "offsets", "said"),
+    ("topic", "verdict", "offsets", "output"),
     [
         ("lag.soon", SUSPECT, 40, "deleted soon"),
         ("lag.ahead", UNDECIDABLE, 25, "after the log end"),
         ("lag.deletions", UNDECIDABLE, 12, "may miss deletions among them"),
     ],
 )
-def test_what_a_group_is_about_to_lose_is_reported(
-    looks: Looks, topic: str, verdict: Verdict, offsets: int, said: str
+def test_records_that_a_group_will_lose_are_reported(
+    looks: Looks, topic: str, verdict: Verdict, offsets: int, output: str
 ) -> None:
     (found,) = lag(looks, topic)
     assert (found.verdict, found.evidence["offsets"]) == (verdict, offsets)
-    assert said in found.message
+    assert output in found.message
 
 
-def test_a_slow_group_loses_nothing_where_nothing_was_taken_out(looks: Looks) -> None:
+def test_a_slow_group_loses_nothing_if_no_record_was_removed(looks: Looks) -> None:
     assert [one.verdict for one in lag(looks, "lag.whole")] == [PASS]
     assert set(LAG) <= {topic.name for topic in looks.broken.topics}

@@ -13,7 +13,7 @@ from topicwarden.model.project import Project
 ENTRY_POINT = REPOSITORY / "validation" / "topicwarden" / "audit" / "__main__.py"
 RECORDS, FAULTY = 20_000, 7
 """The records of each topic, and how many of them have a value of the wrong type."""
-OF_THE_MOMENT = ("started", "finished", "scan_seconds")
+TIMES_OF_RUN = ("started", "finished", "scan_seconds")
 
 
 def audit(project: Project, *options: str) -> subprocess.CompletedProcess[str]:
@@ -29,4 +29,4 @@ def report(code: int, output: str, errors: str) -> dict[str, Any]:
 def as_expected(values: dict[str, Any]) -> dict[str, Any]:
     """Return a report without the times. It must have found the values of the wrong type."""
     assert [f["topic"] for f in values["findings"] if f["verdict"] == "fail"] == ["s.events"]
-    return {name: value for name, value in values.items() if name not in OF_THE_MOMENT}
+    return {name: value for name, value in values.items() if name not in TIMES_OF_RUN}

@@ -96,7 +96,9 @@ def test_spark_submit_uses_a_history_on_a_shared_disk(project: Project, cluster:
 def test_spark_submit_needs_neither_jars_nor_a_configuration_of_ours(
     project: Project, cluster: SparkCluster, tmp_path: Path
 ) -> None:
-    """As a driver of YARN or Kubernetes: another folder, a project that it may only read, reports at an address."""
+    """Run like a driver of YARN or Kubernetes: another folder, a project that it may only read, reports at an
+    address.
+    """
     configuration, reports = tmp_path / "conf", tmp_path / "reports"
     configuration.mkdir()
     variables = {"SPARK_CONF_DIR": str(configuration), "PYSPARK_PYTHON": sys.executable}
@@ -122,7 +124,7 @@ def test_an_address_that_spark_cannot_write_is_refused_before_the_scan(project: 
 @pytest.mark.parametrize(
     ("master", "reason"), [("sparkle://a:1", "Could not parse Master URL"), ("yarn", "HADOOP_CONF_DIR")]
 )
-def test_a_master_that_spark_does_not_know_is_one_line(project: Project, master: str, reason: str) -> None:
+def test_an_unknown_spark_master_is_reported_in_one_line(project: Project, master: str, reason: str) -> None:
     done = audit(project, "--master", master, "--history", "none")
     assert (done.returncode, done.stdout) == (2, "")
     assert "topicwarden: Spark could not start: " in done.stderr

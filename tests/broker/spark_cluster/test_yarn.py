@@ -76,7 +76,7 @@ def test_a_driver_in_a_container_reports_the_same_as_one_machine(
     assert on_yarn["scanned_records"] == 2 * RECORDS
 
 
-def test_a_driver_on_the_edge_node(project: Project, yarn: YarnCluster, archives: Path) -> None:
+def test_an_audit_with_the_driver_on_the_edge_node(project: Project, yarn: YarnCluster, archives: Path) -> None:
     done = submit(yarn, archives, "client", "--project", str(project.root), "--format", "json")
     values = report(done.returncode, done.stdout[done.stdout.index("{\n") :], done.stderr)
     assert values["scanned_records"] == 2 * RECORDS

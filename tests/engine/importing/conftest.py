@@ -111,10 +111,10 @@ Made = Callable[..., Shell]
 
 def settings(cluster: Cluster) -> dict[str, Any]:
     """Return every setting of every topic with its source, and all replicas."""
-    held = cluster.snapshot().topics
+    current = cluster.snapshot().topics
     return {
         name: (one.id, one.topic, dict(one.sources), [each.replicas for each in one.replicas])
-        for name, one in held.items()
+        for name, one in current.items()
     }
 
 

@@ -25,7 +25,7 @@ def written(shell: Shell) -> dict[str, str]:
     return {path.relative_to(topics).as_posix(): path.read_text() for path in topics.rglob("*.yaml")}
 
 
-def test_a_cluster_that_nobody_declared(shell: Made, cluster: Cluster) -> None:
+def test_a_stack_without_a_cluster(shell: Made, cluster: Cluster) -> None:
     project, before = shell(), settings(cluster)
     done = project.topicwarden("import", "--stack", "dev")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -49,9 +49,7 @@ def test_a_cluster_that_nobody_declared(shell: Made, cluster: Cluster) -> None:
     assert fixed.returncode == 0, fixed.stdout
 
 
-def test_only_what_is_asked_for_and_nothing_else_that_is_pending(
-    shell: Made, cluster: Cluster, sandbox: Sandbox
-) -> None:
+def test_only_the_selected_topics_change(shell: Made, cluster: Cluster, sandbox: Sandbox) -> None:
     project = shell()
     assert project.topicwarden("import", "orders.*", "!orders.lost.*").returncode == 0
     assert adopted(project) == {name for name in UNDECLARED if name.startswith("orders.")} - {"orders.lost.v1"}
@@ -68,7 +66,7 @@ def test_only_what_is_asked_for_and_nothing_else_that_is_pending(
     assert "orders.new.v1" not in adopted(project)
 
 
-def test_rules_are_told_and_stop_nothing(shell: Made, cluster: Cluster) -> None:
+def test_warnings_are_printed_and_do_not_stop_a_deploy(shell: Made, cluster: Cluster) -> None:
     project = shell()
     (project.folder / "policies").mkdir()
     (project.folder / "policies" / "rules.yaml").write_text("rules: {owner: {level: error}}\n")
@@ -83,7 +81,7 @@ def test_rules_are_told_and_stop_nothing(shell: Made, cluster: Cluster) -> None:
     assert project.run("pulumi", "preview", "--non-interactive").returncode != 0, "the rules hold from here on"
 
 
-def test_what_is_declared_otherwise_is_told_and_never_touched(shell: Made, cluster: Cluster) -> None:
+def test_differently_declared_topics_are_reported_and_not_changed(shell: Made, cluster: Cluster) -> None:
     declared = "partitions: 13\nreplication_factor: 2\nconfig: {retention.ms: 7d, min.insync.replicas: 1}\n"
     project, before = shell({"orders/orders.paid.v1.yaml": declared}), settings(cluster)
     done = project.topicwarden("import", "orders.paid.*")
@@ -110,7 +108,7 @@ def test_a_dry_run_and_files_only_need_no_pulumi(shell: Made) -> None:
     assert adopted(project) == set()
 
 
-def test_what_yaml_cannot_say_is_left_with_a_reason(shell: Made, sandbox: Sandbox) -> None:
+def test_values_without_a_yaml_form_are_skipped_with_a_reason(shell: Made, sandbox: Sandbox) -> None:
     create(sandbox.bootstrap_servers, {"moving.topic": (1, 2, {"leader.replication.throttled.replicas": "*"})})
     project = shell()
     done = project.topicwarden("import", "moving.*")
@@ -119,12 +117,12 @@ def test_what_yaml_cannot_say_is_left_with_a_reason(shell: Made, sandbox: Sandbo
     assert written(project) == {}
 
 
-def test_a_file_that_is_in_the_way_is_never_overwritten(shell: Made) -> None:
-    held = {"payments/payments.fees.v2.yaml": "topic: other\npartitions: 1\nreplication_factor: 1\n"}
-    project = shell(held)
+def test_an_existing_file_is_never_overwritten(shell: Made) -> None:
+    live_topics = {"payments/payments.fees.v2.yaml": "topic: other\npartitions: 1\nreplication_factor: 1\n"}
+    project = shell(live_topics)
     assert project.topicwarden("import", "--files-only", "payments.*").returncode == 0
     files = written(project)
-    assert files.items() >= held.items()
+    assert files.items() >= live_topics.items()
     assert files["payments/payments.fees.v2-2.yaml"].startswith("topic: payments.fees.v2\n")
 
 
@@ -137,7 +135,7 @@ def test_without_the_stack_nothing_is_written(shell: Made) -> None:
     assert written(project) == {}
 
 
-def test_topics_from_another_tool_are_adopted_when_they_are_so(shell: Made, tmp_path: Path) -> None:
+def test_topics_of_another_tool_are_adopted_if_equal(shell: Made, tmp_path: Path) -> None:
     project = shell()
     strimzi = tmp_path / "topics.yaml"
     strimzi.write_text(
@@ -152,7 +150,7 @@ def test_topics_from_another_tool_are_adopted_when_they_are_so(shell: Made, tmp_
     assert_nothing_to_do(project)
 
 
-def test_wrong_entries_of_another_tool_write_nothing(shell: Made, tmp_path: Path) -> None:
+def test_invalid_entries_of_another_tool_write_nothing(shell: Made, tmp_path: Path) -> None:
     project, file = shell(), tmp_path / "topics.env"
     file.write_text("KAFKA_CREATE_TOPICS=one:1:1,two:1,three:x:1\n")
     done = project.topicwarden("import", "--from", file)

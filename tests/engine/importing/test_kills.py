@@ -38,17 +38,17 @@ def locks(shell: Shell) -> list[Path]:
     return list((state / ".pulumi" / "locks").rglob("*.json*"))
 
 
-def begun(shell: Shell, moment: str) -> bool:
+def begun(shell: Shell, instant: str) -> bool:
     """Return whether an import has reached the stage ``moment``."""
     topics = shell.folder / "topics"
     state = Path(shell.variables["PULUMI_BACKEND_URL"].removeprefix("file://"), ".pulumi/stacks/topicwarden/dev.json")
-    if moment == "staged":
+    if instant == "staged":
         return any(topics.iterdir())
-    if moment == "placed":
+    if instant == "placed":
         return any(topics.glob("*.yaml"))
-    if moment == "locked":
+    if instant == "locked":
         return bool(locks(shell))
-    return moment == "started" or "kafka:index/topic:Topic" in state.read_text()
+    return instant == "started" or "kafka:index/topic:Topic" in state.read_text()
 
 
 def killed(shell: Shell, chance: random.Random) -> str:
@@ -57,7 +57,7 @@ def killed(shell: Shell, chance: random.Random) -> str:
     In 70% of the cases, kill all processes, as if the machine had failed. Otherwise, kill only Python, so that
     ``pulumi`` keeps running.
     """
-    moment, longest = chance.choice(list(MOMENTS.items()))
+    instant, longest = chance.choice(list(MOMENTS.items()))
     after, whole = chance.uniform(0.0, longest), chance.random() < 0.7
     process = subprocess.Popen(
         [BIN / "topicwarden", "import", "--stack", "dev"],
@@ -66,7 +66,7 @@ def killed(shell: Shell, chance: random.Random) -> str:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    while process.poll() is None and not begun(shell, moment):
+    while process.poll() is None and not begun(shell, instant):
         pass
     time.sleep(after)
     at_work = process.poll() is None
@@ -75,7 +75,7 @@ def killed(shell: Shell, chance: random.Random) -> str:
             os.kill(pid, signal.SIGKILL)
     process.wait()
     what = "all of it" if whole else "Python"
-    return f"{what} killed {after:.4f} s after it {moment}" if at_work else "done before it was killed"
+    return f"{what} killed {after:.4f} s after it {instant}" if at_work else "done before it was killed"
 
 
 def imported(shell: Shell) -> subprocess.CompletedProcess[str]:
@@ -94,15 +94,16 @@ def test_the_next_run_converges(shell: Made, cluster: Cluster, number: int) -> N
     project, before = shell(), settings(cluster)
     what = killed(project, chance)
     topics = project.folder / "topics"
-    found, held = len(list(topics.rglob("*.yaml"))), len(locks(project))
-    print(f"seed {SEED}/{number}: {what}; {found} files, {len(adopted(project))} adopted, {held} files of a lock")
+    found, current = len(list(topics.rglob("*.yaml"))), len(locks(project))
+    print(f"seed {SEED}/{number}: {what}; {found} files, {len(adopted(project))} adopted, {current} files of a lock")
     assert settings(cluster) == before
     loaded = load(topics, project.folder, ["dev"])
     assert loaded.problems == (), "no half of a file"
     done = imported(project)
     assert "moving.topic" in done.stderr or done.returncode == 0, done.stdout + done.stderr
     declared = {
-        held.topic.name: held.topic for held in resolve(load(topics, project.folder, ["dev"]), "dev").declarations
+        current.topic.name: current.topic
+        for current in resolve(load(topics, project.folder, ["dev"]), "dev").declarations
     }
     assert set(declared) == set(UNDECLARED) == adopted(project)
     assert settings(cluster) == before
@@ -112,7 +113,7 @@ def test_the_next_run_converges(shell: Made, cluster: Cluster, number: int) -> N
     assert not list(topics.glob(".*"))
 
 
-def test_a_lock_of_a_live_process_is_refused_with_who_holds_it(shell: Made) -> None:
+def test_the_lock_of_a_live_process_is_refused_with_its_owner(shell: Made) -> None:
     project = shell()
     assert project.topicwarden("import", "plain").returncode == 0
     holder = subprocess.Popen(

@@ -16,9 +16,9 @@ from topicwarden.specs.resolve import resolve
 
 def deploy() -> None:
     project = find_project(Path(__file__).parent)
-    held = resolve(load(project.topics, project.root, project.stack_names()), pulumi.get_stack()).declarations
+    current = resolve(load(project.topics, project.root, project.stack_names()), pulumi.get_stack()).declarations
     provider = pulumi_kafka.Provider("nowhere", bootstrap_servers=["127.0.0.1:1"], tls_enabled=False)
-    TopicResources("topics", [TopicRegistration(each.topic) for each in held], root=project.root, provider=provider)
+    TopicResources("topics", [TopicRegistration(each.topic) for each in current], root=project.root, provider=provider)
 
 
 if __name__ == "__main__":

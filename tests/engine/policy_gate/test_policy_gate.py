@@ -31,9 +31,9 @@ EXAMPLES = [
 ]
 
 
-def inputs(held: Declaration) -> dict[str, Any]:
+def inputs(current: Declaration) -> dict[str, Any]:
     """Return the inputs that Pulumi passes to a policy pack: the topic's name, counts and configuration."""
-    topic = held.topic
+    topic = current.topic
     return {
         "name": topic.name,
         "partitions": topic.partitions,
@@ -46,15 +46,15 @@ def inputs(held: Declaration) -> dict[str, Any]:
 def test_the_gate_and_the_check_agree(case: Case, tmp_path: Path) -> None:
     project = project_of(case, tmp_path)
     gate = PolicyGate(project, TODAY)
-    expressions = {held.expression.id for held in gate.policy.expressions}
+    expressions = {current.expression.id for current in gate.policy.expressions}
     judged_by_rules = {*RULES, *STACK_RULES, *expressions}
     for stack in project.stack_names():
         checked = check(project, [stack], TODAY)
         broken = set(resolve(load(project.topics, project.root, project.stack_names()), stack).problems)
         expected = {(p.rule, p.level) for p in checked.problems if p.rule in judged_by_rules and p not in broken}
-        resources = [inputs(held) for held in checked.declarations[stack]]
-        seen = {(held.rule, held.level) for one in resources for held in gate.check_resource(stack, one)}
-        seen |= {(held.rule, held.level) for held in gate.check_stack(stack, resources)}
+        resources = [inputs(current) for current in checked.declarations[stack]]
+        seen = {(current.rule, current.level) for one in resources for current in gate.check_resource(stack, one)}
+        seen |= {(current.rule, current.level) for current in gate.check_stack(stack, resources)}
         assert seen == expected
 
 
@@ -116,7 +116,7 @@ def test_the_real_engine_refuses_at_preview_by_topic_name(careless: Project) -> 
     )
     answer = previewed(careless)
     assert answer.returncode == 1, answer.stdout + answer.stderr
-    assert "wide: partitions: expected at most 6, seen 7 [partitions]" in answer.stdout
+    assert "wide: partitions: expected at most 6, got 7 [partitions]" in answer.stdout
     assert "stuck: min.insync.replicas is 2, above the replication factor of 1" in answer.stdout
     assert "[partition-budget]" in answer.stdout
     assert "orphan has no owner" in answer.stdout

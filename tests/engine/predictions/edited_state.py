@@ -15,22 +15,22 @@ PROVIDER = f"{STACK}::pulumi:providers:kafka::sandbox"
 REGISTERED = f"{STACK}::{SET_TYPE}${DOMAIN_TYPE}${TOPIC}::held.v1"
 
 
-def imported(held: Deployment, resource: str, topic: str) -> str:
+def imported(current: Deployment, resource: str, topic: str) -> str:
     """Import ``topic`` as a second resource, unprotected; return its URN."""
     options = f"--protect=false --yes --generate-code=false --provider sandbox={PROVIDER}"
-    held.pulumi(f"import {TOPIC} {resource} {topic} {options}")
+    current.pulumi(f"import {TOPIC} {resource} {topic} {options}")
     return f"{STACK}::{TOPIC}::{resource}"
 
 
-def state(held: Deployment) -> dict[str, Any]:
-    exported: dict[str, Any] = json.loads(held.pulumi("stack export"))
+def state(current: Deployment) -> dict[str, Any]:
+    exported: dict[str, Any] = json.loads(current.pulumi("stack export"))
     return exported
 
 
-def edited(held: Deployment, edit: Callable[[list[dict[str, Any]]], None]) -> None:
+def edited(current: Deployment, edit: Callable[[list[dict[str, Any]]], None]) -> None:
     """Change the resources of the state by hand."""
-    exported = state(held)
+    exported = state(current)
     edit(exported["deployment"]["resources"])
-    file = held.project.root / "edited.json"
+    file = current.project.root / "edited.json"
     file.write_text(json.dumps(exported))
-    held.pulumi(f"stack import --file {file}")
+    current.pulumi(f"stack import --file {file}")

@@ -1,6 +1,6 @@
-"""Deny each right in turn, and test that hidden data is not reported as known.
+"""Deny each permission in turn, and test that hidden data is not reported as known.
 
-Hidden data must not lead to a `fail`, a `pass`, a zero, or a permission.
+Hidden data must not lead to a `fail`, a `pass`, a zero, or an allowed change.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import Severity, TopicPlan
 from topicwarden.model.project import Project
-from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.operations.audit import AuditFunction, AuditOptions, auditing
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.predict import predict
@@ -93,16 +93,16 @@ CHANGED = {
 
 @dataclass(frozen=True)
 class Guarded:
-    """A broker with an authorizer that permits everything except the currently denied rights."""
+    """A broker with an authorizer that allows everything except the currently denied permissions."""
 
     project: Project
     servers: list[str]
 
     @contextmanager
-    def denied(self, *rights: tuple[ResourceType, str, ACLOperation]) -> Iterator[None]:
+    def denied(self, *permissions: tuple[ResourceType, str, ACLOperation]) -> Iterator[None]:
         acls = [
             ACL("User:ANONYMOUS", "*", operation, ACLPermissionType.DENY, ResourcePattern(kind, name))
-            for kind, name, operation in rights
+            for kind, name, operation in permissions
         ]
         with KafkaAdminClient(bootstrap_servers=self.servers) as admin:
             filters = [
@@ -120,7 +120,7 @@ class Guarded:
             # Brokers apply ACLs from the metadata log, after the controller has answered.
             admin.create_acls(acls)
             try:
-                until(lambda: in_force(len(acls)), "the rights are denied")
+                until(lambda: in_force(len(acls)), "the permissions are denied")
                 yield
             finally:
                 admin.delete_acls(filters)
@@ -136,7 +136,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, java: Path, jars: Path) ->
             servers = sandbox.bootstrap_servers
             _fill(servers)
             settings = f"config: {{'kafka:bootstrapServers': [{', '.join(servers)}], 'kafka:tlsEnabled': false}}\n"
-            files = {f"rights/{name}.yaml": text for name, text in DECLARED.items()}
+            files = {f"permissions/{name}.yaml": text for name, text in DECLARED.items()}
             yield Guarded(project_of(folder / "project", files, settings), servers)
         finally:
             sandbox.down(remove=True)
@@ -187,7 +187,7 @@ def whole(look: AuditFunction) -> AuditReport:
 
 @pytest.fixture(scope="module")
 def denied(guarded: Guarded, look: AuditFunction) -> Callable[[str], AuditReport]:
-    """Return a function that audits without the rights of a denial, once for each denial."""
+    """Return a function that audits without the permissions of a denial, once for each denial."""
 
     @cache
     def audit(denial: str) -> AuditReport:
@@ -201,8 +201,8 @@ def verdicts(report: AuditReport) -> dict[tuple[str, str], Verdict]:
     """Return the most severe verdict of each check on each topic."""
     found: dict[tuple[str, str], Verdict] = {}
     for one in report.findings:
-        place = one.topic, one.check
-        found[place] = min(one.verdict, found.get(place, one.verdict), key=BY_WEIGHT.index)
+        subject = one.topic, one.check
+        found[subject] = min(one.verdict, found.get(subject, one.verdict), key=WORST_FIRST.index)
     return found
 
 
@@ -225,9 +225,9 @@ DENIALS = {
 }
 
 
-def test_with_every_right_there_is_something_to_lose(whole: AuditReport) -> None:
+def test_with_every_permission_the_audit_has_verdicts(whole: AuditReport) -> None:
     found = verdicts(whole)
-    print(sorted((*place, verdict.value) for place, verdict in found.items() if verdict is not Verdict.PASS))
+    print(sorted((*subject, verdict.value) for subject, verdict in found.items() if verdict is not Verdict.PASS))
     assert found["undeclared.v1", "topic-undeclared"] is Verdict.FAIL
     assert found["my-offsets", "topic-undeclared"] is Verdict.UNDECIDABLE, "there is no group of workers"
     assert found["broken.v1", "value-schema"] is Verdict.FAIL
@@ -238,24 +238,22 @@ def test_with_every_right_there_is_something_to_lose(whole: AuditReport) -> None
 
 
 @pytest.mark.parametrize("denial", DENIALS)
-def test_no_verdict_comes_from_what_is_not_seen(
-    denied: Callable[[str], AuditReport], whole: AuditReport, denial: str
-) -> None:
+def test_hidden_data_leads_to_no_verdict(denied: Callable[[str], AuditReport], whole: AuditReport, denial: str) -> None:
     report = denied(denial)
     known, found = verdicts(whole), verdicts(report)
     wrong = [
-        f"{topic} {check}: {verdict.value}, with every right {known.get((topic, check))}"
+        f"{topic} {check}: {verdict.value}, with every permission {known.get((topic, check))}"
         for (topic, check), verdict in found.items()
         if verdict in (Verdict.FAIL, Verdict.PASS) and known.get((topic, check)) is not verdict
     ]
     hidden = {name for kind, name, operation in DENIALS[denial] if operation is ACLOperation.DESCRIBE}
     left_out = [
-        f"{topic} {check}: left out, with every right {verdict.value}"
+        f"{topic} {check}: left out, with every permission {verdict.value}"
         for (topic, check), verdict in known.items()
         if (topic, check) not in found and topic not in hidden and not topic.startswith("__")
     ]
     zeros = [
-        f"{topic.name}: {name} is 0, with every right {value}"
+        f"{topic.name}: {name} is 0, with every permission {value}"
         for topic in report.topics
         for before in whole.topics
         if before.name == topic.name
@@ -272,7 +270,7 @@ def test_the_other_topics_are_judged_as_before(
 ) -> None:
     (hidden,) = (name for _, name, _ in DENIALS[denial])
     found, known = (
-        {place: verdict for place, verdict in verdicts(report).items() if place[0] != hidden}
+        {subject: verdict for subject, verdict in verdicts(report).items() if subject[0] != hidden}
         for report in (denied(denial), whole)
     )
     assert found == known
@@ -295,22 +293,24 @@ def plans(guarded: Guarded) -> dict[str, TopicPlan]:
 
 
 @pytest.fixture(scope="module")
-def foreseen(guarded: Guarded) -> dict[str, TopicPlan]:
+def predicted(guarded: Guarded) -> dict[str, TopicPlan]:
     return plans(guarded)
 
 
 @pytest.mark.parametrize("denial", DENIALS)
-def test_no_plan_gets_milder(guarded: Guarded, foreseen: dict[str, TopicPlan], denial: str) -> None:
+def test_a_denied_permission_never_lowers_a_severity(
+    guarded: Guarded, predicted: dict[str, TopicPlan], denial: str
+) -> None:
     with guarded.denied(*DENIALS[denial]):
         found = plans(guarded)
     milder = [
-        f"{name}: {found[name].weight if name in found else 'no plan'}, with every right {plan.weight}"
-        for name, plan in foreseen.items()
-        if plan.weight is Severity.REFUSED and (name not in found or found[name].weight is not Severity.REFUSED)
+        f"{name}: {found[name].severity if name in found else 'no plan'}, with every permission {plan.severity}"
+        for name, plan in predicted.items()
+        if plan.severity is Severity.REFUSED and (name not in found or found[name].severity is not Severity.REFUSED)
     ]
     zeros = [
-        f"{name} {one.kind}: {key} is 0, with every right {value}: {one.message}"
-        for name, plan in foreseen.items()
+        f"{name} {one.kind}: {key} is 0, with every permission {value}: {one.message}"
+        for name, plan in predicted.items()
         for before in plan.consequences
         for one in (found[name].consequences if name in found else ())
         if one.kind == before.kind

@@ -50,7 +50,7 @@ def converged(project: Deployment, cluster: Cluster, files: dict[str, str]) -> N
     assert list((project.project.root / "state" / ".pulumi" / "locks").rglob("*.json")) == []
 
 
-def test_a_killed_deploy_is_ended_by_the_next(sandbox: Sandbox, cluster: Cluster, tmp_path: Path) -> None:
+def test_the_next_deploy_completes_a_killed_one(sandbox: Sandbox, cluster: Cluster, tmp_path: Path) -> None:
     print(f"TOPICWARDEN_KILLS={KILLS} TOPICWARDEN_SEED={SEED}")
     chance = random.Random(SEED)
     project = deployment(tmp_path / "killed", declared(0, "killed"))
@@ -72,11 +72,11 @@ def test_a_killed_deploy_is_ended_by_the_next(sandbox: Sandbox, cluster: Cluster
         process.wait()
         print(f"kill {number} after {alive_s:.1f} s")
         converged(project, cluster, files)
-    held = cluster.snapshot({"killed.t0"}).topics["killed.t0"].extents[0]
-    assert (held.start, held.end) == (0, 1)
+    extent = cluster.snapshot({"killed.t0"}).topics["killed.t0"].extents[0]
+    assert (extent.start, extent.end) == (0, 1)
 
 
-def test_a_lost_broker_stops_no_snapshot(sandbox: Sandbox, cluster: Cluster) -> None:
+def test_a_snapshot_works_with_a_lost_broker(sandbox: Sandbox, cluster: Cluster) -> None:
     names = {f"seen.t{number}" for number in range(5)}
     with connected(sandbox.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(name, 3, 3) for name in sorted(names)])
@@ -92,7 +92,9 @@ def test_a_lost_broker_stops_no_snapshot(sandbox: Sandbox, cluster: Cluster) -> 
 
 
 @pytest.mark.parametrize("after_s", [1.5, 3.0])
-def test_a_deploy_outlives_its_controller(sandbox: Sandbox, cluster: Cluster, tmp_path: Path, after_s: float) -> None:
+def test_a_deploy_survives_the_loss_of_the_controller(
+    sandbox: Sandbox, cluster: Cluster, tmp_path: Path, after_s: float
+) -> None:
     name = f"ruled{after_s:g}".replace(".", "-")
     project = deployment(tmp_path / "ruled", declared(0, name))
     files = declared(4, name)
@@ -111,7 +113,7 @@ def test_a_deploy_outlives_its_controller(sandbox: Sandbox, cluster: Cluster, tm
     converged(project, cluster, files)
 
 
-def test_a_deploy_without_a_cluster_could_not_run(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deploy_without_a_cluster_exits_with_2(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "unused")
     settings = "config: {'kafka:bootstrapServers': ['127.0.0.1:1'], 'kafka:tlsEnabled': false}\n"
     project = project_of(tmp_path / "project", declared(0, "nowhere"), settings)
@@ -120,7 +122,7 @@ def test_a_deploy_without_a_cluster_could_not_run(cache: Path, tmp_path: Path, m
     assert "127.0.0.1:1: nothing listens on this port" in done.stderr.splitlines()[-1]
 
 
-def test_a_frozen_broker_stops_no_plan(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_frozen_broker_does_not_stop_a_plan(sandbox: Sandbox, tmp_path: Path) -> None:
     """The kernel accepts connections for a frozen broker, so every client waits for it until a time-out."""
     project = deployment(tmp_path / "frozen", declared(0, "frozen"))
     frozen = next(broker.pid for broker in sandbox.status().brokers if broker.id == 1)

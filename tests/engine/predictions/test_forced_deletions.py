@@ -23,86 +23,86 @@ KEPT = "{owner: team, partitions: 1, replication_factor: 2}\n"
 
 
 @pytest.fixture
-def held(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
+def deployed(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
     """A topic with a record; its YAML allows the deletion."""
-    held = deployment(tmp_path / "held", {FILE: ALLOWED})
+    deployed = deployment(tmp_path / "held", {FILE: ALLOWED})
     with writing(servers) as writer:
         writer.send("held.v1", "k", "v")
-    yield held
+    yield deployed
     with connected(servers) as admin:
         admin.delete_topics([name for name in ("held.v1",) if name in admin.list_topics()])
 
 
 @pytest.fixture(autouse=True)
-def stays(held: Deployment, cluster: Cluster) -> Iterator[None]:
+def stays(deployed: Deployment, cluster: Cluster) -> Iterator[None]:
     """The topic is the same after the test as before."""
     before = cluster.snapshot({"held.v1"}).topics["held.v1"].id
     yield
     assert cluster.snapshot({"held.v1"}).topics["held.v1"].id == before
 
 
-def expired(held: Deployment) -> None:
-    """Let the permission to delete the topic expire, without a deploy."""
+def expired(deployed: Deployment) -> None:
+    """Let the allowance to delete the topic expire, without a deploy."""
 
     def edit(resources: list[dict[str, Any]]) -> None:
         record = next(each for each in resources if each["type"] == SET_TYPE)["outputs"]["declared"]["held.v1"]
         record["allow"] = [{"change": "delete", "until": day(-1)}]
 
-    edited(held, edit)
+    edited(deployed, edit)
 
 
-def test_a_tainted_topic_is_refused_by_every_command_until_the_mark_is_removed(held: Deployment) -> None:
-    held.pulumi(f"state taint {REGISTERED} --yes")
-    tainted = one(held.plan(), "held.v1", "duplicate")
-    assert tainted.weight is Severity.REFUSED
+def test_a_tainted_topic_is_refused_until_the_taint_is_removed(deployed: Deployment) -> None:
+    deployed.pulumi(f"state taint {REGISTERED} --yes")
+    tainted = one(deployed.plan(), "held.v1", "duplicate")
+    assert tainted.severity is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
-        assert "marked for replacement" in held.refused(command)
-    assert held.shell.topicwarden("up", "--yes", "--stack", "dev").returncode == 1
+        assert "marked for replacement" in deployed.refused(command)
+    assert deployed.shell.topicwarden("up", "--yes", "--stack", "dev").returncode == 1
     remedy = tainted.remedy.partition("`")[2].partition("`")[0].replace("'", "")
-    held.pulumi(remedy.removeprefix("pulumi ") + " --yes")
-    held.pulumi("up --yes --suppress-outputs --expect-no-changes")
+    deployed.pulumi(remedy.removeprefix("pulumi ") + " --yes")
+    deployed.pulumi("up --yes --suppress-outputs --expect-no-changes")
 
 
-def test_a_replacement_that_an_option_asks_for_is_refused(held: Deployment) -> None:
-    assert "the engine would replace this topic" in held.refused(f"up --yes --skip-preview --replace {REGISTERED}")
-    held.pulumi("up --yes --suppress-outputs")
+def test_a_replacement_that_an_option_asks_for_is_refused(deployed: Deployment) -> None:
+    assert "the engine would replace this topic" in deployed.refused(f"up --yes --skip-preview --replace {REGISTERED}")
+    deployed.pulumi("up --yes --suppress-outputs")
 
 
-def test_a_permission_that_has_expired_since_the_deploy_no_longer_deletes(held: Deployment) -> None:
-    expired(held)
+def test_an_allowance_that_expired_since_the_deploy_no_longer_deletes(deployed: Deployment) -> None:
+    expired(deployed)
     for command in ("destroy --yes --skip-preview", f"destroy --yes --skip-preview --target {REGISTERED}"):
-        assert f"allowed its deletion until {day(-1)} only" in " ".join(held.refused(command).split())
+        assert f"allowed its deletion until {day(-1)} only" in " ".join(deployed.refused(command).split())
 
 
-def test_removing_the_protection_is_no_permission(held: Deployment) -> None:
-    held.write({FILE: KEPT})
-    held.pulumi("up --yes --suppress-outputs")
-    held.pulumi(f"state unprotect {REGISTERED} --yes")
-    assert "the YAML does not allow its deletion" in " ".join(held.refused("destroy --yes --skip-preview").split())
+def test_removing_the_protection_is_no_allowance(deployed: Deployment) -> None:
+    deployed.write({FILE: KEPT})
+    deployed.pulumi("up --yes --suppress-outputs")
+    deployed.pulumi(f"state unprotect {REGISTERED} --yes")
+    assert "the YAML does not allow its deletion" in " ".join(deployed.refused("destroy --yes --skip-preview").split())
 
 
-def test_another_resource_of_the_topic_cannot_be_destroyed(held: Deployment) -> None:
+def test_another_resource_of_the_topic_cannot_be_destroyed(deployed: Deployment) -> None:
     other = REGISTERED.replace(SET_TYPE, "house:index:Topics")
-    edited(held, lambda resources: resources.append({**_own(resources), "urn": other, "protect": False}))
-    assert "another resource of this topic" in held.refused(f"destroy --yes --skip-preview --target {other}")
+    edited(deployed, lambda resources: resources.append({**_own(resources), "urn": other, "protect": False}))
+    assert "another resource of this topic" in deployed.refused(f"destroy --yes --skip-preview --target {other}")
 
 
-def test_a_renamed_resource_does_not_delete_its_topic(held: Deployment) -> None:
-    held.write({FILE: KEPT})
-    held.pulumi("up --yes --suppress-outputs")
-    held.pulumi(f"state rename {REGISTERED} other.v1 --yes")
-    planned = held.shell.topicwarden("plan", "--stack", "dev")
+def test_a_renamed_resource_does_not_delete_its_topic(deployed: Deployment) -> None:
+    deployed.write({FILE: KEPT})
+    deployed.pulumi("up --yes --suppress-outputs")
+    deployed.pulumi(f"state rename {REGISTERED} other.v1 --yes")
+    planned = deployed.shell.topicwarden("plan", "--stack", "dev")
     assert planned.returncode == 1
     assert "under another URN" in " ".join(planned.stdout.split())
     assert "unprotect" not in planned.stdout + planned.stderr
-    assert "another URN" in held.refused("up --yes --skip-preview")
+    assert "another URN" in deployed.refused("up --yes --skip-preview")
     renamed = REGISTERED.replace("held.v1", "other.v1")
-    held.pulumi(f"state unprotect {renamed} --yes")
-    assert "no YAML declares this topic" in held.refused(f"destroy --yes --skip-preview --target {renamed}")
+    deployed.pulumi(f"state unprotect {renamed} --yes")
+    assert "no YAML declares this topic" in deployed.refused(f"destroy --yes --skip-preview --target {renamed}")
 
 
-def test_a_topic_that_was_imported_into_an_emptied_state_is_not_destroyed(held: Deployment) -> None:
-    """As after `pulumi state move --include-parents`, which takes all other topics and the records, too."""
+def test_a_topic_that_was_imported_into_an_emptied_state_is_not_destroyed(deployed: Deployment) -> None:
+    """Test the state after `pulumi state move --include-parents`, which takes all other topics and the records, too."""
 
     def empty(resources: list[dict[str, Any]]) -> None:
         stack = next(each for each in resources if each["type"] == "pulumi:pulumi:Stack")["urn"]
@@ -111,8 +111,8 @@ def test_a_topic_that_was_imported_into_an_emptied_state_is_not_destroyed(held: 
 
     prefix, _, _ = REGISTERED.partition(SET_TYPE)
     alias = f"{prefix}{TOPIC}::held.v1-alias"
-    edited(held, empty)
-    assert "no YAML declares this topic" in " ".join(held.refused("destroy --yes --skip-preview").split())
+    edited(deployed, empty)
+    assert "no YAML declares this topic" in " ".join(deployed.refused("destroy --yes --skip-preview").split())
 
 
 def _own(resources: list[dict[str, Any]]) -> dict[str, Any]:

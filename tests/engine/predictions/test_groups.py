@@ -81,14 +81,12 @@ def test_compaction_also_removes_the_records_of_aborted_transactions(
     deployed.write({"t/aborted.v1.yaml": COMPACTED % ""})
     found = one(deployed.plan(), "aborted.v1", "compaction")
     assert found.message.endswith("the log cleaner removes at most 100 records of 110")
-    assert found.weight is Severity.REFUSED
+    assert found.severity is Severity.REFUSED
     with connected(servers) as admin:
         admin.delete_topics(["aborted.v1"])
 
 
-def test_of_a_compacted_topic_only_the_records_that_are_there_count(
-    sandbox: Sandbox, servers: list[str], tmp_path: Path
-) -> None:
+def test_only_existing_records_of_a_compacted_topic_count(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> None:
     deployed = deployment(tmp_path / "clean", {"t/clean.v1.yaml": COMPACTED % EAGER})
     producer = Producer({"bootstrap.servers": ",".join(servers)})
     for number in range(500):
@@ -99,7 +97,7 @@ def test_of_a_compacted_topic_only_the_records_that_are_there_count(
     deployed.write({"t/clean.v1.yaml": COMPACTED % EAGER.replace("0.01", "0.001")})
     found = one(deployed.plan(), "clean.v1", "compaction")
     assert found.evidence["records in all"] == 11
-    assert (found.weight, found.evidence["records"]) == (Severity.NOTE, 0)
+    assert (found.severity, found.evidence["records"]) == (Severity.NOTE, 0)
     with connected(servers) as admin:
         admin.delete_topics(["clean.v1"])
 

@@ -22,53 +22,53 @@ def topics(cluster: Cluster) -> set[str]:
 
 
 @pytest.fixture
-def door(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
+def deployed(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
     """A topic with two records. The fixture deletes the topic afterwards."""
-    door = deployment(tmp_path / "door", {"door/door.v1.yaml": _ONE})
+    deployed = deployment(tmp_path / "door", {"door/door.v1.yaml": _ONE})
     with writing(servers) as writer:
         for key in ("a", "b"):
             writer.send("door.v1", key, "v")
-    yield door
+    yield deployed
     with connected(servers) as admin:
         admin.delete_topics([name for name in ("door.v1", "kept.v1") if name in admin.list_topics()])
 
 
-def test_a_deletion_takes_two_merges(door: Deployment, cluster: Cluster) -> None:
-    door.write({"door/kept.v1.yaml": _ONE})
-    door.remove("door/door.v1.yaml")
-    destroyed = one(door.plan(), "door.v1", "destroyed")
-    assert destroyed.weight is Severity.REFUSED
+def test_deleting_a_topic_takes_two_merges(deployed: Deployment, cluster: Cluster) -> None:
+    deployed.write({"door/kept.v1.yaml": _ONE})
+    deployed.remove("door/door.v1.yaml")
+    destroyed = one(deployed.plan(), "door.v1", "destroyed")
+    assert destroyed.severity is Severity.REFUSED
     assert destroyed.evidence["records"] == 2
     assert any("creates kept.v1" in reason for reason in destroyed.because)
     for command in ("preview", "up --yes --skip-preview"):
-        said = door.refused(command)
-        assert "topics/door/door.v1.yaml:1:1: door.v1: no YAML declares it any more, so the topic would be" in said
-        assert "at most 2 records in " in said
-        assert "first deploy it with `allow: [delete]`" in said
-    annotations = door.shell.topicwarden("plan", "--stack", "dev", "--format", "github").stdout
+        output = deployed.refused(command)
+        assert "topics/door/door.v1.yaml:1:1: door.v1: no YAML declares it any more, so the topic would be" in output
+        assert "at most 2 records in " in output
+        assert "first deploy it with `allow: [delete]`" in output
+    annotations = deployed.shell.topicwarden("plan", "--stack", "dev", "--format", "github").stdout
     assert "::error file=topics/door/door.v1.yaml,line=1,col=1,title=topicwarden plan%3A destroyed::" in annotations
     assert "kept.v1" not in topics(cluster)
 
-    door.write({"door/door.v1.yaml": _ONE.replace("owner", "allow: [delete], owner")})
-    door.pulumi("up --yes --suppress-outputs")
-    door.remove("door/door.v1.yaml")
-    destroyed = one(door.plan(), "door.v1", "destroyed")
-    assert destroyed.weight is Severity.DANGER
-    door.pulumi("up --yes --suppress-outputs")
+    deployed.write({"door/door.v1.yaml": _ONE.replace("owner", "allow: [delete], owner")})
+    deployed.pulumi("up --yes --suppress-outputs")
+    deployed.remove("door/door.v1.yaml")
+    destroyed = one(deployed.plan(), "door.v1", "destroyed")
+    assert destroyed.severity is Severity.DANGER
+    deployed.pulumi("up --yes --suppress-outputs")
     assert "door.v1" not in topics(cluster)
     assert "kept.v1" in topics(cluster)
 
 
-def test_a_new_name_is_a_deletion_too(door: Deployment, cluster: Cluster) -> None:
-    file = door.project.topics / "door" / "door.v1.yaml"
+def test_renaming_a_topic_is_a_deletion(deployed: Deployment, cluster: Cluster) -> None:
+    file = deployed.project.topics / "door" / "door.v1.yaml"
     file.rename(file.with_name("door.v2.yaml"))
-    report = door.plan()
+    report = deployed.plan()
     assert {plan.topic: plan.action for plan in report.topics} == {"door.v1": Action.DELETE, "door.v2": Action.CREATE}
-    assert "would be deleted" in door.refused("preview")
+    assert "would be deleted" in deployed.refused("preview")
     assert "door.v2" not in topics(cluster)
 
 
-def test_a_topic_that_is_there_is_adopted_or_refused(
+def test_an_existing_topic_is_adopted_or_refused(
     sandbox: Sandbox, servers: list[str], cluster: Cluster, tmp_path: Path
 ) -> None:
     with connected(servers) as admin:
@@ -77,7 +77,7 @@ def test_a_topic_that_is_there_is_adopted_or_refused(
     there = deployment(tmp_path / "there", {})
     there.write({"there/there.v1.yaml": _ONE.replace("7d", "6d")})
     foreign = one(there.plan(), "there.v1", "foreign")
-    assert foreign.weight is Severity.REFUSED
+    assert foreign.severity is Severity.REFUSED
     assert "retention.ms is 604800000, declared 518400000" in there.refused("up --yes --skip-preview")
 
     before = cluster.snapshot({"there.v1"}).topics
@@ -102,35 +102,35 @@ def test_a_topic_is_adopted_with_values_that_are_defaults(servers: list[str], cl
     plain.pulumi("preview --expect-no-changes")
 
 
-def test_replicas_are_left_to_rebalance_and_land_where_foretold(door: Deployment, cluster: Cluster) -> None:
-    door.write({"door/door.v1.yaml": _ONE.replace("factor: 2", "factor: 3").replace("7d", "8d")})
+def test_a_rebalance_places_replicas_as_predicted(deployed: Deployment, cluster: Cluster) -> None:
+    deployed.write({"door/door.v1.yaml": _ONE.replace("factor: 2", "factor: 3").replace("7d", "8d")})
     before = cluster.snapshot({"door.v1"}).topics["door.v1"].replicas
-    predicted = one(door.plan(), "door.v1", "replication-factor")
+    predicted = one(deployed.plan(), "door.v1", "replication-factor")
     assert "copies" in predicted.message
-    said = door.pulumi("up --yes --suppress-outputs")
-    assert "`pulumi up` leaves the replicas where they are" in said
+    output = deployed.pulumi("up --yes --suppress-outputs")
+    assert "`pulumi up` leaves the replicas where they are" in output
     live = cluster.snapshot({"door.v1"}).topics["door.v1"]
     assert (live.replicas, live.topic.config["retention.ms"]) == (before, "691200000")
-    assert of(door.plan(), "door.v1").action is Action.MOVE
+    assert of(deployed.plan(), "door.v1").action is Action.MOVE
 
-    done = door.shell.topicwarden("rebalance", "--stack", "dev", "--yes")
+    done = deployed.shell.topicwarden("rebalance", "--stack", "dev", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     moved = cluster.snapshot({"door.v1"}).topics["door.v1"].replicas
     assert {state.partition: list(state.replicas) for state in moved} == {
         effect.partition: effect.replicas_after for effect in predicted.partitions
     }
-    assert door.plan().topics == []
-    door.pulumi("preview --expect-no-changes")
+    assert deployed.plan().topics == []
+    deployed.pulumi("preview --expect-no-changes")
 
 
-def test_more_replicas_than_brokers_are_refused_at_their_line(door: Deployment) -> None:
-    door.write({"door/door.v1.yaml": _ONE.replace("factor: 2", "factor: 4")})
-    assert one(door.plan(), "door.v1", "too-few-brokers").weight is Severity.REFUSED
-    assert "topics/door/door.v1.yaml:1:50: door.v1: too few brokers" in door.refused("preview")
+def test_more_replicas_than_brokers_are_refused_at_their_line(deployed: Deployment) -> None:
+    deployed.write({"door/door.v1.yaml": _ONE.replace("factor: 2", "factor: 4")})
+    assert one(deployed.plan(), "door.v1", "too-few-brokers").severity is Severity.REFUSED
+    assert "topics/door/door.v1.yaml:1:50: door.v1: too few brokers" in deployed.refused("preview")
 
 
-def test_other_stacks_can_refer_to_the_topics_as_deployed(door: Deployment) -> None:
-    said = door.shell.run("pulumi", "stack", "output", "topics", "--json", "--non-interactive").stdout
-    assert '"door.v1"' in said
-    assert '"partitions":2' in said.replace(" ", "")
-    assert '"retention.ms":"604800000"' in said.replace(" ", "")
+def test_other_stacks_can_refer_to_the_topics_as_deployed(deployed: Deployment) -> None:
+    output = deployed.shell.run("pulumi", "stack", "output", "topics", "--json", "--non-interactive").stdout
+    assert '"door.v1"' in output
+    assert '"partitions":2' in output.replace(" ", "")
+    assert '"retention.ms":"604800000"' in output.replace(" ", "")

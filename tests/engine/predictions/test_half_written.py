@@ -32,16 +32,16 @@ deploy()
 
 
 @pytest.fixture
-def door(sandbox: Sandbox, tmp_path: Path) -> Deployment:
+def deployed(sandbox: Sandbox, tmp_path: Path) -> Deployment:
     """A declared topic that is not deployed."""
-    door = deployment(tmp_path / "door", {})
-    door.write({"door/door.v1.yaml": "{owner: team, partitions: 2, replication_factor: 2}\n"})
-    return door
+    deployed = deployment(tmp_path / "door", {})
+    deployed.write({"door/door.v1.yaml": "{owner: team, partitions: 2, replication_factor: 2}\n"})
+    return deployed
 
 
-def attributes(door: Deployment) -> Path:
+def attributes(deployed: Deployment) -> Path:
     """Return the attributes file beside the state. Pulumi overwrites this file in place."""
-    (found,) = (door.project.root / "state").rglob("dev.json.attrs")
+    (found,) = (deployed.project.root / "state").rglob("dev.json.attrs")
     return found
 
 
@@ -58,26 +58,26 @@ def emptied(file: Path, seconds: float) -> Iterator[None]:
         written.join()
 
 
-def test_a_program_reads_again(door: Deployment) -> None:
-    (door.project.root / "stacks" / "__main__.py").write_text(_PROGRAM.format(attributes=str(attributes(door))))
-    assert "door.v1" in door.pulumi("preview")
+def test_a_program_retries_a_half_written_state(deployed: Deployment) -> None:
+    (deployed.project.root / "stacks" / "__main__.py").write_text(_PROGRAM.format(attributes=str(attributes(deployed))))
+    assert "door.v1" in deployed.pulumi("preview")
 
 
-def test_a_plan_reads_again(door: Deployment) -> None:
-    with emptied(attributes(door), seconds=2.0):
-        assert [plan.topic for plan in door.plan().topics] == ["door.v1"]
+def test_a_plan_retries_a_half_written_state(deployed: Deployment) -> None:
+    with emptied(attributes(deployed), seconds=2.0):
+        assert [plan.topic for plan in deployed.plan().topics] == ["door.v1"]
 
 
-def test_what_stays_half_written_is_refused(door: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_that_stays_half_written_is_refused(deployed: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partial_state, "_TIMEOUT_S", 0.0)
-    attributes(door).write_text("")
+    attributes(deployed).write_text("")
     with pytest.raises(Refusal, match=r"Pulumi's state stays incomplete: .*EOF; restore it from an older version"):
-        door.plan()
+        deployed.plan()
 
 
-def test_a_state_that_a_full_disk_has_cut_off_is_refused(door: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_truncated_by_a_full_disk_is_refused(deployed: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partial_state, "_TIMEOUT_S", 0.0)
-    state = attributes(door).with_suffix("")
+    state = attributes(deployed).with_suffix("")
     state.write_text(state.read_text()[:100])
     with pytest.raises(Refusal, match=r"Pulumi's state stays incomplete: .*end of JSON input; restore it from"):
-        door.plan()
+        deployed.plan()

@@ -47,7 +47,7 @@ def home(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deplo
         admin.delete_topics([name for name in ("home.v1",) if name in admin.list_topics()])
 
 
-def test_servers_of_two_clusters_never_lead_a_deploy_to_the_wrong_one(
+def test_bootstrap_servers_of_two_clusters_never_deploy_to_the_wrong_one(
     home: Deployment, servers: list[str], tools: Toolchain, tmp_path: Path
 ) -> None:
     """The other cluster has a topic of the same name, and the program and the provider choose a server by chance."""
@@ -146,7 +146,7 @@ def test_another_cluster_is_refused_until_the_stack_says_that_it_moved(home: Dep
     assert home.plan().remarks == []
 
 
-def test_every_danger_is_said_by_pulumi_and_by_the_policy_pack(home: Deployment) -> None:
+def test_every_danger_is_reported_by_pulumi_and_by_the_policy_pack(home: Deployment) -> None:
     # `pulumi preview` does not end if the policy pack is a fork of the warm process, so the project runs the real one.
     environment = home.project.root / ".venv"
     environment.unlink()
@@ -157,7 +157,7 @@ def test_every_danger_is_said_by_pulumi_and_by_the_policy_pack(home: Deployment)
         shutil.copy(REPOSITORY / "policies" / name, folder)
     home.write({FILE: TOPIC.replace("2", "3", 1)})
     plan = of(home.plan(), "home.v1")
-    dangers = [each.message for each in plan.consequences if each.weight is Severity.DANGER]
+    dangers = [each.message for each in plan.consequences if each.severity is Severity.DANGER]
     assert len(dangers) == 1
     for command in (
         "preview --policy-pack policies",
@@ -180,4 +180,4 @@ def test_no_variable_turns_a_guard_off(home: Deployment, tmp_path: Path) -> None
     for value in ("", "1", str(stale)):
         names = ("TOPICWARDEN_ADOPTING", "TOPICWARDEN_PLANNING", "TOPICWARDEN_CALLER")
         shell = Shell(before.folder, {**before.variables, **dict.fromkeys(names, value)})
-        assert "expected at most 1, seen 2" in Deployment(home.project, shell).refused("up --yes --skip-preview")
+        assert "expected at most 1, got 2" in Deployment(home.project, shell).refused("up --yes --skip-preview")

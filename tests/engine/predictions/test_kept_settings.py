@@ -44,13 +44,13 @@ def hand(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deplo
         client.delete_topics([name for name in ("raised.v1", "wider.v1") if name in client.list_topics()])
 
 
-def test_it_is_left_until_it_is_declared(hand: Deployment, cluster: Cluster) -> None:
+def test_an_undeclared_setting_is_left_unchanged(hand: Deployment, cluster: Cluster) -> None:
     before = cluster.snapshot({"raised.v1", "wider.v1"}).topics
     for command in ("up", "up --refresh", "up"):
         report = hand.plan()
         for name in ("raised.v1", "wider.v1"):
             plan = of(report, name)
-            assert (plan.held, plan.action, plan.weight) == (True, Action.DRIFT, Severity.DANGER)
+            assert (plan.held, plan.action, plan.severity) == (True, Action.DRIFT, Severity.DANGER)
             notes = [each.message for each in plan.consequences if each.kind == "drift"]
             assert all(note.endswith("; the deploy leaves it") for note in notes), notes
         assert not report.refused
@@ -68,15 +68,13 @@ def test_it_is_left_until_it_is_declared(hand: Deployment, cluster: Cluster) -> 
     assert cluster.snapshot({"raised.v1", "wider.v1"}).topics == before
 
 
-def test_partitions_that_pulumis_state_does_not_know_are_not_taken_away_by_permission(
-    hand: Deployment, cluster: Cluster
-) -> None:
+def test_an_allowance_does_not_remove_partitions_unknown_to_pulumi(hand: Deployment, cluster: Cluster) -> None:
     """Pulumi compares with its state, so it would keep the partitions and fail in the middle of another change."""
     before = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
     text = topic("8d").replace("}}\n", "}, allow: [recreate]}\n")
     hand.write({WIDER: text})
     report = hand.plan()
-    assert of(report, "wider.v1").weight is Severity.REFUSED
+    assert of(report, "wider.v1").severity is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
         assert "topicwarden refresh" in hand.refused(command)
     assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before
@@ -88,9 +86,7 @@ def test_partitions_that_pulumis_state_does_not_know_are_not_taken_away_by_permi
     assert (after.topic.partitions, after.id != before.id) == (1, True)
 
 
-def test_partitions_that_were_added_by_hand_may_be_declared_without_a_refresh(
-    hand: Deployment, cluster: Cluster
-) -> None:
+def test_partitions_added_by_hand_can_be_declared_without_a_refresh(hand: Deployment, cluster: Cluster) -> None:
     before = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
     hand.write({WIDER: topic(partitions=3)})
     for command in ("up", "up"):
@@ -102,16 +98,16 @@ def test_partitions_that_were_added_by_hand_may_be_declared_without_a_refresh(
     assert cluster.snapshot({"wider.v1"}).topics["wider.v1"].topic.partitions == 4
 
 
-def test_fewer_partitions_than_somebody_added_by_hand_are_refused(hand: Deployment, cluster: Cluster) -> None:
+def test_fewer_partitions_than_added_by_hand_are_refused(hand: Deployment, cluster: Cluster) -> None:
     before = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
     hand.write({WIDER: topic("8d", partitions=2)})
-    assert of(hand.plan(), "wider.v1").weight is Severity.REFUSED
+    assert of(hand.plan(), "wider.v1").severity is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
         assert "topicwarden refresh" in hand.refused(command)
     assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before
 
 
-def test_settings_change_although_partitions_were_added_by_hand(hand: Deployment, cluster: Cluster) -> None:
+def test_settings_change_if_partitions_were_added_by_hand(hand: Deployment, cluster: Cluster) -> None:
     hand.write({WIDER: topic("8d", partitions=3)})
     hand.pulumi("up --yes --skip-preview --suppress-outputs")
     topics = cluster.snapshot({"wider.v1"}).topics
@@ -119,7 +115,7 @@ def test_settings_change_although_partitions_were_added_by_hand(hand: Deployment
     assert {one.topic for one in hand.plan().topics} <= {"raised.v1"}
 
 
-def test_a_setting_that_nobody_declared_survives_a_change_and_a_refresh(
+def test_an_undeclared_setting_survives_a_change_and_a_refresh(
     hand: Deployment, cluster: Cluster, servers: list[str]
 ) -> None:
     set_topic(servers, "wider.v1", {"segment.ms": str(DAY)})
@@ -132,7 +128,7 @@ def test_a_setting_that_nobody_declared_survives_a_change_and_a_refresh(
         assert own_config == {"retention.ms": str(8 * DAY), "segment.ms": str(DAY)}
 
 
-def test_topicwarden_alone_reverts_what_loses_nothing_and_creates_a_deleted_topic_again(
+def test_topicwarden_up_reverts_harmless_drift_and_recreates_a_deleted_topic(
     hand: Deployment, cluster: Cluster, servers: list[str]
 ) -> None:
     set_topic(servers, "raised.v1", {"retention.ms": str(6 * DAY)})

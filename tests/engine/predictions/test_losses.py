@@ -114,10 +114,10 @@ def allowed(deployed: Deployment, refused: PlanReport) -> PlanReport:
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_each_way_is_refused_with_its_number(refused: PlanReport, name: str) -> None:
+def test_each_loss_is_refused_with_its_record_count(refused: PlanReport, name: str) -> None:
     way = WAYS[name]
     consequence = one(refused, name, way.kind)
-    assert consequence.weight is Severity.REFUSED
+    assert consequence.severity is Severity.REFUSED
     assert f"allow: [{way.word}]" in consequence.remedy
     predicted = consequence.evidence.get("records", 0)
     assert isinstance(predicted, int)
@@ -127,7 +127,9 @@ def test_each_way_is_refused_with_its_number(refused: PlanReport, name: str) -> 
         assert max(predicted, within_a_day) == way.records
 
 
-def test_preview_and_deploy_refuse_them_as_well(deployed: Deployment, refused: PlanReport, cluster: Cluster) -> None:
+def test_preview_and_deploy_refuse_the_same_changes(
+    deployed: Deployment, refused: PlanReport, cluster: Cluster
+) -> None:
     before = {name: cluster.snapshot({name}).topics[name].own_config for name in WAYS}
     for command in ("preview", "up --yes --skip-preview"):
         output = deployed.refused(command)
@@ -137,18 +139,18 @@ def test_preview_and_deploy_refuse_them_as_well(deployed: Deployment, refused: P
     assert deployed.shell.topicwarden("plan", "--stack", "dev").returncode == 1
 
 
-def test_a_word_for_another_loss_does_not_allow_it(deployed: Deployment, refused: PlanReport) -> None:
+def test_an_allowance_for_another_change_does_not_allow_it(deployed: Deployment, refused: PlanReport) -> None:
     for word in ("delete", "compact", "shrink-retention"):
         chosen = {name: way for name, way in WAYS.items() if way.word != word}
         deployed.write({f"ways/{name}.yaml": topic(way.after, f", allow: [{word}]") for name, way in chosen.items()})
         report = deployed.plan()
-        assert {plan.topic for plan in report.topics if plan.weight is Severity.REFUSED} >= chosen.keys()
+        assert {plan.topic for plan in report.topics if plan.severity is Severity.REFUSED} >= chosen.keys()
 
 
-def test_no_more_is_lost_than_was_predicted(
+def test_no_more_records_are_lost_than_predicted(
     deployed: Deployment, allowed: PlanReport, servers: list[str], cluster: Cluster
 ) -> None:
-    assert {plan.topic: plan.weight for plan in allowed.topics} == dict.fromkeys(sorted(WAYS), Severity.DANGER)
+    assert {plan.topic: plan.severity for plan in allowed.topics} == dict.fromkeys(sorted(WAYS), Severity.DANGER)
     now = int(time.time() * 1000)
     for number in range(3):  # segments roll only on an append
         with writing(servers) as writer:
@@ -196,15 +198,15 @@ def test_a_partition_that_is_offline_is_not_empty(
     with lost(sandbox, cluster, "offline.v1") as broker:
         project.write({"off/offline.v1.yaml": topic("retention.ms: 1d", factor=1)})
         cut = one(project.plan(), "offline.v1", "retention-cut")
-        assert cut.weight is Severity.REFUSED
+        assert cut.severity is Severity.REFUSED
         assert cut.evidence["partitions not seen"] == 1
         assert any(f"start broker {broker}" in reason for reason in cut.because)
         assert "without a leader" in project.refused("up --yes --skip-preview")
         project.write({"off/offline.v1.yaml": topic("cleanup.policy: compact", factor=1)})
-        assert one(project.plan(), "offline.v1", "compaction").weight is Severity.REFUSED
+        assert one(project.plan(), "offline.v1", "compaction").severity is Severity.REFUSED
         project.remove("off/offline.v1.yaml")
         destroyed = one(project.plan(), "offline.v1", "destroyed")
-        assert destroyed.weight is Severity.REFUSED
+        assert destroyed.severity is Severity.REFUSED
         assert "could not be seen" in destroyed.message
     until(lambda: 0 in extents(cluster, "offline.v1"), "it is back")
     assert extents(cluster, "offline.v1")[0].end - extents(cluster, "offline.v1")[0].start == _RECORDS
@@ -230,11 +232,11 @@ def test_brokers_with_different_defaults_are_judged_by_the_worst(
         project.write({"own/default.v1.yaml": topic("segment.ms: 7d")})
         report = project.plan()
         cut = one(report, "default.v1", "retention-cut")
-        assert cut.weight is Severity.REFUSED
+        assert cut.severity is Severity.REFUSED
         assert cut.evidence["retention.ms after"] == HOUR
         assert cut.evidence["records"] == _RECORDS
         differing = one(report, "default.v1", "broker-defaults")
-        assert differing.weight is Severity.DANGER
+        assert differing.severity is Severity.DANGER
         assert "60d on broker 1, 2; 1h on broker 3" in differing.message
         assert "retention.ms" in project.refused("up --yes --skip-preview")
     finally:
@@ -242,7 +244,7 @@ def test_brokers_with_different_defaults_are_judged_by_the_worst(
             set_default(broker, None)
 
 
-def test_what_was_raised_by_hand_is_left_and_blocks_nothing(
+def test_a_setting_raised_by_hand_is_kept_and_blocks_nothing(
     sandbox: Sandbox, servers: list[str], cluster: Cluster, tmp_path: Path
 ) -> None:
     declared = {

@@ -88,7 +88,7 @@ def topic(config: str, more: str = "") -> str:
     return f"{{owner: team, partitions: 1, replication_factor: 1, config: {{{config}}}{more}}}\n"
 
 
-def test_what_a_share_group_has_not_read_is_bounded(
+def test_unread_records_of_a_share_group_are_an_upper_bound(
     newest: Jvm, servers: list[str], cluster: Cluster, tmp_path: Path
 ) -> None:
     file = "shared/shared.v1.yaml"
@@ -116,10 +116,10 @@ def test_what_a_share_group_has_not_read_is_bounded(
 
 def starts(servers: list[str], topic: str) -> tuple[int, int, int]:
     """Return the log start offset, the local log start offset, and the log end offset."""
-    place = TopicPartition(topic, 0)
+    topic_partition = TopicPartition(topic, 0)
     with KafkaAdminClient(bootstrap_servers=servers) as admin:
         found = [
-            admin.list_partition_offsets({place: spec})[place].offset
+            admin.list_partition_offsets({topic_partition: spec})[topic_partition].offset
             for spec in (OffsetSpec.EARLIEST, OffsetSpec.EARLIEST_LOCAL, OffsetSpec.LATEST)
         ]
     return found[0], found[1], found[2]
@@ -134,7 +134,7 @@ def fill(servers: list[str], topic: str, days: int) -> None:
     until(lambda: starts(servers, topic)[1] >= 48, "segments are in remote storage only")
 
 
-def test_turning_tiered_storage_off_takes_what_is_in_remote_storage_only(servers: list[str], tmp_path: Path) -> None:
+def test_disabling_tiered_storage_deletes_remote_only_records(servers: list[str], tmp_path: Path) -> None:
     file, name = "tiered/off.v1.yaml", "off.v1"
     files = {file: topic(_OFFLOADED.format("-1"))}
     project = deployed(project_of(tmp_path / "off", files, settings(servers)), tmp_path)
@@ -143,7 +143,7 @@ def test_turning_tiered_storage_off_takes_what_is_in_remote_storage_only(servers
     project.write({file: topic(off)})
     refused = one(project.plan(), name, "tiered-storage-off")
     begin, local, end = starts(servers, name)
-    assert refused.weight is Severity.REFUSED
+    assert refused.severity is Severity.REFUSED
     assert refused.evidence["records"] == local - begin > 20
     assert "only in remote storage" in project.refused("up --yes --skip-preview")
     project.write({file: topic(off, ", allow: [shrink-retention]")})
@@ -160,7 +160,7 @@ def test_a_cut_of_a_tiered_topic_counts_what_is_in_remote_storage(servers: list[
     fill(servers, name, days=3)
     project.write({file: topic(_OFFLOADED.format("1d"))})
     cut = one(project.plan(), name, "retention-cut")
-    assert cut.weight is Severity.REFUSED
+    assert cut.severity is Severity.REFUSED
     assert cut.evidence["records"] == 60
     project.write({file: topic(_OFFLOADED.format("1d"), ", allow: [shrink-retention]")})
     project.pulumi("up --yes --skip-preview --suppress-outputs")

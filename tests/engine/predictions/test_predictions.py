@@ -118,7 +118,7 @@ def done(deployed: Deployment, predicted: PlanReport) -> PlanReport:
     return allowed
 
 
-def test_only_what_changes_is_planned(predicted: PlanReport) -> None:
+def test_only_changed_topics_are_planned(predicted: PlanReport) -> None:
     assert {plan.topic: plan.action for plan in predicted.topics} == {
         **{Path(file).stem: Action.UPDATE for file in AFTER},
         "drift.v1": Action.DRIFT,
@@ -131,19 +131,19 @@ def test_only_what_changes_is_planned(predicted: PlanReport) -> None:
 def test_a_loss_is_refused_everywhere_until_it_is_allowed(
     deployed: Deployment, predicted: PlanReport, cluster: Cluster
 ) -> None:
-    refused = [plan.topic for plan in predicted.topics if plan.weight is Severity.REFUSED]
+    refused = [plan.topic for plan in predicted.topics if plan.severity is Severity.REFUSED]
     assert refused == ["cache.v1", "keyless.v1", "size.v1", "time.v1", "tombs.v1"]
     live = cluster.snapshot().topics
     for command in ("preview", "up --yes", "up --yes --skip-preview"):
-        said = deployed.refused(command)
-        assert "topics/cut/time.v1.yaml:1:" in said
-        assert "at most 20 records of 30 in 2 partitions expire at once" in said
+        output = deployed.refused(command)
+        assert "topics/cut/time.v1.yaml:1:" in output
+        assert "at most 20 records of 30 in 2 partitions expire at once" in output
     assert deployed.shell.topicwarden("plan", "--stack", "dev").returncode == 1
     unchanged = cluster.snapshot().topics
     assert {name: topic.topic for name, topic in unchanged.items()} == {n: t.topic for n, t in live.items()}
 
 
-def test_a_shorter_retention_expires_the_records_foretold(
+def test_a_shorter_retention_expires_the_predicted_records(
     predicted: PlanReport, done: PlanReport, cluster: Cluster, now: int
 ) -> None:
     cut = one(predicted, "time.v1", "retention-cut")
@@ -153,12 +153,14 @@ def test_a_shorter_retention_expires_the_records_foretold(
     ]
     assert {p.first_timestamp for p in cut.partitions} == {now - 3 * DAY}
     assert [(g.group, g.partition, g.records) for g in cut.groups] == [("billing", 0, 6)]
-    assert one(done, "time.v1", "retention-cut").weight is Severity.DANGER
+    assert one(done, "time.v1", "retention-cut").severity is Severity.DANGER
     until(lambda: all(e.start == 10 for e in extents(cluster, "time.v1").values()), "ten records a partition are gone")
     assert {e.end for e in extents(cluster, "time.v1").values()} == {15}
 
 
-def test_a_smaller_retention_keeps_what_was_foretold(predicted: PlanReport, done: PlanReport, cluster: Cluster) -> None:
+def test_a_smaller_retention_keeps_the_predicted_records(
+    predicted: PlanReport, done: PlanReport, cluster: Cluster
+) -> None:
     cut = one(predicted, "size.v1", "retention-cut")
     (effect,) = cut.partitions
     assert effect.bytes and cut.evidence["bytes"] == effect.bytes
@@ -172,7 +174,7 @@ def test_a_smaller_retention_keeps_what_was_foretold(predicted: PlanReport, done
     assert 0 < extent.start <= most
 
 
-def test_from_compacted_to_deleting_what_is_older_goes(
+def test_changing_compact_to_delete_expires_older_records(
     predicted: PlanReport, done: PlanReport, cluster: Cluster
 ) -> None:
     cut = one(predicted, "cache.v1", "retention-cut")
@@ -204,7 +206,7 @@ def test_keyless_records_are_destroyed_by_compaction(
     assert len(writer.errors) == 1
 
 
-def test_as_many_keys_move_as_was_foretold(predicted: PlanReport, done: PlanReport, servers: list[str]) -> None:
+def test_the_predicted_number_of_keys_moves(predicted: PlanReport, done: PlanReport, servers: list[str]) -> None:
     moved = one(predicted, "more.v1", "more-partitions")
     assert moved.evidence["keys"] == 300
     assert any("partner.v1" in reason for reason in moved.because)
@@ -212,15 +214,15 @@ def test_as_many_keys_move_as_was_foretold(predicted: PlanReport, done: PlanRepo
     with writing(servers) as writer:
         for number in range(300):
             writer.send("more.v1", f"key-{number}", "again")
-    places: dict[bytes, list[int]] = {}
+    partitions_of: dict[bytes, list[int]] = {}
     for record in sorted(records(servers, "more.v1"), key=lambda record: record.value() == b"again"):
-        places.setdefault(bytes(record.key() or b""), []).append(int(record.partition() or 0))
-    assert sum(before != after for before, after in places.values()) == moved.evidence["moved"]
+        partitions_of.setdefault(bytes(record.key() or b""), []).append(int(record.partition() or 0))
+    assert sum(before != after for before, after in partitions_of.values()) == moved.evidence["moved"]
 
 
-def test_larger_batches_are_refused_as_foretold(predicted: PlanReport, done: PlanReport, servers: list[str]) -> None:
+def test_larger_batches_are_refused_as_predicted(predicted: PlanReport, done: PlanReport, servers: list[str]) -> None:
     limit = one(predicted, "batch.v1", "max-message")
-    assert limit.weight is Severity.DANGER
+    assert limit.severity is Severity.DANGER
     assert [p.partition for p in limit.partitions] == [0]
     producer = Producer({"bootstrap.servers": ",".join(servers), "compression.type": "none"})
     refused: list[str] = []
@@ -229,11 +231,11 @@ def test_larger_batches_are_refused_as_foretold(predicted: PlanReport, done: Pla
     assert refused == ["MSG_SIZE_TOO_LARGE"]
 
 
-def test_a_reader_that_lags_misses_deletions_as_foretold(
+def test_a_lagging_reader_misses_deletions_as_predicted(
     predicted: PlanReport, done: PlanReport, sandbox: Sandbox, servers: list[str], now: int
 ) -> None:
     tombs = one(predicted, "tombs.v1", "tombstones")
-    assert tombs.weight is Severity.REFUSED
+    assert tombs.severity is Severity.REFUSED
     assert tombs.evidence["tombstones"] == 5
     assert [(g.group, g.partition, g.records) for g in tombs.groups] == [("slow", 0, 7)]
 
@@ -249,18 +251,18 @@ def test_a_reader_that_lags_misses_deletions_as_foretold(
     until(lambda: left() == 0, "the tombstones are gone")
 
 
-def test_what_was_changed_by_hand_is_put_back_by_a_refresh_only(
+def test_a_change_by_hand_is_reverted_only_after_a_refresh(
     deployed: Deployment, predicted: PlanReport, done: PlanReport, cluster: Cluster
 ) -> None:
-    said = [consequence.message for consequence in of(predicted, "drift.v1").consequences]
-    assert any("retention.ms has drifted: it is 3600000, deployed was 604800000" in text for text in said)
-    assert any("segment.bytes has drifted" in text and "the deploy leaves it" in text for text in said)
-    held = cluster.snapshot({"drift.v1"}).topics["drift.v1"]
-    assert held.topic.config["retention.ms"] == "3600000"
+    output = [consequence.message for consequence in of(predicted, "drift.v1").consequences]
+    assert any("retention.ms has drifted: it is 3600000, deployed was 604800000" in text for text in output)
+    assert any("segment.bytes has drifted" in text and "the deploy leaves it" in text for text in output)
+    live_topic = cluster.snapshot({"drift.v1"}).topics["drift.v1"]
+    assert live_topic.topic.config["retention.ms"] == "3600000"
     deployed.pulumi("up --yes --refresh --suppress-outputs")
-    held = cluster.snapshot({"drift.v1"}).topics["drift.v1"]
-    assert held.topic.config["retention.ms"] == str(7 * DAY)
-    assert held.sources["segment.bytes"] == "DYNAMIC_TOPIC_CONFIG"  # nobody declares it
+    live_topic = cluster.snapshot({"drift.v1"}).topics["drift.v1"]
+    assert live_topic.topic.config["retention.ms"] == str(7 * DAY)
+    assert live_topic.sources["segment.bytes"] == "DYNAMIC_TOPIC_CONFIG"  # nobody declares it
     (left,) = deployed.plan().topics
     assert [consequence.evidence["setting"] for consequence in left.consequences] == ["segment.bytes"]
 
@@ -278,7 +280,7 @@ def test_partitions_that_would_refuse_writes_do(
         )
         deployed.write({"limits/calm.v1.yaml": topic("retention.ms: 7d, min.insync.replicas: 3", partitions=1)})
         predicted = one(deployed.plan(), "calm.v1", "min-insync")
-        assert predicted.weight is Severity.DANGER
+        assert predicted.severity is Severity.DANGER
         assert predicted.evidence == {"partitions": 1, "before": 1, "after": 3}
         with writing(servers) as writer:
             writer.send("calm.v1", "k", "v")

@@ -145,7 +145,7 @@ def test_an_import_takes_what_is_in_scope_and_adopts_nothing_else(teams: Teams, 
     assert state(cluster, "") == before
 
 
-def test_a_declared_topic_of_somebody_else_stops_every_command(teams: Teams, cluster: Cluster) -> None:
+def test_a_declared_topic_outside_the_scope_stops_every_command(teams: Teams, cluster: Cluster) -> None:
     before = state(cluster, "")
     teams.orders.write({"billing.yaml": "{topic: billing.orders, partitions: 1, replication_factor: 2}\n"})
     try:
@@ -169,7 +169,7 @@ def test_a_topic_that_left_the_scope_is_never_deleted(teams: Teams, cluster: Clu
     settings.write_text(written.replace("'billing.*'", "['billing.*', '!billing.old']"))
     try:
         plan = of(billing.plan(), name)
-        assert [(each.kind, each.weight) for each in plan.consequences] == [("outside-scope", Severity.REFUSED)]
+        assert [(each.kind, each.severity) for each in plan.consequences] == [("outside-scope", Severity.REFUSED)]
         assert "outside of the stack's scope" in billing.refused("up --yes --skip-preview")
         resources = json.loads(billing.pulumi("stack export"))["deployment"]["resources"]
         urn = next(each["urn"] for each in resources if each.get("id") == name)
@@ -192,7 +192,7 @@ def test_a_scope_that_only_pulumi_knows_is_refused(teams: Teams, tmp_path: Path)
 KEPT = "{topic: %s, partitions: 2, replication_factor: 1, owner: a, config: {retention.ms: %s}}\n"
 
 
-def test_a_plan_for_one_domain_sees_its_changes_and_no_others(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_plan_for_one_domain_has_only_its_changes(sandbox: Sandbox, tmp_path: Path) -> None:
     files = {
         "shop/kept.yaml": KEPT % ("one.shop.kept", "7d"),
         "shop/gone.yaml": KEPT % ("one.shop.gone", "7d"),
@@ -215,7 +215,7 @@ def test_a_plan_for_one_domain_sees_its_changes_and_no_others(sandbox: Sandbox, 
         "one.shop.gone": Action.DELETE,
         "one.shop.kept": Action.UPDATE,
     }
-    assert of(report, "one.shop.gone").weight is Severity.REFUSED
+    assert of(report, "one.shop.gone").severity is Severity.REFUSED
     assert report.engine.steps == {"create": 1, "delete": 1, "update": 1}
     assert report.engine.errors == []
     assert "one.shop.*" in report.remarks[-1]

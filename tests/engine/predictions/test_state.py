@@ -25,15 +25,15 @@ DECLARED = "{owner: team, partitions: 1, replication_factor: 2, config: {retenti
 
 
 @pytest.fixture
-def held(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
+def deployed(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
     """A declared topic and an undeclared topic, each with one record."""
-    held = deployment(tmp_path / "held", {"state/held.v1.yaml": DECLARED})
+    deployed = deployment(tmp_path / "held", {"state/held.v1.yaml": DECLARED})
     with connected(servers) as admin:
         admin.create_topics({"stray.v1": {"num_partitions": 1, "replication_factor": 2}})
     with writing(servers) as writer:
         for topic in ("held.v1", "stray.v1"):
             writer.send(topic, "k", "v")
-    yield held
+    yield deployed
     with connected(servers) as admin:
         admin.delete_topics([name for name in ("held.v1", "stray.v1") if name in admin.list_topics()])
 
@@ -42,62 +42,62 @@ def registered(resources: list[dict[str, Any]]) -> dict[str, Any]:
     return next(resource for resource in resources if resource["urn"] == REGISTERED)
 
 
-def assert_refused_until_forgotten(held: Deployment, cluster: Cluster, topic: str, urn: str) -> None:
+def assert_refused_until_forgotten(deployed: Deployment, cluster: Cluster, topic: str, urn: str) -> None:
     """Assert that all commands refuse, nothing changes, and the remedy in the message works."""
     before = cluster.snapshot({"held.v1", "stray.v1"}).topics
-    duplicate = one(held.plan(), topic, "duplicate")
-    assert duplicate.weight is Severity.REFUSED
-    assert held.shell.topicwarden("plan", "--stack", "dev").returncode == 1
+    duplicate = one(deployed.plan(), topic, "duplicate")
+    assert duplicate.severity is Severity.REFUSED
+    assert deployed.shell.topicwarden("plan", "--stack", "dev").returncode == 1
     for command in ("preview", "up --yes --skip-preview", "up --yes --skip-preview --refresh"):
-        output = " ".join(held.refused(command).split())
+        output = " ".join(deployed.refused(command).split())
         assert f"{topic}: Pulumi's state has" in output
         assert urn in output
     assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
     remedy = duplicate.remedy.partition("`")[2].partition("`")[0].replace("'", "")
-    held.pulumi(remedy.removeprefix("pulumi ") + " --yes")
-    assert held.plan().topics == []
-    held.pulumi("up --yes --suppress-outputs --expect-no-changes")
+    deployed.pulumi(remedy.removeprefix("pulumi ") + " --yes")
+    assert deployed.plan().topics == []
+    deployed.pulumi("up --yes --suppress-outputs --expect-no-changes")
     assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
 
 
 @pytest.mark.parametrize("resource", ["alias", "held.v1"])
-def test_a_second_resource_of_a_declared_topic(held: Deployment, cluster: Cluster, resource: str) -> None:
-    urn = imported(held, resource, "held.v1")
-    assert_refused_until_forgotten(held, cluster, "held.v1", urn)
+def test_a_second_resource_of_a_declared_topic(deployed: Deployment, cluster: Cluster, resource: str) -> None:
+    urn = imported(deployed, resource, "held.v1")
+    assert_refused_until_forgotten(deployed, cluster, "held.v1", urn)
 
 
-def test_a_resource_of_a_topic_that_nobody_declares(held: Deployment, cluster: Cluster) -> None:
-    urn = imported(held, "stray", "stray.v1")
-    assert_refused_until_forgotten(held, cluster, "stray.v1", urn)
+def test_a_resource_of_a_topic_that_nobody_declares(deployed: Deployment, cluster: Cluster) -> None:
+    urn = imported(deployed, "stray", "stray.v1")
+    assert_refused_until_forgotten(deployed, cluster, "stray.v1", urn)
 
 
-def test_a_resource_below_a_component_of_former_times(held: Deployment, cluster: Cluster) -> None:
+def test_a_resource_below_an_old_component(deployed: Deployment, cluster: Cluster) -> None:
     old = REGISTERED.replace(SET_TYPE, "house:index:Topics")
 
     def edit(resources: list[dict[str, Any]]) -> None:
         own = registered(resources)
         resources.append({**own, "urn": old, "protect": False})
 
-    edited(held, edit)
-    assert_refused_until_forgotten(held, cluster, "held.v1", old)
+    edited(deployed, edit)
+    assert_refused_until_forgotten(deployed, cluster, "held.v1", old)
 
 
-def test_a_registered_resource_that_holds_another_topic(held: Deployment, cluster: Cluster) -> None:
+def test_a_registered_resource_that_holds_another_topic(deployed: Deployment, cluster: Cluster) -> None:
     def edit(resources: list[dict[str, Any]]) -> None:
         own = registered(resources)
         own["protect"] = False
         own["id"] = own["inputs"]["name"] = own["outputs"]["name"] = "stray.v1"
 
-    edited(held, edit)
+    edited(deployed, edit)
     before = cluster.snapshot({"held.v1", "stray.v1"}).topics
-    assert one(held.plan(), "stray.v1", "duplicate").weight is Severity.REFUSED
+    assert one(deployed.plan(), "stray.v1", "duplicate").severity is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
-        assert "stray.v1: Pulumi's state has the topic under another URN" in held.refused(command)
+        assert "stray.v1: Pulumi's state has the topic under another URN" in deployed.refused(command)
     assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
 
 
 @pytest.mark.parametrize("urn", [REGISTERED, f"{STACK}::{TOPIC}::alias"])
-def test_a_resource_that_is_pending_deletion(held: Deployment, cluster: Cluster, urn: str) -> None:
+def test_a_resource_that_is_pending_deletion(deployed: Deployment, cluster: Cluster, urn: str) -> None:
     """The engine deletes the topic of such a resource, even if the resource is protected.
 
     The engine also hides such a resource from the state that the program reads.
@@ -106,21 +106,21 @@ def test_a_resource_that_is_pending_deletion(held: Deployment, cluster: Cluster,
     def edit(resources: list[dict[str, Any]]) -> None:
         resources.append({**registered(resources), "urn": urn, "delete": True})
 
-    edited(held, edit)
+    edited(deployed, edit)
     before = cluster.snapshot({"held.v1", "stray.v1"}).topics
-    assert one(held.plan(), "held.v1", "duplicate").weight is Severity.REFUSED
+    assert one(deployed.plan(), "held.v1", "duplicate").severity is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
-        assert "held.v1: Pulumi's state has a resource of the topic that is pending" in held.refused(command)
+        assert "held.v1: Pulumi's state has a resource of the topic that is pending" in deployed.refused(command)
     assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
 
-    exported = state(held)
+    exported = state(deployed)
     resources = exported["deployment"]["resources"]
     exported["deployment"]["resources"] = [each for each in resources if not each.get("delete")]
-    file = held.project.root / "state.json"
+    file = deployed.project.root / "state.json"
     file.write_text(json.dumps(exported))
-    held.pulumi(f"stack import --file {file}")
-    assert held.plan().topics == []
-    held.pulumi("up --yes --suppress-outputs --expect-no-changes")
+    deployed.pulumi(f"stack import --file {file}")
+    assert deployed.plan().topics == []
+    deployed.pulumi("up --yes --suppress-outputs --expect-no-changes")
     assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
 
 
@@ -136,7 +136,7 @@ def test_an_allowed_deletion_that_failed_is_repeated_by_the_next_deploy(
     with connected(servers) as admin:
         admin.create_topics({"leaving.v1": {"num_partitions": 1, "replication_factor": 2}})
     edited(project, lambda resources: resources.extend(each for each in before if each.get("id") == "leaving.v1"))
-    assert one(project.plan(), "leaving.v1", "destroyed").weight is Severity.DANGER
+    assert one(project.plan(), "leaving.v1", "destroyed").severity is Severity.DANGER
     project.pulumi("up --yes --skip-preview --suppress-outputs")
     assert not cluster.snapshot({"leaving.v1"}).topics
     project.pulumi("up --yes --suppress-outputs --expect-no-changes")

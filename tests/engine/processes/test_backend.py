@@ -29,10 +29,10 @@ def engine(tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_without_a_backend(engine: PulumiEngine) -> None:
     with pytest.raises(Refusal) as refused:
         engine.resources()
-    said = str(refused.value)
-    assert said.startswith("Pulumi is not logged in to a backend")
-    assert '`eval "$(topicwarden sandbox env --stack dev)"`' in said
-    assert "\n" not in said
+    output = str(refused.value)
+    assert output.startswith("Pulumi is not logged in to a backend")
+    assert '`eval "$(topicwarden sandbox env --stack dev)"`' in output
+    assert "\n" not in output
 
 
 def test_without_a_passphrase(engine: PulumiEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

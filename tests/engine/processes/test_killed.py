@@ -18,12 +18,12 @@ from topicwarden.model.project import Project
 from topicwarden.toolchain import Toolchain, environment
 
 SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGKILL]
-_PATIENCE_S = 120
+_TIMEOUT_S = 120
 PROGRAMS = [sys.executable, "-m", "tests.engine.processes.programs"]
 
 
 def _until(holds: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + _TIMEOUT_S
     while not holds():
         assert time.monotonic() < deadline, what
         time.sleep(0.05)
@@ -65,13 +65,13 @@ def _ended(program: str, argument: Path, number: signal.Signals, at: str, variab
 
     _until(there, f"nothing with {at} was started")
     process.send_signal(number)
-    code = process.wait(_PATIENCE_S)
+    code = process.wait(_TIMEOUT_S)
     _until(lambda: all(map(_gone, found)), f"left over: {[line for pid, line in found.items() if not _gone(pid)]}")
     return code
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_child_that_a_thread_waits_for_ends_too(number: signal.Signals, tmp_path: Path) -> None:
+def test_a_child_process_of_a_thread_ends_with_the_command(number: signal.Signals, tmp_path: Path) -> None:
     code = _ended("child", tmp_path, number, "import time; time.sleep(600)", {})
     assert code == (128 + number if number is signal.SIGTERM else -number)
 
@@ -96,7 +96,9 @@ def slow(tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> t
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_the_preview_ends_too(slow: tuple[Project, dict[str, str]], number: signal.Signals, tmp_path: Path) -> None:
+def test_the_preview_ends_with_the_command(
+    slow: tuple[Project, dict[str, str]], number: signal.Signals, tmp_path: Path
+) -> None:
     project, variables = slow
     (tmp_path / "tmp").mkdir()
     _ended("engine", project.root, number, "pulumi preview", {**variables, "TMPDIR": str(tmp_path / "tmp")})
@@ -104,17 +106,17 @@ def test_the_preview_ends_too(slow: tuple[Project, dict[str, str]], number: sign
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_jvm_that_is_about_to_start_ends_too(
+def test_a_starting_jvm_ends_with_the_command(
     tools: Toolchain, number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(tmp_path / "cache")))
     (tmp_path / "tmp").mkdir()
-    places = {"TMPDIR": str(tmp_path / "tmp"), "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={tmp_path / 'tmp'}"}
-    _ended("spark", project_of(tmp_path / "project", {}).root, number, "org.apache.spark.deploy.SparkSubmit", places)
+    folders = {"TMPDIR": str(tmp_path / "tmp"), "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={tmp_path / 'tmp'}"}
+    _ended("spark", project_of(tmp_path / "project", {}).root, number, "org.apache.spark.deploy.SparkSubmit", folders)
     assert [path.name for path in (tmp_path / "tmp").iterdir() if "hsperfdata" not in path.name] == []
 
 
-def test_an_audit_without_its_jvm_is_one_line_and_no_report(
+def test_an_audit_whose_jvm_ends_prints_one_line_and_no_report(
     tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(tmp_path / "cache")))
@@ -125,7 +127,7 @@ def test_an_audit_without_its_jvm_is_one_line_and_no_report(
         capture_output=True,
         text=True,
         check=False,
-        timeout=_PATIENCE_S,
+        timeout=_TIMEOUT_S,
     )
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert done.stderr.splitlines()[-1].startswith("topicwarden: Spark's JVM ended before the audit did")

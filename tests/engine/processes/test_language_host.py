@@ -44,13 +44,13 @@ def _info(folder: Path, **options: str) -> rpc.ProgramInfo:
     return info
 
 
-def test_it_asks_for_the_plugin_of_the_installed_kafka_sdk(host: LanguageRuntimeStub, tmp_path: Path) -> None:
+def test_the_required_plugin_is_that_of_the_installed_sdk(host: LanguageRuntimeStub, tmp_path: Path) -> None:
     answer = host.GetRequiredPackages(rpc.GetRequiredPackagesRequest(info=_info(tmp_path)))
     assert ("kafka", "resource", "3.13.3") in [(one.name, one.kind, one.version) for one in answer.packages]
     assert host.GetPluginInfo(Empty()).version == "3.250.0"
 
 
-def test_a_virtualenv_that_is_not_there_is_named(host: LanguageRuntimeStub, tmp_path: Path) -> None:
+def test_a_missing_virtualenv_is_named(host: LanguageRuntimeStub, tmp_path: Path) -> None:
     with pytest.raises(grpc.RpcError) as caught:
         host.Run(rpc.RunRequest(info=_info(tmp_path, virtualenv=".gone")))
     assert str(tmp_path / ".gone" / "bin" / "python") in caught.value.details()
@@ -83,7 +83,7 @@ def pulumi(tools: Toolchain, tmp_path: Path) -> dict[str, str]:
         ("x = = 1", "SyntaxError: invalid syntax", _FAILED),
     ],
 )
-def test_what_a_program_says_reaches_the_engine(
+def test_program_output_reaches_the_engine(
     pulumi: dict[str, str], tmp_path: Path, program: str, expected: str, short: str | None
 ) -> None:
     """The engine prints the program's output. ``short`` is the text that our own commands report."""
@@ -99,7 +99,7 @@ def test_what_a_program_says_reaches_the_engine(
     assert "Traceback" not in error_text(done)
 
 
-def test_it_goes_when_the_engine_sends_it_away(process: subprocess.Popen[str], host: LanguageRuntimeStub) -> None:
+def test_the_provider_ends_if_the_engine_cancels_it(process: subprocess.Popen[str], host: LanguageRuntimeStub) -> None:
     host.Handshake(rpc.LanguageHandshakeRequest())
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=5) == 0

@@ -202,7 +202,7 @@ def test_nothing_is_adopted(dying: Shell, dead: str) -> None:
     assert "bootstrapServers" not in str(refused.value)
 
 
-def test_a_state_that_is_cut_off_is_refused(shell: Shell, tmp_path: Path) -> None:
+def test_a_truncated_state_is_refused(shell: Shell, tmp_path: Path) -> None:
     """A `pulumi` process that is killed during the export is refused too."""
     pulumi, path = tmp_path / "pulumi", shell.variables["PATH"]
     for script, expected in (
@@ -217,7 +217,7 @@ def test_a_state_that_is_cut_off_is_refused(shell: Shell, tmp_path: Path) -> Non
             read_stack_state(engine)
 
 
-def test_a_whole_program_is_planned(shell: Shell) -> None:
+def test_a_complete_program_is_planned(shell: Shell) -> None:
     """Runs after all other tests: no failed program has left anything behind. The program may import its neighbors."""
     shell.folder.joinpath("stacks", "beside.py").write_text("", encoding="utf-8")
     shell.folder.joinpath("stacks", "__main__.py").write_text(f"import beside\n{_PROGRAM}", encoding="utf-8")

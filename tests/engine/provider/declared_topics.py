@@ -10,7 +10,7 @@ import pulumi_kafka as kafka
 from topicwarden.deploy import topic_resources
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.deploy.topic_resources import TopicResources
-from topicwarden.model.topic import Allowance, Permission, Topic
+from topicwarden.model.topic import Allowance, AllowedChange, Topic
 
 if os.environ["TEST_REGISTRATION"] == "sdk":
     topic_resources._needs_sdk = lambda registration: True
@@ -19,7 +19,7 @@ PREFIX = os.environ["TEST_PREFIX"]
 
 def topic(domain: str, name: str, **config: str) -> Topic:
     settings = {key.replace("_", "."): value for key, value in config.items()}
-    return Topic(f"{PREFIX}.{name}", 2, 1, settings, domain=domain, allow=frozenset({Permission(Allowance.DELETE)}))
+    return Topic(f"{PREFIX}.{name}", 2, 1, settings, domain=domain, allow=frozenset({Allowance(AllowedChange.DELETE)}))
 
 
 kept = topic("shop", "kept", retention_ms="86400000", cleanup_policy="compact,delete")

@@ -34,7 +34,7 @@ CHANGES = ("create", "update", "delete")
 
 @dataclass(frozen=True)
 class KilledDeploy:
-    """What a killed deploy was doing, and what the same command made of it."""
+    """The step of a killed deploy, and the result of the same command afterwards."""
 
     change: str
     process: str

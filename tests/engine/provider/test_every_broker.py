@@ -39,7 +39,7 @@ def session(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield AdminSession(Connection(tuple(sandbox.bootstrap_servers), tls=False))
 
 
-def test_every_broker_shows_an_acl_once_it_is_created_and_none_once_it_is_deleted(session: AdminSession) -> None:
+def test_every_broker_shows_a_created_and_no_deleted_acl(session: AdminSession) -> None:
     rules = [AccessRule("User:a", "*", "Read", "Allow", "Topic", f"t{n}", "Literal") for n in range(ROUNDS)]
     properties = ("Principal", "Host", "Operation", "PermissionType", "ResourceType", "ResourceName")
 
@@ -82,7 +82,7 @@ def test_every_broker_shows_a_quota_as_it_was_written_last(session: AdminSession
     assert asyncio.run(late()) == []
 
 
-def test_every_broker_shows_a_credential_once_it_is_written_and_none_once_it_is_deleted(session: AdminSession) -> None:
+def test_every_broker_shows_a_written_and_no_deleted_credential(session: AdminSession) -> None:
     credential, id = Credential("alice", "SCRAM-SHA-256"), "alice|SCRAM-SHA-256"
 
     async def late() -> list[object]:

@@ -26,7 +26,7 @@ def test_the_same_command_repairs_a_killed_deploy(cluster: Path, change: str, pr
     assert result.converged, (result, result.output)
 
 
-def test_a_topic_of_a_killed_deploy_that_nobody_declares_any_more_is_named(cluster: Path) -> None:
+def test_an_undeclared_topic_of_a_killed_deploy_is_named(cluster: Path) -> None:
     """The engine is killed after the topics were created, and before it wrote the state."""
     stack = killable_stack(cluster, "orphan")
     stack.deploy(0, 1)

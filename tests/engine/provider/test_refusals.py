@@ -10,7 +10,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePatternType, ResourcePattern, ResourceType
 
 from tests.engine.provider.kills import KillableStack, killable_cluster, killable_stack
-from tests.support.restricted_user import AUTHORIZER, permit
+from tests.support.restricted_user import AUTHORIZER, grant
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kafka.write.quota_admin import QuotaEntity, alter_quotas
@@ -26,13 +26,13 @@ def folder(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield folder
 
 
-def test_the_allowed_half_is_created_and_each_refusal_is_reported_once(folder: Path) -> None:
+def test_allowed_topics_are_created_and_each_refusal_is_reported_once(folder: Path) -> None:
     stack = killable_stack(folder, "half")
     names = {kind: [f"half.{kind}{number:02}.v1" for number in range(NUMBER)] for kind in ("good", "bad")}
     declare(stack, [*names["good"], *names["bad"]])
     with connected(servers_of(stack)) as admin:
-        permit(admin, ResourceType.CLUSTER, "kafka-cluster", [*SEEN, ACLOperation.ALTER, ACLOperation.ALTER_CONFIGS])
-        permit_prefix(admin, "half.bad", SEEN)
+        grant(admin, ResourceType.CLUSTER, "kafka-cluster", [*SEEN, ACLOperation.ALTER, ACLOperation.ALTER_CONFIGS])
+        grant_prefix(admin, "half.bad", SEEN)
     refused = stack.up()
     assert refused.returncode == 1
     assert set(stack.live()) == {*names["good"]}
@@ -43,12 +43,12 @@ def test_the_allowed_half_is_created_and_each_refusal_is_reported_once(folder: P
         assert "topics/all.yaml:" in line
         assert line.endswith("grant Create on the topic")
     with connected(servers_of(stack)) as admin:
-        permit_prefix(admin, "half.bad", [ACLOperation.CREATE])
+        grant_prefix(admin, "half.bad", [ACLOperation.CREATE])
     assert stack.up().returncode == 0
     assert set(stack.live()) == stack.in_state() == {*names["good"], *names["bad"]}
 
 
-def test_a_quota_for_changes_delays_a_deploy_and_does_not_fail_it(folder: Path) -> None:
+def test_a_controller_mutation_quota_delays_a_deploy_without_failing_it(folder: Path) -> None:
     """The quota is ``controller_mutation_rate`` (KIP-599), and allows a burst of eleven seconds at first."""
     stack = killable_stack(folder, "quota")
     names = [f"quota.t{number:02}.v1" for number in range(NUMBER)]
@@ -75,6 +75,6 @@ def declare(stack: KillableStack, names: Iterable[str], partitions: int = 1) -> 
     (stack.project.topics / "all.yaml").write_text("---\n".join(documents), encoding="utf-8")
 
 
-def permit_prefix(admin: KafkaAdminClient, prefix: str, operations: Iterable[ACLOperation]) -> None:
+def grant_prefix(admin: KafkaAdminClient, prefix: str, operations: Iterable[ACLOperation]) -> None:
     pattern = ResourcePattern(ResourceType.TOPIC, prefix, ACLResourcePatternType.PREFIXED)
     admin.create_acls([ACL("User:ANONYMOUS", "*", each, ACLPermissionType.ALLOW, pattern) for each in operations])

@@ -107,7 +107,7 @@ class Stack:
         brokers = [broker for broker, alive in self.movable.reassignment.brokers().items() if alive]
         rated = [f"broker {broker}" for broker in sorted(throttle.rates(brokers))]
         found = {"rates": rated, "lists": sorted(throttle.lists()[0])}
-        return {kind: held for kind, held in found.items() if held}
+        return {kind: values for kind, values in found.items() if values}
 
     def rebalance(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self.shell.topicwarden("rebalance", "--stack", "dev", *arguments)

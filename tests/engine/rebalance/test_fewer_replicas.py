@@ -16,7 +16,7 @@ BEFORE = "now reading survives 2 lost brokers, writing 2 lost brokers, on 3 rack
 AFTER = "then reading survives 1 lost broker, writing 1 lost broker, on 2 racks"
 
 
-def test_replicas_are_dropped_only_where_the_yaml_allows_it(stack_of: Deploy) -> None:
+def test_replicas_are_dropped_only_if_the_yaml_allows_it(stack_of: Deploy) -> None:
     stack = stack_of("reduced.v1", 3)
     stack.declare(1, topic="other.v1")
     stack.up()
@@ -41,13 +41,13 @@ def test_replicas_are_dropped_only_where_the_yaml_allows_it(stack_of: Deploy) ->
     stack.declare(2, more="allow: [reduce-replicas]")
     done = stack.rebalance("--yes")
     assert done.returncode == 0, done.stdout + done.stderr
-    said = f"reduced.v1: replication factor 3 to 2 drops replicas of 6 partitions; {BEFORE}; {AFTER}\n"
-    assert done.stdout.startswith(said)
+    output = f"reduced.v1: replication factor 3 to 2 drops replicas of 6 partitions; {BEFORE}; {AFTER}\n"
+    assert done.stdout.startswith(output)
     assert {len(brokers) for brokers in stack.replicas().values()} == {2}
     assert stack.clean()
 
 
-def test_a_reduction_under_way_is_reported_and_can_be_cancelled(stack_of: Deploy) -> None:
+def test_a_reduction_in_progress_is_reported_and_can_be_cancelled(stack_of: Deploy) -> None:
     """Another user's reassignment reduces the replicas.
 
     The edited YAML declares the lower number of replicas, but does not allow the reduction.
@@ -92,7 +92,7 @@ def test_the_last_in_sync_replica_stays(stack_of: Deploy, sandbox: Sandbox) -> N
     assert stack.contents() == contents
 
 
-def test_a_swap_under_way_is_no_reduction(stack_of: Deploy) -> None:
+def test_a_replica_swap_in_progress_is_no_reduction(stack_of: Deploy) -> None:
     """During a reassignment, the metadata lists the old and the new brokers: four, where two are declared."""
     stack = stack_of("swapped.v1", 2)
     stack.fill(12)

@@ -16,7 +16,7 @@ KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "1"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "20261122"))
 
 
-def test_after_a_kill_the_next_run_ends_what_was_begun(stack_of: Callable[[str, int], Stack]) -> None:
+def test_the_next_run_completes_a_killed_one(stack_of: Callable[[str, int], Stack]) -> None:
     print(f"TOPICWARDEN_KILLS={KILLS} TOPICWARDEN_SEED={SEED}")
     chance = random.Random(SEED)
     stack = stack_of("killed.v1", 1)
@@ -34,10 +34,10 @@ def test_after_a_kill_the_next_run_ends_what_was_begun(stack_of: Callable[[str, 
             alive_s, since = chance.uniform(0.0, 6.0) ** 2 / 6, "the first throttle"
         time.sleep(alive_s)
         process.send_signal(signal.SIGKILL)
-        said, _ = process.communicate()
+        output, _ = process.communicate()
         moving, throttled = len(stack.movable.reassignment.ongoing()), stack.throttles()
         print(
-            f"kill {number}: to {factor}, {alive_s:.1f} s after {since}: {moving} moving, {throttled}, said: {said!r}"
+            f"kill {number}: to {factor}, {alive_s:.1f} s after {since}: {moving} moving, {throttled}, said: {output!r}"
         )
 
         done = stack.rebalance("--yes")

@@ -19,7 +19,7 @@ from kafka.admin import (
 
 from tests.engine.rebalance.conftest import BROKERS, Stack, until
 from tests.support.projects import Shell, project_of
-from tests.support.restricted_user import AUTHORIZER, permit
+from tests.support.restricted_user import AUTHORIZER, grant
 from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
 from topicwarden.rebalance.reassignment import MAX_CONCURRENT
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -28,7 +28,7 @@ Deploy = Callable[[str, int], Stack]
 MIB = 1 << 20
 
 
-def test_what_is_foretold_is_what_happens(stack_of: Deploy) -> None:
+def test_a_rebalance_makes_the_predicted_moves(stack_of: Deploy) -> None:
     stack = stack_of("raised.v1", 1)
     stack.fill(24)
     stack.declare(3)
@@ -53,9 +53,9 @@ def test_what_is_foretold_is_what_happens(stack_of: Deploy) -> None:
     assert stack.throttles() == {"rates": [f"broker {n}" for n in range(1, BROKERS + 1)], "lists": ["raised.v1"]}
     rates = stack.movable.throttle.rates(range(1, BROKERS + 1))
     assert {value for settings in rates.values() for value in settings.values()} == {str(4 * MIB)}
-    said, _ = moving.communicate(timeout=120)
-    assert moving.returncode == 0, said
-    assert "moved: 6 partitions" in said
+    output, _ = moving.communicate(timeout=120)
+    assert moving.returncode == 0, output
+    assert "moved: 6 partitions" in output
     assert stack.replicas() == {move.partition: move.after for move in predicted.moves}
     live = stack.movable.cluster.snapshot(["raised.v1"])
     for state in live.topics["raised.v1"].replicas:
@@ -82,14 +82,14 @@ def test_many_partitions_move_some_at_a_time(stack_of: Deploy) -> None:
     moving, most = stack.rebalancing(), 0
     while moving.poll() is None:
         most = max(most, len(stack.movable.reassignment.ongoing()))
-    said, _ = moving.communicate()
-    assert (moving.returncode, "moved: 130 partitions" in said) == (0, True), said
+    output, _ = moving.communicate()
+    assert (moving.returncode, "moved: 130 partitions" in output) == (0, True), output
     assert 0 < most <= MAX_CONCURRENT
     assert stack.replicas() == {move.partition: move.after for move in predicted.moves}
     assert stack.clean()
 
 
-def test_what_was_begun_goes_on_throttled_and_can_be_taken_back(stack_of: Deploy) -> None:
+def test_a_started_move_continues_throttled_and_can_be_cancelled(stack_of: Deploy) -> None:
     stack = stack_of("cancelled.v1", 1)
     stack.fill(12)
     before, contents = stack.replicas(), stack.contents()
@@ -97,9 +97,9 @@ def test_what_was_begun_goes_on_throttled_and_can_be_taken_back(stack_of: Deploy
     moving = stack.rebalancing("--throttle", "100kB")
     until(stack.movable.reassignment.ongoing)
     moving.send_signal(signal.SIGTERM)
-    said, _ = moving.communicate(timeout=30)
+    output, _ = moving.communicate(timeout=30)
     assert moving.returncode == 1
-    assert "stopped: 6 partitions still moving, throttled; 0 partitions not started" in said
+    assert "stopped: 6 partitions still moving, throttled; 0 partitions not started" in output
     assert stack.throttles()["lists"] == ["cancelled.v1"]
 
     done = stack.rebalance("--cancel")
@@ -108,7 +108,7 @@ def test_what_was_begun_goes_on_throttled_and_can_be_taken_back(stack_of: Deploy
     assert (stack.replicas(), stack.contents(), stack.clean()) == (before, contents, True)
 
 
-def test_what_cannot_be_is_said_in_a_line(stack_of: Deploy) -> None:
+def test_impossible_requests_are_reported_in_one_line(stack_of: Deploy) -> None:
     stack = stack_of("refused.v1", 1)
     stack.declare(5)
     done = stack.rebalance("--yes")
@@ -119,17 +119,17 @@ def test_what_cannot_be_is_said_in_a_line(stack_of: Deploy) -> None:
         "[too-few-brokers]\n"
     )
     stack.declare(2)
-    for arguments, said in (
+    for arguments, output in (
         (["--topics", "nope.*"], "no declared topic matches --topics nope.*"),
         (["--throttle", "50 MB/s"], "--throttle: expected a size"),
         (["--throttle", "0"], "expected at least 1 byte per second, or unlimited"),
     ):
         done = stack.rebalance("--yes", *arguments)
-        assert (done.returncode, said in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
+        assert (done.returncode, output in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
     assert stack.clean()
 
 
-def test_without_the_right_nothing_is_begun_and_nothing_stays(
+def test_without_permission_no_move_starts_and_no_throttle_stays(
     cache: Path, tmp_path: Path, java: Path, jars: Path
 ) -> None:
     guarded = Sandbox(tmp_path / "guarded", java, jars)
@@ -143,7 +143,7 @@ def test_without_the_right_nothing_is_begun_and_nothing_stays(
             admin.create_topics([NewTopic("denied.v1", num_partitions=1, replication_factor=1)])
             allowed = [ACLOperation.DESCRIBE, ACLOperation.DESCRIBE_CONFIGS, ACLOperation.CLUSTER_ACTION]
             allowed += [ACLOperation.ALTER_CONFIGS]
-            permit(admin, ResourceType.CLUSTER, "kafka-cluster", allowed)
+            grant(admin, ResourceType.CLUSTER, "kafka-cluster", allowed)
             done = shell.topicwarden("rebalance", "--stack", "dev", "--yes", "--no-refresh")
             assert (done.returncode, done.stderr) == (
                 2,
@@ -159,7 +159,7 @@ def test_without_the_right_nothing_is_begun_and_nothing_stays(
 
 
 @pytest.mark.parametrize("comes_back", [True, False])
-def test_a_broker_that_is_lost_meanwhile(stack_of: Deploy, sandbox: Sandbox, comes_back: bool) -> None:
+def test_a_broker_lost_during_the_audit(stack_of: Deploy, sandbox: Sandbox, comes_back: bool) -> None:
     stack = stack_of(f"lost-{comes_back}.v1".lower(), 1 if comes_back else 2)
     stack.fill(12)
     contents = stack.contents()
@@ -177,9 +177,9 @@ def test_a_broker_that_is_lost_meanwhile(stack_of: Deploy, sandbox: Sandbox, com
         assert f"broker {victim} is lost, and " in lines[-1]
         if not comes_back:
             moving.send_signal(signal.SIGINT)
-            said, _ = moving.communicate(timeout=60)
+            output, _ = moving.communicate(timeout=60)
             assert moving.returncode == 1
-            assert "still moving, throttled" in said
+            assert "still moving, throttled" in output
             done = stack.rebalance("--yes")
             assert done.returncode == 1, done.stdout + done.stderr
             assert victim not in {broker for brokers in stack.replicas().values() for broker in brokers}
@@ -187,9 +187,9 @@ def test_a_broker_that_is_lost_meanwhile(stack_of: Deploy, sandbox: Sandbox, com
     finally:
         sandbox.start(victim)
     if comes_back:
-        said, _ = moving.communicate(timeout=180)
-        assert moving.returncode == 0, said
-        assert f"broker {victim} is back" in said
+        output, _ = moving.communicate(timeout=180)
+        assert moving.returncode == 0, output
+        assert f"broker {victim} is back" in output
     else:
         done = stack.rebalance("--yes")
         assert done.returncode == 0, done.stdout + done.stderr

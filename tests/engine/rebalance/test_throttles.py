@@ -29,7 +29,7 @@ def set_by_hand(stack: Stack, kind: ConfigResourceType, name: str | int, **setti
         stack.configure(kind, name, dict.fromkeys(named))
 
 
-def test_what_a_killed_run_left_is_removed(stack_of: Deploy) -> None:
+def test_the_files_of_a_killed_run_are_removed(stack_of: Deploy) -> None:
     stack = stack_of("left.v1", 1)
     stack.movable.throttle.apply({"left.v1": [ReplicaCopy(0, (1,), (2,))]}, [1, 2], 1000)
     assert stack.settings()[REPLICAS[0]] == f"0:1,{MARK}"
@@ -42,7 +42,7 @@ def test_what_a_killed_run_left_is_removed(stack_of: Deploy) -> None:
     assert stack.clean()
 
 
-def test_a_rate_that_nothing_uses_is_removed_and_hinders_no_move(stack_of: Deploy) -> None:
+def test_an_unused_throttle_rate_is_removed_and_blocks_no_move(stack_of: Deploy) -> None:
     stack = stack_of("rates.v1", 1)
     for arguments in ([], ["--cancel"]):
         stack.configure(BROKER, 3, {RATES[0]: "1000", RATES[1]: "2000"})
@@ -58,7 +58,7 @@ def test_a_rate_that_nothing_uses_is_removed_and_hinders_no_move(stack_of: Deplo
     assert stack.clean()
 
 
-def test_a_list_of_somebody_else_stays_and_is_named(stack_of: Deploy) -> None:
+def test_a_throttle_list_of_another_tool_is_kept_and_named(stack_of: Deploy) -> None:
     stack = stack_of("foreign.v1", 1)
     command = "kafka-configs --bootstrap-server <server> --alter --entity-type topics --entity-name foreign.v1"
     for value in ("*", "0:1,1:2", f"0:1,{MARK}"):
@@ -79,7 +79,7 @@ def test_a_list_of_somebody_else_stays_and_is_named(stack_of: Deploy) -> None:
     assert stack.clean()
 
 
-def test_a_rate_that_somebody_else_uses_stays_and_is_named(stack_of: Deploy) -> None:
+def test_a_throttle_rate_in_use_by_another_tool_is_kept_and_named(stack_of: Deploy) -> None:
     stack = stack_of("shared.v1", 1)
     stack.declare(2)
     stack.configure(BROKER, 3, {RATES[0]: "1000"})

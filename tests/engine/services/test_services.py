@@ -28,7 +28,7 @@ ON_LOG = {check for check, each in CHECKS.items() if issubclass(each.Required, A
 
 
 @each_service
-def test_the_service_is_told(name: str, on_service: ServiceFixture) -> None:
+def test_the_service_is_detected_by_its_host_names(name: str, on_service: ServiceFixture) -> None:
     with open_cluster(Connection(tuple(on_service(name).servers), tls=False)) as cluster:
         recognized = cluster.service.name
     assert recognized == (name if name in ("confluent-cloud", "redpanda", "warpstream") else "apache")
@@ -51,7 +51,7 @@ def test_a_refresh_keeps_what_was_declared(name: str, on_service: ServiceFixture
 
 
 @each_service
-def test_an_audit_only_concludes_what_holds_there(
+def test_an_audit_on_a_service_concludes_only_what_holds_there(
     name: str, on_service: ServiceFixture, sandbox: Sandbox, spark: SparkSession
 ) -> None:
     stack = on_service(name).stack
@@ -97,7 +97,7 @@ def test_settings_change_and_others_stay(name: str, on_service: ServiceFixture) 
 
 
 @pytest.mark.parametrize("name", ["redpanda", "confluent-cloud"])
-def test_an_import_writes_what_somebody_has_set(name: str, on_service: ServiceFixture, sandbox: Sandbox) -> None:
+def test_an_import_writes_explicit_settings(name: str, on_service: ServiceFixture, sandbox: Sandbox) -> None:
     stack = on_service(name).stack
     topic, day = f"{name}.found", {"retention.ms": str(DAY)}
     with connected(sandbox.bootstrap_servers) as admin:

@@ -84,11 +84,11 @@ class CelSuite:
     def cases(self, file: str) -> Iterator[Case]:
         """Yield the tests of a file that are evaluated with the standard macros, and have one result."""
         path = self._folder / "tests" / "simple" / "testdata" / f"{file}.textproto"
-        held = message_factory.GetMessageClass(
+        current = message_factory.GetMessageClass(
             self._pool.FindMessageTypeByName("cel.expr.conformance.test.SimpleTestFile")
         )()
-        text_format.Parse(path.read_text(encoding="utf-8"), held, descriptor_pool=self._pool)
-        for section in held.section:
+        text_format.Parse(path.read_text(encoding="utf-8"), current, descriptor_pool=self._pool)
+        for section in current.section:
             for test in section.test:
                 kind = test.WhichOneof("result_matcher") or "value"
                 if kind not in ("value", "typed_result", "eval_error") or test.disable_macros or test.check_only:
@@ -110,12 +110,12 @@ class CelSuite:
                 if constructed is None or case.container != container:
                     continue
                 try:
-                    held = environment.compile(constructed).eval().value()
+                    current = environment.compile(constructed).eval().value()
                 except RuntimeError:  # there is no such message, which is what the test is about
                     continue
-                if isinstance(held, message.Message):
+                if isinstance(current, message.Message):
                     expression = case.expression.replace(constructed, "value", 1)
-                    yield MessageCase(case.name, expression, kind, held.SerializeToString(), case.result)
+                    yield MessageCase(case.name, expression, kind, current.SerializeToString(), case.result)
 
 
 def _constructor(expression: str) -> str | None:
@@ -142,9 +142,9 @@ def holds(expression: str, result: Any | None) -> str:
         return expression
     if result.WhichOneof("kind") == "double_value" and math.isnan(result.double_value):
         return f"({expression}) != ({expression})"
-    wanted = literal(result)
-    typed = "" if result.WhichOneof("kind") == "type_value" else f" && type({expression}) == type({wanted})"
-    return f"({expression}) == {wanted}{typed}"
+    expected_value = literal(result)
+    typed = "" if result.WhichOneof("kind") == "type_value" else f" && type({expression}) == type({expected_value})"
+    return f"({expression}) == {expected_value}{typed}"
 
 
 def literal(value: Any) -> str:
@@ -157,18 +157,18 @@ def literal(value: Any) -> str:
 
 _LITERALS: Final[dict[str, Callable[[Any], str]]] = {
     "null_value": lambda _: "null",
-    "bool_value": lambda held: str(held).lower(),
+    "bool_value": lambda current: str(current).lower(),
     "int64_value": str,
-    "uint64_value": lambda held: f"{held}u",
-    "double_value": lambda held: repr(held) if math.isfinite(held) else f"double('{held}')",
-    "string_value": lambda held: "'" + _ESCAPES.sub(lambda found: f"\\U{ord(found[0]):08x}", held) + "'",
-    "bytes_value": lambda held: "b'" + "".join(f"\\x{byte:02x}" for byte in held) + "'",
-    "list_value": lambda held: f"[{', '.join(map(literal, held.values))}]",
-    "map_value": lambda held: (
-        "{" + ", ".join(f"{literal(one.key)}: {literal(one.value)}" for one in held.entries) + "}"
+    "uint64_value": lambda current: f"{current}u",
+    "double_value": lambda current: repr(current) if math.isfinite(current) else f"double('{current}')",
+    "string_value": lambda current: "'" + _ESCAPES.sub(lambda found: f"\\U{ord(found[0]):08x}", current) + "'",
+    "bytes_value": lambda current: "b'" + "".join(f"\\x{byte:02x}" for byte in current) + "'",
+    "list_value": lambda current: f"[{', '.join(map(literal, current.values))}]",
+    "map_value": lambda current: (
+        "{" + ", ".join(f"{literal(one.key)}: {literal(one.value)}" for one in current.entries) + "}"
     ),
     "type_value": str,
-    "enum_value": lambda held: str(held.value),
+    "enum_value": lambda current: str(current.value),
 }
 
 

@@ -209,8 +209,8 @@ def fill(target: Any, draw: random.Random, depth: int = 3) -> None:
         ):
             if field.cpp_type == field.CPPTYPE_MESSAGE:
                 if depth or required:
-                    held = getattr(target, field.name)
-                    fill(held.add() if field.label == field.LABEL_REPEATED else held, draw, depth - 1)
+                    nested = getattr(target, field.name)
+                    fill(nested.add() if field.label == field.LABEL_REPEATED else nested, draw, depth - 1)
                 continue
             value = _scalar(field, draw)
             if field.label == field.LABEL_REPEATED:

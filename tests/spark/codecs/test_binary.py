@@ -120,7 +120,7 @@ def test_uuids_are_what_the_deserializer_of_kafka_reads(judge: Judge, text: str,
     assert [one.outcome for one in judge.values({"value": {"format": "uuid"}}, [text.encode()])] == [outcome]
 
 
-def test_what_cannot_be_used_leaves_its_part_undecided_and_nothing_else(judge: Judge) -> None:
+def test_an_unusable_schema_makes_only_its_part_undecidable(judge: Judge) -> None:
     contract = {
         "value": {"format": "json", "schema": '{"pattern": "("}'},
         "headers": ["trace-id"],
@@ -145,13 +145,13 @@ def test_a_record_that_lacks_several_headers_is_one_record(judge: Judge) -> None
         {"format": "text"},
     ],
 )
-def test_no_schema_that_cannot_be_used_passes(judge: Judge, part: dict[str, str]) -> None:
+def test_an_unusable_schema_never_passes(judge: Judge, part: dict[str, str]) -> None:
     (verdict,) = judge.values({"value": part}, [b"{}"])
     assert verdict.outcome == UNDECIDABLE
     assert "the schema cannot be used" in verdict.reason
 
 
-def test_undecided_records_do_not_hide_those_that_are_wrong(judge: Judge) -> None:
+def test_undecidable_records_do_not_hide_invalid_ones(judge: Judge) -> None:
     """After twenty reasons, the other faults are summed, separately for each of the two verdicts."""
     expressions = [{"id": f"e{number}", "require": "value.a > 0"} for number in range(30)]
     contract = {"value": {"format": "json"}, "expressions": [*expressions, {"id": "last", "require": "value.b > 0"}]}

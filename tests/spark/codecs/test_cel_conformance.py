@@ -60,7 +60,7 @@ def test_the_language(judge: Judge, cel_suite: CelSuite, file: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["proto2", "proto3"])
-def test_messages_of_protocol_buffers(judge: Judge, cel_suite: CelSuite, version: str) -> None:
+def test_protobuf_messages(judge: Judge, cel_suite: CelSuite, version: str) -> None:
     contract = {"format": "protobuf", "descriptors": b64encode(cel_suite.descriptors(version)).decode()}
     count, undecided = 0, []
     for case in cel_suite.message_cases(version):

@@ -103,7 +103,7 @@ def test_broken_json_schemas_are_refused(name: str) -> None:
         '{"const": ' + "1" * 5_000 + "}",
     ],
 )
-def test_what_is_no_json_schema_is_refused(text: str) -> None:
+def test_an_invalid_json_schema_is_refused(text: str) -> None:
     assert COMPILERS["json"](text, None)
 
 
@@ -198,7 +198,7 @@ def test_avro_schemas_that_are_accepted_compile(judge: Judge, schema: Any) -> No
 
 @MANY
 @given(schema=avro_schemas.schemas(broken=False))
-def test_sound_avro_schemas_are_accepted(judge: Judge, schema: Any) -> None:
+def test_valid_avro_schemas_are_accepted(judge: Judge, schema: Any) -> None:
     assert COMPILERS["avro"](json.dumps(schema), None) is None
     assert compiles(judge, "avro", json.dumps(schema)) == ""
 

@@ -29,7 +29,7 @@ def test_the_spark_reader_passes_its_checks_and_unit_tests() -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_login_modules_are_found_though_kafka_is_relocated(java: Path, tmp_path: Path, mechanism: str) -> None:
+def test_login_modules_are_found_in_relocated_kafka_classes(java: Path, tmp_path: Path, mechanism: str) -> None:
     connection = Connection(("localhost:1",), tls=False, sasl_mechanism=mechanism, username="user", password="secret")
     options = [f"kafka.{name}={value}" for name, value in connection.for_java().items()]
     command = [*compiled(java, tmp_path, "Login"), "io.topicwarden.reader.source.Login", *options]
@@ -60,7 +60,7 @@ def test_the_jar_of_the_wheel_comes_before_the_built_one(tmp_path: Path, monkeyp
         ("4.0.1", Path("nowhere"), "this installation of topicwarden has no Spark reader"),
     ],
 )
-def test_without_a_jar_the_message_says_what_to_do(
+def test_a_missing_jar_is_reported_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, module: Path, message: str
 ) -> None:
     monkeypatch.setattr("pyspark.__version__", version)

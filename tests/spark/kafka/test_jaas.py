@@ -27,7 +27,7 @@ def _random(seed: int) -> list[str]:
     return ["".join(draw.choices([*special, *anywhere], k=draw.randrange(1, 20))) for _ in range(3000)]
 
 
-def test_java_reads_what_was_meant(tools: Toolchain) -> None:
+def test_java_reads_the_jaas_settings(tools: Toolchain) -> None:
     passwords = NAMED + _random(1)
     names = [password[::-1] for password in passwords]
     configs = [_config(*each) for each in zip(names, passwords, strict=True)]

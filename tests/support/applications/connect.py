@@ -57,11 +57,11 @@ def reading_a_file(servers: Sequence[str], application: JavaApplication) -> Iter
         "topic.creation.default.replication.factor": "-1",
         "topic.creation.default.partitions": "1",
     }
-    with application.running(_MAIN, properties, ready=lambda: _asked(url, "file", connector) and _written(servers)):
+    with application.running(_MAIN, properties, ready=lambda: _created(url, "file", connector) and _written(servers)):
         yield
 
 
-def _asked(url: str, name: str, connector: dict[str, str]) -> bool:
+def _created(url: str, name: str, connector: dict[str, str]) -> bool:
     """Return whether the worker accepted the connector, or already has it."""
     headers = {"Content-Type": "application/json"}
     body = json.dumps(connector).encode()
@@ -77,11 +77,13 @@ def _written(servers: Sequence[str]) -> bool:
     """Return whether the connector wrote lines and its file offset."""
     with connected(servers) as admin:
         names = {LINES, OFFSETS}
-        places = {
+        topic_partitions = {
             TopicPartition(topic["name"], state["partition_index"]): OffsetSpec.LATEST
             for topic in admin.describe_topics()
             if topic["name"] in names
             for state in topic["partitions"]
         }
-        ends = admin.list_partition_offsets(places) if places else {}
-    return all(sum(at.offset for place, at in ends.items() if place.topic == name) > 0 for name in names)
+        ends = admin.list_partition_offsets(topic_partitions) if topic_partitions else {}
+    return all(
+        sum(at.offset for topic_partition, at in ends.items() if topic_partition.topic == name) > 0 for name in names
+    )

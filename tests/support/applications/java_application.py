@@ -25,11 +25,11 @@ class JavaApplication:
     folder: Path
 
     @contextmanager
-    def running(self, *arguments: str | Path, ready: Callable[[], bool], patience_s: float = 120) -> Iterator[None]:
+    def running(self, *arguments: str | Path, ready: Callable[[], bool], timeout_s: float = 120) -> Iterator[None]:
         """Run ``java`` with ``arguments`` during the block; the block starts when ``ready`` returns true.
 
         Raises Refusal with the last line of the application's log if it exits early,
-        or is not ready after ``patience_s`` seconds.
+        or is not ready after ``timeout_s`` seconds.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder / "console.log"
@@ -38,12 +38,14 @@ class JavaApplication:
         with log.open("wb") as console:
             process = subprocess.Popen(command, cwd=self.folder, stdout=console, stderr=console)
         try:
-            deadline = time.monotonic() + patience_s
+            deadline = time.monotonic() + timeout_s
             while not ready():
                 if process.poll() is not None or time.monotonic() > deadline:
-                    said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+                    output = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
                     how = "is not ready yet" if process.poll() is None else "ended"
-                    raise Refusal(f"the application {arguments[0]} {how}: {said[-1] if said else 'it said nothing'}")
+                    raise Refusal(
+                        f"the application {arguments[0]} {how}: {output[-1] if output else 'it output nothing'}"
+                    )
                 time.sleep(0.1)
             yield
         finally:

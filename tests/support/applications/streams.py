@@ -44,4 +44,7 @@ def _counted(servers: Sequence[str]) -> bool:
     with connected(servers) as admin:
         groups = read_groups(admin, [REPARTITION])
     committed = next((group.offsets for group in groups if group.name == APPLICATION), {})
-    return {place[0] for place, offset in committed.items() if offset == _RECORDS} == {WORDS, REPARTITION}
+    return {topic_partition[0] for topic_partition, offset in committed.items() if offset == _RECORDS} == {
+        WORDS,
+        REPARTITION,
+    }

@@ -44,7 +44,7 @@ def problem_of(token: str, now: float) -> str | None:
     if (parts.scheme, parts.netloc, parts.path) != ("https", f"kafka.{REGION}.amazonaws.com", "/"):
         return f"the address is {parts.scheme}://{parts.netloc}{parts.path}"
     if wrong := {name: query.get(name) for name, value in expected.items() if query.get(name) != value}:
-        return f"expected {expected}, seen {wrong}"
+        return f"expected {expected}, got {wrong}"
     if not signed_at - _SKEW_S <= now < signed_at + 900:
         return f"signed at {signed_at}, and used at {now}"
     return None if query["X-Amz-Signature"] == _signature(url, query["X-Amz-Date"]) else "the signature is wrong"

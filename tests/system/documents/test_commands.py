@@ -14,7 +14,7 @@ from tests.support.projects import BIN, Shell, own_cache
 PAGES = (
     "README.md",
     "docs/how-to/production.md",
-    "docs/how-to/least-rights.md",
+    "docs/how-to/least-privilege.md",
     "docs/how-to/replicas.md",
     "docs/how-to/killed-deploys.md",
     "docs/explanation/audits.md",

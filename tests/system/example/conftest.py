@@ -52,7 +52,7 @@ def shell(project: Project) -> Shell:
 class Deployed:
     """The results of ``pulumi``, by command, and the snapshot of the cluster afterwards."""
 
-    said: dict[str, CompletedProcess[str]]
+    outputs: dict[str, CompletedProcess[str]]
     snapshot: Snapshot
 
 
@@ -66,8 +66,8 @@ def deployed(shell: Shell, cluster: Cluster) -> Deployed:
         "preview --expect-no-changes",
         "refresh --yes --expect-no-changes",
     )
-    said = {command: shell.run("pulumi", *command.split(), "--non-interactive") for command in commands}
-    return Deployed(said, cluster.snapshot())
+    outputs = {command: shell.run("pulumi", *command.split(), "--non-interactive") for command in commands}
+    return Deployed(outputs, cluster.snapshot())
 
 
 @pytest.fixture(scope="package")

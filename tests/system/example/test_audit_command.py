@@ -47,7 +47,7 @@ def test_it_prints_and_writes_the_report(
         assert found(written, verdict) == [one for one in found(report, verdict) if one[0] == topic]
 
 
-def test_a_pattern_that_no_topic_is_like_is_refused_before_spark_starts(
+def test_a_pattern_without_a_matching_topic_is_refused_before_spark_starts(
     deployed: Deployed, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "spark_session", lambda *_: pytest.fail("Spark was started"))

@@ -55,14 +55,14 @@ def test_an_unknown_stack(command: str, own_cache: dict[str, str], tmp_path: Pat
 
 
 @pytest.mark.parametrize("command", [["check"], ["audit", "--stack", "dev"], ["sandbox", "up"], ["demo"]])
-def test_outside_any_project(command: list[str], tmp_path: Path) -> None:
+def test_a_command_outside_any_project(command: list[str], tmp_path: Path) -> None:
     line = refused(Shell(tmp_path).topicwarden(*command))
     assert "expected a folder with Pulumi.yaml and topics/" in line
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", ["audit", "check"])
-def test_nothing_declared(command: str, own_cache: dict[str, str], tmp_path: Path, sandbox: Sandbox) -> None:
+def test_an_empty_project(command: str, own_cache: dict[str, str], tmp_path: Path, sandbox: Sandbox) -> None:
     line = refused(shell_of(tmp_path, {}).topicwarden(command, "--stack", "dev"))
     assert "topics/ declares no topic: write topics/<domain>/<topic>.yaml" in line
 
@@ -83,7 +83,7 @@ def test_no_cluster_answers(own_cache: dict[str, str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "output"),
     [
         ("config: [", "stacks/Pulumi.dev.yaml:2:1: not YAML: "),
         ("config: 7", "stacks/Pulumi.dev.yaml cannot be read as stack settings: "),
@@ -99,8 +99,10 @@ def test_no_cluster_answers(own_cache: dict[str, str], tmp_path: Path) -> None:
         ("config: {'kafka:bootstrapServers': '[a:1'}", "kafka:bootstrapServers"),
     ],
 )
-def test_stack_settings_that_lead_nowhere(settings: str, said: str, own_cache: dict[str, str], tmp_path: Path) -> None:
-    assert said in refused(shell_of(tmp_path, GOOD, settings, **own_cache).topicwarden("audit", "--stack", "dev"))
+def test_stack_settings_with_missing_files(
+    settings: str, output: str, own_cache: dict[str, str], tmp_path: Path
+) -> None:
+    assert output in refused(shell_of(tmp_path, GOOD, settings, **own_cache).topicwarden("audit", "--stack", "dev"))
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_anything_is_read(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -111,14 +113,14 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_is_read(sand
     assert taken.read_text() == "mine"
 
 
-def test_declarations_that_do_not_hold_are_not_audited(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_invalid_declarations_are_not_audited(sandbox: Sandbox, tmp_path: Path) -> None:
     bad = {"bad.yaml": "{partitions: 0, replication_factor: 0}"}
     line = refused(shell_of(tmp_path, bad).topicwarden("audit", "--stack", "dev"))
     assert "the declared topics cannot be audited: topics/bad.yaml:1:14: " in line
     assert "(and 1 more); run `topicwarden check --stack dev`" in line
 
 
-def test_a_port_that_is_taken(own_cache: dict[str, str], tmp_path: Path) -> None:
+def test_a_port_in_use(own_cache: dict[str, str], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = min(taken.getsockname()[1], 65_000)
         done = shell_of(tmp_path, GOOD, **own_cache).topicwarden("sandbox", "up", "--port", str(port))
@@ -145,7 +147,7 @@ def test_no_java(no_java: dict[str, str], own_cache: dict[str, str], sandbox: Sa
     assert not (Path(own_cache["TOPICWARDEN_CACHE"]) / "sandbox").exists()
 
 
-def test_everything_that_is_wrong_with_the_yaml_comes_at_once(tmp_path: Path) -> None:
+def test_all_errors_of_the_yaml_are_reported_together(tmp_path: Path) -> None:
     topics = {
         "broken.yaml": "partitions: [1\n",
         "impossible.yaml": "{partitions: 1, replication_factor: 0}\n",
@@ -191,7 +193,7 @@ def slow(own_cache: dict[str, str], tools: Toolchain, tmp_path: Path) -> Iterato
         sandbox.down(remove=True)
 
 
-def test_a_cluster_that_goes_away_while_it_is_read(slow: tuple[Sandbox, Shell], tmp_path: Path) -> None:
+def test_a_cluster_that_stops_during_the_scan(slow: tuple[Sandbox, Shell], tmp_path: Path) -> None:
     sandbox, shell = slow
     command = [str(BIN / "topicwarden"), "audit", "--stack", "dev", "--out", str(tmp_path / "out")]
     # Draw the progress as on a terminal. At 50%, Spark is in the middle of its work.
@@ -207,12 +209,12 @@ def test_a_cluster_that_goes_away_while_it_is_read(slow: tuple[Sandbox, Shell], 
             drawn += more
         sandbox.kill(1)
         printed, rest = audit.communicate(timeout=120)
-    said = rest.decode()
+    output = rest.decode()
     assert audit.returncode == 2
     assert printed == b""
-    line = said.rpartition("topicwarden: ")[2]
+    line = output.rpartition("topicwarden: ")[2]
     assert line.startswith("no Kafka cluster answers at ")
     assert line.endswith("nothing listens on this port; start the broker, or correct the address\n")
     assert line.count("\n") == 1
-    assert "Traceback" not in said
+    assert "Traceback" not in output
     assert not (tmp_path / "out").exists()

@@ -57,7 +57,7 @@ def beside(
             admin.delete_topics(list(LIVE))
 
 
-def test_nothing_is_found_but_what_is_wrong(beside: AuditReport) -> None:
+def test_only_the_planted_errors_are_found(beside: AuditReport) -> None:
     assert found(beside, Verdict.FAIL) == [
         ("checks.absent", "topic-missing"),
         ("checks.drifted", "config-drift"),
@@ -69,7 +69,7 @@ def test_nothing_is_found_but_what_is_wrong(beside: AuditReport) -> None:
     assert found(beside, Verdict.SUSPECT, Verdict.UNDECIDABLE) == []
 
 
-def test_empty_values_and_tombstones_are_told_apart(beside: AuditReport) -> None:
+def test_empty_values_and_tombstones_are_distinguished(beside: AuditReport) -> None:
     (values,) = facts(beside, "checks.values").partitions
     assert (values.records, values.keys, values.superseded) == (7, 5, 2)
     assert (values.tombstones, values.empty_values, values.null_keys) == (2, 2, 0)
@@ -79,10 +79,10 @@ def test_empty_values_and_tombstones_are_told_apart(beside: AuditReport) -> None
     assert "2 records" in empty.message
 
 
-def test_settings_are_compared_with_where_they_come_from(beside: AuditReport) -> None:
+def test_settings_are_compared_with_their_sources(beside: AuditReport) -> None:
     drifts = [one for one in beside.of_topic("checks.drifted") if one.check == "config-drift"]
     changed, undeclared = drifts
-    assert str(changed.place) == "topics/checks.drifted.yaml:4:17"
+    assert str(changed.location) == "topics/checks.drifted.yaml:4:17"
     assert changed.evidence == {
         "setting": "retention.ms",
         "declared": "86400000",
@@ -104,4 +104,4 @@ def test_topics_that_only_one_side_knows_are_shown_as_such(beside: AuditReport) 
     assert (absent.declared, absent.partitions, absent.topic_id) == (True, [], None)
     assert stray.declared is False
     assert [one.check for one in beside.of_topic("checks.absent")] == ["topic-missing"]
-    assert str(finding(beside, "checks.absent", "topic-missing").place).startswith("topics/checks.absent.yaml:1:")
+    assert str(finding(beside, "checks.absent", "topic-missing").location).startswith("topics/checks.absent.yaml:1:")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.projects import Shell, empty_stack, place, project_of
+from tests.support.projects import Shell, empty_stack, location_of, project_of
 from tests.system.example.conftest import Deployed
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.model.project import Project
@@ -26,17 +26,17 @@ DOMAINS = {
 
 def resources(shell: Shell) -> list[dict[str, Any]]:
     """Return the resources in Pulumi's state, without the values that each run changes."""
-    held = json.loads(shell.run("pulumi", "stack", "export").stdout)["deployment"]["resources"]
-    return [{name: value for name, value in one.items() if name != "modified"} for one in held]
+    current = json.loads(shell.run("pulumi", "stack", "export").stdout)["deployment"]["resources"]
+    return [{name: value for name, value in one.items() if name != "modified"} for one in current]
 
 
-def test_every_command_typed_by_hand_ends_well(deployed: Deployed) -> None:
-    assert {command: done.stdout for command, done in deployed.said.items() if done.returncode} == {}
+def test_every_documented_command_succeeds(deployed: Deployed) -> None:
+    assert {command: done.stdout for command, done in deployed.outputs.items() if done.returncode} == {}
 
 
 def test_topics_are_on_the_cluster_as_declared(deployed: Deployed, project: Project) -> None:
-    declared = {held.topic.name: held.topic for held in check(project, ["dev"]).declarations["dev"]}
-    live = {name: held.topic for name, held in deployed.snapshot.topics.items() if not held.topic.internal}
+    declared = {current.topic.name: current.topic for current in check(project, ["dev"]).declarations["dev"]}
+    live = {name: current.topic for name, current in deployed.snapshot.topics.items() if not current.topic.internal}
     assert set(live) == set(declared) == set.union(*DOMAINS.values())
     for name, topic in declared.items():
         assert (live[name].partitions, live[name].replication_factor) == (topic.partitions, topic.replication_factor)
@@ -56,7 +56,7 @@ def test_lowering_partitions_is_refused_and_changes_nothing(
     filled: None, shell: Shell, project: Project, cluster: Cluster
 ) -> None:
     file = project.topics / "partitions" / "my_topic.yaml"
-    written, asked = file.read_text(), place(project, "topics/partitions/my_topic.yaml", "partitions: 5")
+    written, requested = file.read_text(), location_of(project, "topics/partitions/my_topic.yaml", "partitions: 5")
     state, live = resources(shell), cluster.snapshot().topics["my_topic"]
     file.write_text(written.replace("partitions: 5", "partitions: 3"))
     try:
@@ -67,7 +67,7 @@ def test_lowering_partitions_is_refused_and_changes_nothing(
     for done in refused:
         assert done.returncode != 0
         assert (
-            f"{asked}: my_topic: lowering partitions from 5 to 3 would delete the topic and create it again; "
+            f"{requested}: my_topic: lowering partitions from 5 to 3 would delete the topic and create it again; "
         ) in done.stdout
         assert f"at most 100 records in {lost:,} bytes on the leaders' disks" in done.stdout
         assert "Traceback" not in done.stdout + done.stderr
@@ -110,13 +110,13 @@ def test_destroy_is_refused_while_protected(small: Shell, cluster: Cluster) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "output"),
     [
         ("partitons: 1", "topics/small/small.v1.yaml:1:1: "),
         (None, "topics/ declares no topic: write topics/<domain>/<topic>.yaml"),
     ],
 )
-def test_what_may_not_be_deployed_stops_the_preview(small: Shell, text: str | None, said: str) -> None:
+def test_an_undeployable_change_stops_the_preview(small: Shell, text: str | None, output: str) -> None:
     file = small.folder / "topics" / "small" / "small.v1.yaml"
     if text is None:
         file.unlink()
@@ -124,6 +124,6 @@ def test_what_may_not_be_deployed_stops_the_preview(small: Shell, text: str | No
         file.write_text(text)
     done = small.run("pulumi", "preview", "--non-interactive")
     assert done.returncode != 0
-    assert said in done.stdout
+    assert output in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     assert "kafka:index" not in done.stdout

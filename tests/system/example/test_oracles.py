@@ -24,12 +24,14 @@ from topicwarden.toolchain import Toolchain
 _DAY_MS = 86_400_000
 
 
-def test_ends_are_those_that_kafkas_own_tool_tells(report: AuditReport, servers: list[str], tools: Toolchain) -> None:
+def test_end_offsets_equal_those_of_kafka_get_offsets(
+    report: AuditReport, servers: list[str], tools: Toolchain
+) -> None:
     command = [str(tools.java), "-cp", f"{tools.kafka_jars}/*", "org.apache.kafka.tools.GetOffsetShell"]
     arguments = ["--bootstrap-server", ",".join(servers), "--topic-partitions", "flights.*,shop.*"]
-    told = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True).stdout.split()
+    reported = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True).stdout.split()
     of = ("flights.events", "flights.aircraft", "shop.clicks", "shop.customers", "shop.orders")
-    assert sorted(told) == sorted(
+    assert sorted(reported) == sorted(
         f"{topic}:{partition.partition}:{partition.log_end}"
         for topic in of
         for partition in facts(report, topic).partitions
@@ -78,7 +80,7 @@ def test_a_batch_is_not_certified_as_rolled_for_its_own_later_records(
         assert border.rolled <= segments(sandbox.log_dir(broker), back_filled, 0)[-1]
 
 
-def test_what_is_certified_as_rolled_has_left_every_brokers_active_segment(
+def test_records_proven_as_rolled_have_left_the_active_segment(
     filled: None, cluster: Cluster, sandbox: Sandbox
 ) -> None:
     snapshot = cluster.snapshot({compacted_cache.TOPIC, flights.AIRCRAFT, flights.EVENTS})

@@ -12,7 +12,7 @@ import pandas
 import pytest
 
 from tests.support.findings import facts, finding, found
-from tests.support.projects import place
+from tests.support.projects import location_of
 from tests.support.reading import records
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
@@ -43,7 +43,7 @@ def test_exactly_the_planted_faults_fail(report: AuditReport) -> None:
 
 def test_a_setting_changed_by_hand_is_shown_with_its_line(report: AuditReport, project: Project) -> None:
     drift = finding(report, planted_faults.ORDERS, "config-drift")
-    assert str(drift.place) == place(project, "topics/shop/shop.orders.yaml", "retention.ms: 7d")
+    assert str(drift.location) == location_of(project, "topics/shop/shop.orders.yaml", "retention.ms: 7d")
     assert drift.evidence == {
         "setting": "retention.ms",
         "declared": "604800000",
@@ -52,10 +52,10 @@ def test_a_setting_changed_by_hand_is_shown_with_its_line(report: AuditReport, p
     }
 
 
-def test_a_keyless_record_from_before_compaction_is_found_where_it_lies(report: AuditReport, project: Project) -> None:
+def test_a_keyless_record_from_before_compaction_is_found_at_its_offset(report: AuditReport, project: Project) -> None:
     keyless = finding(report, planted_faults.CUSTOMERS, "null-key")
     first = facts(report, planted_faults.CUSTOMERS).partitions[0]
-    assert str(keyless.place) == place(project, "topics/shop/shop.customers.yaml", "cleanup.policy: compact")
+    assert str(keyless.location) == location_of(project, "topics/shop/shop.customers.yaml", "cleanup.policy: compact")
     assert keyless.partitions == [0]
     assert first.log_end is not None
     assert keyless.evidence == {"records": 1, "partition": 0, "offset": first.log_end - 1}
@@ -68,7 +68,7 @@ def test_a_future_timestamp_is_named_with_what_it_blocks_and_until_when(report: 
     stamped = facts(report, planted_faults.CLICKS).partitions[0].last_timestamp
     assert stamped is not None
     assert stamped > report.finished
-    assert str(blocked.place) == place(project, "topics/shop/shop.clicks.yaml", "retention.ms: 1h")
+    assert str(blocked.location) == location_of(project, "topics/shop/shop.clicks.yaml", "retention.ms: 1h")
     assert blocked.evidence == {
         "blocking_offset": 0,
         "blocking_timestamp": stamped,
@@ -118,7 +118,7 @@ def test_aircraft_have_a_key_each_and_the_rest_is_superseded(report: AuditReport
 # The cache.
 
 
-def test_a_late_reader_of_the_cache_sees_more_than_one_and_the_audit_says_why(
+def test_a_late_reader_sees_superseded_records_and_the_audit_gives_the_reason(
     report: AuditReport, project: Project, servers: list[str]
 ) -> None:
     seen = list(records(servers, compacted_cache.TOPIC))
@@ -130,7 +130,7 @@ def test_a_late_reader_of_the_cache_sees_more_than_one_and_the_audit_says_why(
     assert due.verdict is Verdict.SUSPECT
     assert due.message == "10 of 11 records are superseded by a later one of their key, and the cleaner is due"
     ratio = due.evidence["dirty_ratio_at_least"]
-    assert isinstance(ratio, float) and 0.5 < ratio < 5 / 6, "by bytes, of which some are headers of batches"
+    assert isinstance(ratio, float) and 0.5 < ratio < 5 / 6, "by bytes, some of them headers of batches"
     assert due.evidence == {
         "keys": 1,
         "superseded": 10,
@@ -143,10 +143,10 @@ def test_a_late_reader_of_the_cache_sees_more_than_one_and_the_audit_says_why(
     not_rolled, cleaner_late = due.because
     assert not_rolled.startswith("5 (offsets 5-9): the segment of the superseding record may not have rolled")
     assert cleaner_late.startswith("5 (offsets 0-4): their segments have rolled, and the cleaner has not cleaned")
-    assert str(due.place) == place(project, "topics/cache/cache.yaml", "cleanup.policy: compact")
+    assert str(due.location) == location_of(project, "topics/cache/cache.yaml", "cleanup.policy: compact")
 
 
-def test_after_one_more_append_and_a_cleaning_the_superseded_are_gone(
+def test_superseded_records_are_removed_after_an_append_and_a_cleaning(
     report: AuditReport, look: AuditFunction, sandbox: Sandbox, servers: list[str]
 ) -> None:
     compacted_cache.append(servers)
@@ -159,10 +159,10 @@ def test_after_one_more_append_and_a_cleaning_the_superseded_are_gone(
     assert [message.offset() for message in records(servers, compacted_cache.TOPIC)] == [10, 11]
     (partition,) = facts(cleaned, compacted_cache.TOPIC).partitions
     assert (partition.records, partition.keys, partition.superseded) == (2, 1, 1)
-    lawful = finding(cleaned, compacted_cache.TOPIC, "compaction-ratio")
-    assert lawful.verdict is Verdict.PASS
-    assert lawful.message == "1 of 2 records are superseded by a later one of their key, for a legitimate reason"
-    assert lawful.because[0].startswith("1 (offsets 10): the segment of the superseding record may not have rolled")
+    passing = finding(cleaned, compacted_cache.TOPIC, "compaction-ratio")
+    assert passing.verdict is Verdict.PASS
+    assert passing.message == "1 of 2 records are superseded by a later one of their key, for a legitimate reason"
+    assert passing.because[0].startswith("1 (offsets 10): the segment of the superseding record may not have rolled")
     assert found(cleaned, Verdict.FAIL, Verdict.SUSPECT, Verdict.UNDECIDABLE) == []
 
 
@@ -180,7 +180,7 @@ def lost_broker(filled: None, sandbox: Sandbox) -> Iterator[int]:
         sandbox.start(3)
 
 
-def test_a_lost_broker_stops_writes_and_not_reads(
+def test_a_lost_broker_stops_writes_but_not_reads(
     lost_broker: int, report: AuditReport, look: AuditFunction, servers: list[str]
 ) -> None:
     lost = look((broker_loss.TOPIC,))

@@ -323,9 +323,9 @@ def table(results: list[Round]) -> str:
         for command in commands:
             cell = [result for result in results if (result.fault, result.command) == (fault, command)]
             counts = {kind: sum(each.outcome == kind for each in cell) for kind in ("succeeded", "ended", "killed")}
-            said = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+            message = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
             bad = sum(bool(each.trouble) for each in cell)
             longest = max(each.seconds for each in cell)
-            cells.append(f"{said}; {longest:.0f} s" + (f"; **{bad} bad**" if bad else ""))
+            cells.append(f"{message}; {longest:.0f} s" + (f"; **{bad} bad**" if bad else ""))
         lines.append(f"| {fault} | {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -119,7 +119,9 @@ class HurriedCluster:
     def twins(self, prefix: str) -> frozenset[object]:
         """Return everything about the topics of the other cluster that a command could change."""
         logs = read_logs(self._other.log_dir(1), prefix)
-        found: set[object] = {(place, entry.offset) for place, log in logs.items() for entry in log.entries}
+        found: set[object] = {
+            (topic_partition, entry.offset) for topic_partition, log in logs.items() for entry in log.entries
+        }
         with KafkaAdminClient(bootstrap_servers=self._other.bootstrap_servers) as admin:
             described = [one for one in admin.describe_topics() if _exists(one, prefix)]
             found |= {(str(one["name"]), str(one["topic_id"]), len(one["partitions"])) for one in described}
@@ -130,7 +132,7 @@ class HurriedCluster:
 
     def observe(self, prefix: str) -> dict[str, TopicState]:
         """Return the topics whose names begin with ``prefix``. Every broker must be running."""
-        described = [one for one in self._asked(lambda admin: admin.describe_topics()) if _exists(one, prefix)]
+        described = [one for one in self._request(lambda admin: admin.describe_topics()) if _exists(one, prefix)]
         names = [str(one["name"]) for one in described]
         configs = self._configs(names)
         logs = {broker: read_logs(self.sandbox.log_dir(broker), prefix) for broker in BROKERS}
@@ -158,7 +160,7 @@ class HurriedCluster:
         if not names:
             return {}
         resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
-        described = self._asked(lambda admin: admin.describe_configs(resources, config_filter="all"))["topic"]
+        described = self._request(lambda admin: admin.describe_configs(resources, config_filter="all"))["topic"]
         return {
             name: {setting: entry["value"] for setting, entry in entries.items() if entry["value"] is not None}
             for name, entries in described.items()
@@ -177,9 +179,11 @@ class HurriedCluster:
         return self._tried(lambda admin: admin.delete_topics([topic]))
 
     def delete_all(self, prefix: str) -> None:
-        names = [str(one["name"]) for one in self._asked(lambda admin: admin.describe_topics()) if _exists(one, prefix)]
+        names = [
+            str(one["name"]) for one in self._request(lambda admin: admin.describe_topics()) if _exists(one, prefix)
+        ]
         if names:
-            self._asked(lambda admin: admin.delete_topics(names))
+            self._request(lambda admin: admin.delete_topics(names))
 
     def commit(self, group: str, topic: str, offset: int) -> None:
         with suppress(KafkaException):  # may fail right after a broker restart
@@ -220,7 +224,7 @@ class HurriedCluster:
         self.sandbox.start(broker)
         deadline = time.monotonic() + _JOIN_S
         while time.monotonic() < deadline:
-            described = self._asked(lambda admin: admin.describe_topics())
+            described = self._request(lambda admin: admin.describe_topics())
             states = [state for one in described for state in one["partitions"]]
             if all(s["leader_id"] >= 0 and len(s["isr_nodes"]) == len(s["replica_nodes"]) for s in states):
                 return
@@ -249,7 +253,11 @@ class HurriedCluster:
                     found |= {(broker, str(file), file.stat().st_size) for file in log.glob("*.log")}
                 except FileNotFoundError:  # deleted in the meantime
                     found.add((broker, str(log), None))
-            found |= {(broker, place, at) for place, at in cleaner_checkpoint(folder).items() if place[0][:1] == "g"}
+            found |= {
+                (broker, topic_partition, at)
+                for topic_partition, at in cleaner_checkpoint(folder).items()
+                if topic_partition[0][:1] == "g"
+            }
         return frozenset(found)
 
     def _tried(self, act: Callable[[KafkaAdminClient], object]) -> bool:
@@ -259,7 +267,7 @@ class HurriedCluster:
             return False
         return True
 
-    def _asked(self, ask: Callable[[KafkaAdminClient], Any]) -> Any:
+    def _request(self, ask: Callable[[KafkaAdminClient], Any]) -> Any:
         """Return the answer of ``ask``. Retry, because calls may fail right after a broker restart."""
         for _ in range(20):
             try:

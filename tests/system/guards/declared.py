@@ -31,7 +31,7 @@ from tests.system.guards.scenario import (
 )
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine
 from topicwarden.model.planned_change import PlanReport
-from topicwarden.model.topic import Allowance, Permission
+from topicwarden.model.topic import Allowance, AllowedChange
 from topicwarden.operations.plan import planned
 
 STACK, OTHER_STACK = "dev", "other"
@@ -48,7 +48,7 @@ class DeclaredTopic:
     partitions: int
     replication_factor: int
     config: dict[str, str]
-    permits: tuple[Permission, ...]
+    allowances: tuple[Allowance, ...]
     stack_config: dict[str, str] = field(default_factory=dict)
     present: bool = True
 
@@ -59,23 +59,23 @@ class DeclaredTopic:
             "partitions": self.partitions,
             "replication_factor": self.replication_factor,
             "config": _typed(self.config),
-            "allow": [_permit(permit) for permit in self.permits],
+            "allow": [_allow_entry(allowance) for allowance in self.allowances],
             **stacks,
         }
 
-    def allowed(self) -> frozenset[Allowance]:
-        return in_force(self.permits)
+    def allowed(self) -> frozenset[AllowedChange]:
+        return in_force(self.allowances)
 
 
-def in_force(permits: Sequence[Permission]) -> frozenset[Allowance]:
+def in_force(allowances: Sequence[Allowance]) -> frozenset[AllowedChange]:
     """Return what is allowed today."""
     today = datetime.now(UTC).date()
-    return frozenset(permit.change for permit in permits if permit.valid_on(today))
+    return frozenset(allowance.change for allowance in allowances if allowance.valid_on(today))
 
 
-def days_later(permits: Sequence[Permission]) -> tuple[Permission, ...]:
-    """Return the permits as they are when days have passed: their last days are that much earlier."""
-    return tuple(replace(each, until=each.until - _PASSED) if each.until else each for each in permits)
+def days_later(allowances: Sequence[Allowance]) -> tuple[Allowance, ...]:
+    """Return the allows as they are when days have passed: their last days are that much earlier."""
+    return tuple(replace(each, until=each.until - _PASSED) if each.until else each for each in allowances)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class ProjectFiles:
                 start.partitions,
                 start.replication_factor,
                 {name: value for name, value in start.config if value is not None},
-                start.permits,
+                start.allowances,
             )
             for start in starts
         }
@@ -129,7 +129,7 @@ class ProjectFiles:
                 topic.partitions = action.partitions or topic.partitions
                 topic.replication_factor = action.replication_factor or topic.replication_factor
             case Allow():
-                topic.permits = action.permits
+                topic.allowances = action.allowances
             case RemoveFile():
                 topic.present = False
             case RestoreFile():
@@ -225,7 +225,7 @@ class ProjectFiles:
         if self.pulumi("stack", "import", "--file", str(path)).returncode:
             return False
         for topic in self.topics.values():
-            topic.permits = days_later(topic.permits)
+            topic.allowances = days_later(topic.allowances)
         return True
 
     def move(self, topic: str) -> None:
@@ -252,8 +252,10 @@ def _earlier(found: re.Match[str]) -> str:
     return found[1] + str(date.fromisoformat(found[2]) - _PASSED)
 
 
-def _permit(permit: Permission) -> Any:
-    return {"change": permit.change.value, "until": str(permit.until)} if permit.until else permit.change.value
+def _allow_entry(allowance: Allowance) -> Any:
+    return (
+        {"change": allowance.change.value, "until": str(allowance.until)} if allowance.until else allowance.change.value
+    )
 
 
 def _typed(config: dict[str, str]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from tests.system.guards.scenario import (
     Verb,
     Write,
 )
-from topicwarden.model.topic import Allowance, Permission
+from topicwarden.model.topic import Allowance, AllowedChange
 from topicwarden.plan.setting_effects import EFFECTS
 
 TOPICS: Final = 12
@@ -152,10 +152,10 @@ class Chance:
         self._factors[name], self._partitions[name] = factor, draw.choice((1, 2, 2))
         compacted = "compact" in (config.get("cleanup.policy") or "")
         writes = () if draw.random() < 0.1 else (self._write(name, compacted, large="segment.bytes" in config),)
-        permits = (Permission(draw.choice(list(Allowance))),) if draw.random() < 0.3 else ()
+        allows = (Allowance(draw.choice(list(AllowedChange))),) if draw.random() < 0.3 else ()
         folder = draw.choice(FOLDERS)
         settings = tuple(sorted(config.items()))
-        return TopicStart(name, folder, self._partitions[name], factor, settings, permits, writes)
+        return TopicStart(name, folder, self._partitions[name], factor, settings, allows, writes)
 
     def _write(self, topic: str, compacted: bool, large: bool = False) -> Write:
         draw = self._random
@@ -235,21 +235,21 @@ class Chance:
         settings = tuple((name, draw.choice(VALUES[name])) for name in dict.fromkeys(names))
         layer = draw.choices(tuple(Layer), (80, 8, 12))[0]
         words = {word for name, _ in settings for word in EFFECTS[name].allow}
-        return [Configure(topic, settings, layer), *self._permits(topic, words)]
+        return [Configure(topic, settings, layer), *self._allow_actions(topic, words)]
 
     def _resize(self, topic: str) -> list[Action]:
         draw = self._random
         before = self._partitions[topic]
         self._partitions[topic] = draw.choice((1, 2, 3, 4))
         factor = draw.choice((None, None, 1, 2, 3))
-        words = {Allowance.RECREATE} if self._partitions[topic] < before else set()
+        words = {AllowedChange.RECREATE} if self._partitions[topic] < before else set()
         if factor is not None and factor < self._factors[topic]:
-            words.add(Allowance.REDUCE_REPLICAS)
+            words.add(AllowedChange.REDUCE_REPLICAS)
         self._factors[topic] = factor or self._factors[topic]
-        return [Resize(topic, self._partitions[topic], factor), *self._permits(topic, words)]
+        return [Resize(topic, self._partitions[topic], factor), *self._allow_actions(topic, words)]
 
-    def _permits(self, topic: str, words: set[Allowance]) -> list[Action]:
-        """Return the edit of the permits: all or some of the required permits, none, wrong ones, or expired ones."""
+    def _allow_actions(self, topic: str, words: set[AllowedChange]) -> list[Action]:
+        """Return the edit of the allows: all or some of the required allows, none, wrong ones, or expired ones."""
         draw = self._random
         ordered = sorted(words)
         if not ordered:
@@ -258,11 +258,11 @@ class Chance:
         if kind == "none":
             return []
         if kind == "wrong":
-            ordered = [word for word in Allowance if word not in words]
+            ordered = [word for word in AllowedChange if word not in words]
         if kind == "some":
             ordered = ordered[:1]
         until = {"expired": _EXPIRED, "today": _LAST_DAY}.get(kind)
-        return [Allow(topic, tuple(Permission(word, until) for word in ordered))]
+        return [Allow(topic, tuple(Allowance(word, until) for word in ordered))]
 
     def _remove(self, topic: str) -> list[Action]:
         if self._random.random() < 0.3:
@@ -272,11 +272,11 @@ class Chance:
 
     def _allow(self, topic: str) -> list[Action]:
         draw = self._random
-        words = draw.sample(list(Allowance), draw.randint(0, 2))
+        words = draw.sample(list(AllowedChange), draw.randint(0, 2))
         if draw.random() < 0.5:
-            words = [Allowance.DELETE]
+            words = [AllowedChange.DELETE]
         until = draw.choices((None, _EXPIRED, _LAST_DAY), (60, 15, 25))[0]
-        return [Allow(topic, tuple(Permission(word, until) for word in words))]
+        return [Allow(topic, tuple(Allowance(word, until) for word in words))]
 
     def _by_hand(self, topic: str) -> list[Action]:
         draw = self._random

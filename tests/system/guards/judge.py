@@ -10,20 +10,20 @@ from tests.system.guards.cleanup import removable
 from tests.system.guards.cluster import TopicState
 from tests.system.guards.scenario import Command, Verb
 from topicwarden.model.planned_change import Consequence, PlanReport, Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk, amount
 
-PERMITS: Final[Mapping[str, frozenset[Allowance]]] = {
-    "destroyed": frozenset({Allowance.DELETE, Allowance.RECREATE}),
-    "retention-cut": frozenset({Allowance.SHRINK_RETENTION}),
-    "earlier-roll": frozenset({Allowance.SHRINK_RETENTION}),
-    "tiered-storage-off": frozenset({Allowance.SHRINK_RETENTION}),
-    "compaction": frozenset({Allowance.COMPACT}),
-    "tombstones": frozenset({Allowance.COMPACT}),
-    "unclean-election": frozenset({Allowance.UNCLEAN_ELECTION}),
-    "min-insync": frozenset({Allowance.LOWER_MIN_INSYNC}),
-    "replication-factor": frozenset({Allowance.REDUCE_REPLICAS}),
-    "flush": frozenset({Allowance.RELAX_FLUSH}),
+ALLOWED_BY: Final[Mapping[str, frozenset[AllowedChange]]] = {
+    "destroyed": frozenset({AllowedChange.DELETE, AllowedChange.RECREATE}),
+    "retention-cut": frozenset({AllowedChange.SHRINK_RETENTION}),
+    "earlier-roll": frozenset({AllowedChange.SHRINK_RETENTION}),
+    "tiered-storage-off": frozenset({AllowedChange.SHRINK_RETENTION}),
+    "compaction": frozenset({AllowedChange.COMPACT}),
+    "tombstones": frozenset({AllowedChange.COMPACT}),
+    "unclean-election": frozenset({AllowedChange.UNCLEAN_ELECTION}),
+    "min-insync": frozenset({AllowedChange.LOWER_MIN_INSYNC}),
+    "replication-factor": frozenset({AllowedChange.REDUCE_REPLICAS}),
+    "flush": frozenset({AllowedChange.RELAX_FLUSH}),
 }
 """For a consequence of weight ``danger``, at least one of these words must be in the topic's YAML."""
 _TAKES_RECORDS: Final = ("retention-cut", "earlier-roll", "tiered-storage-off", "compaction", "tombstones")
@@ -43,7 +43,7 @@ class Before:
 
     topics: Mapping[str, TopicState]
     plan: PlanReport
-    allowed: Mapping[str, frozenset[Allowance]]
+    allowed: Mapping[str, frozenset[AllowedChange]]
     deletable: frozenset[str]
     declared: frozenset[str]
 
@@ -109,16 +109,16 @@ def _destroyed(
     records = f"{len(was.records)} records; id {was.id} became {now_is.id if now_is else 'none'}"
     predicted = _consequence(before.plan, name, "destroyed")
     allowed = before.allowed.get(name, frozenset())
-    deletable = name in before.deletable or (command.runs_program and Allowance.DELETE in allowed)
+    deletable = name in before.deletable or (command.runs_program and AllowedChange.DELETE in allowed)
     if command.verb is Verb.DESTROY:
         if not deletable:
             yield Fault("destroyed", name, f"`{command}` deleted it, and no deployed YAML allows that; {records}")
     elif "replace" in command.per_topic and name in command.topics:
-        if name not in before.deletable and not (predicted and Allowance.RECREATE in allowed):
+        if name not in before.deletable and not (predicted and AllowedChange.RECREATE in allowed):
             yield Fault("replaced", name, f"`{command}` recreated it, and no deployed YAML allows that; {records}")
-    elif predicted is None or predicted.weight is not Severity.DANGER:
+    elif predicted is None or predicted.severity is not Severity.DANGER:
         yield Fault("destroyed", name, f"`{command}`; the plan said {_shown(predicted)}; {records}")
-    elif name in before.declared and Allowance.RECREATE not in allowed:
+    elif name in before.declared and AllowedChange.RECREATE not in allowed:
         yield Fault("destroyed", name, f"`{command}` recreated it without `allow: [recreate]`; {records}")
     elif name not in before.declared and name not in before.deletable:
         yield Fault("destroyed", name, f"`{command}` deleted it without `allow: [delete]` deployed; {records}")
@@ -134,21 +134,21 @@ def _records(name: str, was: TopicState, now_is: TopicState, before: Before, jud
     }
     lost = was.kept_records - now_is.records - by_policy
     found = [one for kind in _TAKES_RECORDS for one in _consequences(before.plan, name, kind)]
-    dangers = [one for one in found if one.weight is Severity.DANGER]
+    dangers = [one for one in found if one.severity is Severity.DANGER]
     allowed = before.allowed.get(name, frozenset())
-    permitted = [one for one in dangers if PERMITS[one.kind] & allowed]
-    predicted = sum(_bound(one, was) for one in permitted)
-    if permitted and _settings_changed(was, now_is):
+    covered = [one for one in dangers if ALLOWED_BY[one.kind] & allowed]
+    predicted = sum(_bound(one, was) for one in covered)
+    if covered and _settings_changed(was, now_is):
         judged.predictions.append(Prediction(name, min(predicted, len(was.records)), len(lost)))
     if not lost:
         return
-    told = f"{len(lost)} of {len(was.records)} records, such as {sorted(lost)[:3]}; {_differences(was, now_is)}"
+    reported = f"{len(lost)} of {len(was.records)} records, such as {sorted(lost)[:3]}; {_differences(was, now_is)}"
     if not found:
-        yield Fault("lost-silently", name, f"{told}; the plan said nothing of it")
-    elif not permitted:
-        yield Fault("lost-unpermitted", name, f"{told}; the plan said {_said(found)}; allowed {sorted(allowed)}")
+        yield Fault("lost-silently", name, f"{reported}; the plan said nothing of it")
+    elif not covered:
+        yield Fault("lost-not-allowed", name, f"{reported}; the plan said {_joined(found)}; allowed {sorted(allowed)}")
     elif predicted < len(lost):
-        yield Fault("underestimated", name, f"{told}; the plan said {_said(permitted)}")
+        yield Fault("underestimated", name, f"{reported}; the plan said {_joined(covered)}")
 
 
 def _bound(consequence: Consequence, was: TopicState) -> int:
@@ -220,15 +220,17 @@ def _unpermitted(name: str, weaker: Iterable[Weakening], before: Before) -> Iter
     allowed = before.allowed.get(name, frozenset())
     for one in weaker:
         found = [consequence for kind in one.kinds for consequence in _consequences(before.plan, name, kind)]
-        told = f"{one.what} went from {one.before} to {one.after}"
+        reported = f"{one.what} went from {one.before} to {one.after}"
         if not found:
-            yield Fault("weaker-silently", name, f"{told}; the plan said nothing of {sorted(one.kinds)}")
-        elif all(each.weight is Severity.DANGER and not _permitted(each, allowed) for each in found):
-            yield Fault("weaker-unpermitted", name, f"{told}; the plan said {_said(found)}; allowed {sorted(allowed)}")
+            yield Fault("weaker-silently", name, f"{reported}; the plan said nothing of {sorted(one.kinds)}")
+        elif all(each.severity is Severity.DANGER and not _allowed(each, allowed) for each in found):
+            yield Fault(
+                "weaker-not-allowed", name, f"{reported}; the plan said {_joined(found)}; allowed {sorted(allowed)}"
+            )
 
 
-def _permitted(consequence: Consequence, allowed: Collection[Allowance]) -> bool:
-    words = PERMITS.get(consequence.kind)
+def _allowed(consequence: Consequence, allowed: Collection[AllowedChange]) -> bool:
+    words = ALLOWED_BY.get(consequence.kind)
     return words is None or bool(words & {*allowed})
 
 
@@ -268,8 +270,8 @@ def _consequence(plan: PlanReport, topic: str, kind: str) -> Consequence | None:
 
 
 def _shown(consequence: Consequence | None) -> str:
-    return "nothing of it" if consequence is None else f"{consequence.weight.value} {consequence.message}"
+    return "nothing of it" if consequence is None else f"{consequence.severity.value} {consequence.message}"
 
 
-def _said(consequences: Iterable[Consequence]) -> str:
-    return "; ".join(f"{one.kind} ({one.weight.value}): {one.message}" for one in consequences)
+def _joined(consequences: Iterable[Consequence]) -> str:
+    return "; ".join(f"{one.kind} ({one.severity.value}): {one.message}" for one in consequences)

@@ -34,7 +34,7 @@ from tests.system.guards.scenario import (
 )
 from topicwarden.model.planned_change import PlanReport, PreviewResult, Severity
 from topicwarden.model.problem import Refusal
-from topicwarden.model.topic import Allowance, Permission
+from topicwarden.model.topic import Allowance, AllowedChange
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Tally:
         yield f"{self.refused} plans refused, {self.invalid} steps with invalid YAML"
         yield "commands: " + ", ".join(f"{number} {how}" for how, number in sorted(self.commands.items()))
         yield (
-            f"losses predicted and allowed: {len(self.predictions)}, of which {len(lossy)} happened within the step: "
+            f"losses predicted and allowed: {len(self.predictions)}, {len(lossy)} of them happened within the step: "
             f"{sum(one.predicted == one.lost for one in lossy)} exactly, "
             f"{sum(one.predicted > one.lost for one in lossy)} within the bound"
         )
@@ -105,9 +105,9 @@ class Run:
         self._cluster, self._scenario, self._tally = cluster, scenario, tally
         self._prefix = scenario.name
         self._files = ProjectFiles(folder, scenario.topics, cluster.servers)
-        self._deployed: dict[str, tuple[Permission, ...]] = {}
-        """By topic: the permits in the YAML that was deployed last."""
-        self._first_deployed: dict[str, tuple[Permission, ...]] = {}
+        self._deployed: dict[str, tuple[Allowance, ...]] = {}
+        """By topic: the allows in the YAML that was deployed last."""
+        self._first_deployed: dict[str, tuple[Allowance, ...]] = {}
         """The same for the exported state."""
         self._last: _Judged | None = None
         self._went_through = False
@@ -199,7 +199,7 @@ class Run:
     def _planned(self, number: int, step: Step, before: Mapping[str, TopicState], copied: Copied) -> PlanReport | None:
         """Return the plan for the command, or None if no plan is accepted.
 
-        If a plan is refused, `pulumi up` must fail too. Then the requested permits are written or the edits are
+        If a plan is refused, `pulumi up` must fail too. Then the requested allows are written or the edits are
         reverted, and the plan is made again.
         """
         plan = self._plan()
@@ -228,7 +228,7 @@ class Run:
             return None
 
     def _must_be_refused(self, number: int, step: Step, plan: PlanReport | None) -> None:
-        said = "YAML that does not hold" if plan is None else "a refused plan"
+        output = "YAML that does not hold" if plan is None else "a refused plan"
         commands = [["up", "--yes", "--skip-preview", *step.command.flags]]
         if not step.command.deploys:
             commands = [["up", "--yes", "--skip-preview"]]
@@ -237,8 +237,8 @@ class Run:
         for command in commands:
             done = self._files.pulumi(*command)
             if done.returncode == 0:
-                refused = [] if plan is None else [one.topic for one in plan.topics if one.weight is Severity.REFUSED]
-                self._violated(number, " ".join(command), Fault("disagree", ", ".join(refused), f"accepted {said}"))
+                refused = [] if plan is None else [one.topic for one in plan.topics if one.severity is Severity.REFUSED]
+                self._violated(number, " ".join(command), Fault("disagree", ", ".join(refused), f"accepted {output}"))
             self._stop_at_traceback(number, command, done.stdout + done.stderr)
 
     def _previewed(self, number: int, plan: PlanReport) -> None:
@@ -257,10 +257,10 @@ class Run:
         self._stop_at_traceback(number, words, done.stdout + done.stderr)
         alone = step.servers == "a" and not step.twice
         if alone and command.plain and self._went_through != plan.engine.ran:
-            said = done.stdout + done.stderr
-            accused = ", ".join(one.topic for one in plan.topics if f"'{one.topic}'" in said)
-            told = f"plan's engine ran: {plan.engine.ran} {plan.engine.errors}; up said {_short(said)}"
-            self._violated(number, str(command), Fault("disagree", accused, told))
+            output = done.stdout + done.stderr
+            accused = ", ".join(one.topic for one in plan.topics if f"'{one.topic}'" in output)
+            described = f"plan's engine ran: {plan.engine.ran} {plan.engine.errors}; up said {_short(output)}"
+            self._violated(number, str(command), Fault("disagree", accused, described))
 
     def _ran(self, command: Command, *, twice: bool) -> subprocess.CompletedProcess[str]:
         if command.verb in (Verb.REBALANCE, Verb.DEPLOY):
@@ -279,9 +279,9 @@ class Run:
             done.returncode = min(done.returncode, other.wait(300))
         return done
 
-    def _stop_at_traceback(self, number: int, command: Iterable[str], said: str) -> None:
-        if "Traceback" in said:
-            self._violated(number, " ".join(command), Fault("traceback", "", _short(said)))
+    def _stop_at_traceback(self, number: int, command: Iterable[str], output: str) -> None:
+        if "Traceback" in output:
+            self._violated(number, " ".join(command), Fault("traceback", "", _short(output)))
 
     def _repair(self, plan: PlanReport | None, step: Step, copied: Copied) -> None:
         """Write every permit for some refused topics, and revert the others; revert all if the YAML is invalid."""
@@ -290,10 +290,10 @@ class Run:
             return
         edited = self._files.topics
         for one in plan.topics:
-            if one.weight is not Severity.REFUSED or one.topic not in edited:
+            if one.severity is not Severity.REFUSED or one.topic not in edited:
                 continue
             if one.topic in step.repaired:
-                edited[one.topic].permits = tuple(map(Permission, Allowance))
+                edited[one.topic].allowances = tuple(map(Allowance, AllowedChange))
             elif one.topic in copied.topics:
                 edited[one.topic] = copied.topics[one.topic]
         self._files.write()
@@ -302,11 +302,11 @@ class Run:
         """Repair everything that ``plan`` still refuses: the YAML, and what was done to the state."""
         edited = self._files.topics
         for one in plan.topics:
-            if one.weight is not Severity.REFUSED or one.topic not in edited:
+            if one.severity is not Severity.REFUSED or one.topic not in edited:
                 continue
             topic = edited[one.topic]
-            kinds = {each.kind for each in one.consequences if each.weight is Severity.REFUSED}
-            topic.present, topic.permits = "foreign" not in kinds, tuple(map(Permission, Allowance))
+            kinds = {each.kind for each in one.consequences if each.severity is Severity.REFUSED}
+            topic.present, topic.allowances = "foreign" not in kinds, tuple(map(Allowance, AllowedChange))
             if "duplicate" in kinds:
                 self._files.pulumi("state", "untaint", self._files.urn(one.topic), "--yes")
                 for suffix in (IMPORTED, MOVED):
@@ -316,7 +316,9 @@ class Run:
 
     def _known(self, before: Mapping[str, TopicState], plan: PlanReport) -> Before:
         topics = self._files.topics
-        deletable = frozenset(name for name, permits in self._deployed.items() if Allowance.DELETE in in_force(permits))
+        deletable = frozenset(
+            name for name, allowances in self._deployed.items() if AllowedChange.DELETE in in_force(allowances)
+        )
         return Before(
             before,
             plan,
@@ -329,7 +331,7 @@ class Run:
         for name in list(names):
             topic = self._files.topics[name]
             if topic.present:
-                self._deployed[name] = topic.permits
+                self._deployed[name] = topic.allowances
 
     def _act(self, action: Action) -> bool:
         """Carry out an action; return whether the brokers may need time to settle afterwards."""
@@ -365,7 +367,7 @@ class Run:
                     self._deployed = dict(self._first_deployed)
             case DaysPass():
                 if self._files.days_pass():
-                    self._deployed = {name: days_later(permits) for name, permits in self._deployed.items()}
+                    self._deployed = {name: days_later(allowances) for name, allowances in self._deployed.items()}
             case ImportAlias():
                 words = ("import", "kafka:index/topic:Topic", f"{action.topic}{IMPORTED}", action.topic)
                 self._files.pulumi(*words, "--protect=false", "--yes", "--generate-code=false", "--skip-preview")
@@ -410,6 +412,6 @@ def empty_plan() -> PlanReport:
     )
 
 
-def _short(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if "error" in line.lower() or "Traceback" in line]
-    return " | ".join(lines)[:700] or said[-300:]
+def _short(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if "error" in line.lower() or "Traceback" in line]
+    return " | ".join(lines)[:700] or output[-300:]

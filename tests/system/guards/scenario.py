@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from topicwarden.model.topic import Permission
+from topicwarden.model.topic import Allowance
 
 Settings = tuple[tuple[str, str | None], ...]
 """Kafka's configurations by name. None unsets a configuration."""
@@ -40,10 +40,10 @@ class Resize:
 
 @dataclass(frozen=True)
 class Allow:
-    """Replace the permits in the YAML."""
+    """Replace the allows in the YAML."""
 
     topic: str
-    permits: tuple[Permission, ...]
+    allowances: tuple[Allowance, ...]
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class Command:
 class Step:
     """Actions, and then a command. ``broker_down`` is stopped after the actions and started after the command.
 
-    ``repaired``: topics whose permits are written after a refusal; the edits of the others are reverted. ``preview``:
+    ``repaired``: topics whose allows are written after a refusal; the edits of the others are reverted. ``preview``:
     also run ``pulumi preview``. ``servers``: the clusters whose addresses the stack's settings have for the command,
     ``a`` and another cluster ``b`` with topics of the same names. ``twice``: a process in another PID namespace runs
     the same command at the same time.
@@ -245,7 +245,7 @@ class TopicStart:
     partitions: int
     replication_factor: int
     config: Settings
-    permits: tuple[Permission, ...]
+    allowances: tuple[Allowance, ...]
     writes: tuple[Write, ...]
 
 
@@ -275,7 +275,7 @@ class Scenario:
         for start in self.topics:
             yield (
                 f"start {start.name}: {start.partitions} partitions, {start.replication_factor} replicas, "
-                f"{dict(start.config)}, allow {shown(start.permits)}, {', '.join(map(str, start.writes))}"
+                f"{dict(start.config)}, allow {shown(start.allowances)}, {', '.join(map(str, start.writes))}"
             )
         for number, step in enumerate(self.steps):
             for action in step.actions:
@@ -284,11 +284,13 @@ class Scenario:
             repaired = ", ".join(step.repaired) or "none"
             servers = f" with servers {', '.join(step.servers)}" if step.servers != "a" else ""
             twice = ", twice at the same time" if step.twice else ""
-            yield f"step {number}: {step.command}{down}{servers}{twice}; after a refusal permits for {repaired}"
+            yield f"step {number}: {step.command}{down}{servers}{twice}; after a refusal allows for {repaired}"
 
 
-def shown(permits: Iterable[Permission]) -> list[str]:
-    return [permit.change.value + (f" until {permit.until}" if permit.until else "") for permit in permits]
+def shown(allowances: Iterable[Allowance]) -> list[str]:
+    return [
+        allowance.change.value + (f" until {allowance.until}" if allowance.until else "") for allowance in allowances
+    ]
 
 
 def _only(command: Command, kept: frozenset[str]) -> Command:

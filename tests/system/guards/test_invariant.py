@@ -12,12 +12,12 @@ from tests.support.log_files import LogBatch, LogRecord
 from tests.system.guards.cleanup import removable
 from tests.system.guards.cluster import PartitionState, TopicState
 from tests.system.guards.draw import DAY, HOUR, NOT_DRAWN, VALUES, Chance
-from tests.system.guards.judge import PERMITS, Before, Fault, judge
+from tests.system.guards.judge import ALLOWED_BY, Before, Fault, judge
 from tests.system.guards.runner import Violation
 from tests.system.guards.scenario import Command, Verb
 from tests.system.guards.shrink import shrink
 from topicwarden.model.planned_change import Action, Consequence, PlanReport, PreviewResult, Severity, TopicPlan
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.setting_effects import EFFECTS
 
 NOW = int(time.time() * 1000)
@@ -60,7 +60,7 @@ FULL = state(OLD, YOUNG)
 
 
 def before(
-    was: TopicState, *consequences: Consequence, allowed: tuple[Allowance, ...] = (), deployed: bool = False
+    was: TopicState, *consequences: Consequence, allowed: tuple[AllowedChange, ...] = (), deployed: bool = False
 ) -> Before:
     plan = PlanReport(
         topicwarden="",
@@ -80,15 +80,15 @@ def kinds(known: Before, after: TopicState | None, command: Command | None = Non
     return [fault.kind for fault in result.faults]
 
 
-def cut(records: int, kind: str = "retention-cut", weight: Severity = Severity.DANGER) -> Consequence:
-    return Consequence(kind=kind, weight=weight, message="", evidence={"records": records})
+def cut(records: int, kind: str = "retention-cut", severity: Severity = Severity.DANGER) -> Consequence:
+    return Consequence(kind=kind, severity=severity, message="", evidence={"records": records})
 
 
 SHORTER = state(YOUNG, retention_ms=str(DAY))
-SHRINK = (Allowance.SHRINK_RETENTION,)
+SHRINK = (AllowedChange.SHRINK_RETENTION,)
 
 
-def test_a_predicted_and_permitted_loss_is_no_fault() -> None:
+def test_a_predicted_and_allowed_loss_is_no_fault() -> None:
     known = before(FULL, cut(2), allowed=SHRINK)
     assert kinds(known, SHORTER) == []
     (prediction,) = judge(known, Command(), {"t": SHORTER}, NOW).predictions
@@ -99,17 +99,17 @@ def test_a_predicted_and_permitted_loss_is_no_fault() -> None:
     ("known", "expected"),
     [
         (before(FULL), ["lost-silently", "weaker-silently"]),
-        (before(FULL, cut(2)), ["lost-unpermitted", "weaker-unpermitted"]),
-        (before(FULL, cut(2), allowed=(Allowance.COMPACT,)), ["lost-unpermitted", "weaker-unpermitted"]),
-        (before(FULL, cut(2, weight=Severity.NOTE), allowed=SHRINK), ["lost-unpermitted"]),
+        (before(FULL, cut(2)), ["lost-not-allowed", "weaker-not-allowed"]),
+        (before(FULL, cut(2), allowed=(AllowedChange.COMPACT,)), ["lost-not-allowed", "weaker-not-allowed"]),
+        (before(FULL, cut(2, severity=Severity.NOTE), allowed=SHRINK), ["lost-not-allowed"]),
         (before(FULL, cut(1), allowed=SHRINK), ["underestimated"]),
     ],
 )
-def test_a_loss_is_a_fault_unless_it_was_predicted_and_permitted(known: Before, expected: list[str]) -> None:
+def test_a_loss_is_a_fault_unless_it_was_predicted_and_allowed(known: Before, expected: list[str]) -> None:
     assert kinds(known, SHORTER) == expected
 
 
-def test_a_record_that_a_replica_has_cleaned_already_is_not_lost_with_its_leader() -> None:
+def test_a_record_that_a_replica_has_cleaned_is_not_lost_with_its_leader() -> None:
     """Each broker cleans its log independently, and another broker becomes the leader."""
     was = state(OLD, YOUNG)
     was = replace(was, replica_logs={0: (*was.replica_logs[0], Log(0, 2, False, (YOUNG,)))})
@@ -121,22 +121,22 @@ def test_records_that_the_old_policy_removes_need_no_prediction() -> None:
 
 
 @pytest.mark.parametrize("command", [Command(Verb.DESTROY), Command(Verb.UP, (), "--replace", ("t",)), Command()])
-def test_a_topic_is_destroyed_only_with_its_own_word(command: Command) -> None:
+def test_destroying_a_topic_requires_allow_delete(command: Command) -> None:
     after = None if command.verb is Verb.DESTROY else state(topic_id="b")
     assert len(kinds(before(FULL), after, command)) == 1
-    deployed = before(FULL, cut(3, "destroyed"), allowed=(Allowance.RECREATE,), deployed=True)
+    deployed = before(FULL, cut(3, "destroyed"), allowed=(AllowedChange.RECREATE,), deployed=True)
     assert kinds(deployed, after, command) == []
 
 
-def test_a_destroy_that_runs_the_program_needs_its_word() -> None:
+def test_destroy_with_run_program_needs_an_allowance() -> None:
     command = Command(Verb.DESTROY, ("--run-program",))
-    assert kinds(before(FULL, allowed=(Allowance.RECREATE,)), None, command) == ["destroyed"]
-    assert kinds(before(FULL, allowed=(Allowance.DELETE,)), None, command) == []
-    assert kinds(before(FULL, allowed=(Allowance.DELETE,)), None, Command(Verb.DESTROY)) == ["destroyed"]
+    assert kinds(before(FULL, allowed=(AllowedChange.RECREATE,)), None, command) == ["destroyed"]
+    assert kinds(before(FULL, allowed=(AllowedChange.DELETE,)), None, command) == []
+    assert kinds(before(FULL, allowed=(AllowedChange.DELETE,)), None, Command(Verb.DESTROY)) == ["destroyed"]
 
 
 def test_an_underestimated_deletion_is_a_fault() -> None:
-    known = before(FULL, cut(2, "destroyed"), allowed=(Allowance.RECREATE,))
+    known = before(FULL, cut(2, "destroyed"), allowed=(AllowedChange.RECREATE,))
     assert kinds(known, state(topic_id="b")) == ["underestimated"]
 
 
@@ -151,11 +151,11 @@ def test_an_underestimated_deletion_is_a_fault() -> None:
         (state(OLD, YOUNG, retention_bytes="5000"), "retention-cut"),
     ],
 )
-def test_less_durability_is_a_fault_unless_it_was_predicted_and_permitted(after: TopicState, kind: str) -> None:
+def test_less_durability_is_a_fault_unless_it_was_predicted_and_allowed(after: TopicState, kind: str) -> None:
     assert kinds(before(FULL), after) == ["weaker-silently"]
-    announced = Consequence(kind=kind, weight=Severity.DANGER, message="")
-    assert kinds(before(FULL, announced), after) == ["weaker-unpermitted"]
-    assert kinds(before(FULL, announced, allowed=tuple(PERMITS[kind])), after) == []
+    announced = Consequence(kind=kind, severity=Severity.DANGER, message="")
+    assert kinds(before(FULL, announced), after) == ["weaker-not-allowed"]
+    assert kinds(before(FULL, announced, allowed=tuple(ALLOWED_BY[kind])), after) == []
 
 
 def test_a_topic_that_the_flags_leave_out_stays_as_it_is() -> None:
@@ -178,7 +178,7 @@ def test_a_topic_that_the_flags_leave_out_stays_as_it_is() -> None:
         ({"cleanup.policy": "compact", "segment.ms": "1000", "min.compaction.lag.ms": str(DAY)}, set()),
     ],
 )
-def test_what_the_policy_in_force_removes(changed: dict[str, str], expected: set[int]) -> None:
+def test_records_that_the_current_policy_removes(changed: dict[str, str], expected: set[int]) -> None:
     log = Log(0, 0, False, (OLD, YOUNG))
     assert removable([log], CONFIG | changed, NOW) == expected
 
@@ -190,7 +190,7 @@ def test_a_clean_log_is_left_alone_until_enough_is_dirty() -> None:
     assert removable([log], settings | {"min.cleanable.dirty.ratio": "0.001"}, NOW) == {0}
 
 
-def test_every_setting_is_drawn_or_says_why_not() -> None:
+def test_every_setting_is_drawn_or_excluded_with_a_reason() -> None:
     assert VALUES.keys() | NOT_DRAWN.keys() == EFFECTS.keys()
     assert not VALUES.keys() & NOT_DRAWN.keys()
 
@@ -199,7 +199,7 @@ def test_a_scenario_is_drawn_from_its_seed_alone() -> None:
     assert Chance("g", "1").scenario() == Chance("g", "1").scenario() != Chance("g", "2").scenario()
 
 
-def test_a_failing_scenario_is_cut_down_to_what_fails() -> None:
+def test_a_failing_scenario_is_shrunk() -> None:
     scenario = Chance("g", "3").scenario()
     accused = next(action for step in scenario.steps for action in step.actions)
     violation = Violation("g", len(scenario.steps) - 1, "", Fault("lost", accused.topic, ""))

@@ -86,9 +86,9 @@ def container(base: str, tools: Toolchain, tmp_path_factory: pytest.TempPathFact
     assert built.returncode == 0, built.stderr[-3000:]
     sizes = [buildah("images", "--format", "{{.Size}}", name).stdout.strip() for name in (base, image)]
     print(f"the base has {sizes[0]}, the image has {sizes[1]}")
-    held = buildah("from", image).stdout.strip()
-    yield held
-    buildah("rm", held, check=False)
+    current = buildah("from", image).stdout.strip()
+    yield current
+    buildah("rm", current, check=False)
     buildah("rmi", "--force", image, check=False)
 
 

@@ -63,7 +63,7 @@ def test_linters_find_nothing(command: tuple[str, str]) -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_every_file_that_is_copied_exists_and_reaches_the_build() -> None:
+def test_every_copied_file_exists_in_the_build_context() -> None:
     ignored = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert ignored[1] == "*"
     allowed = [line.removeprefix("!") for line in ignored[2:]]

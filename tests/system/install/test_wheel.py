@@ -97,7 +97,7 @@ def test_the_wheel_has_the_reader_the_locked_jars_and_the_template(wheel: Path) 
 
 
 def test_the_commands_of_the_tutorial_do_what_it_says(tutorial: dict[str, str]) -> None:
-    assert ":7:22: max.message.bytes: expected at most 2MiB, seen 5MiB [record-size]" in tutorial["topicwarden check"]
+    assert ":7:22: max.message.bytes: expected at most 2MiB, got 5MiB [record-size]" in tutorial["topicwarden check"]
     assert "+ 6 created" in tutorial["topicwarden up --stack dev --yes"]
     assert "refused retention-cut orders.placed.v1" in tutorial["topicwarden plan --stack dev"]  # of the last one
     audited = tutorial["topicwarden audit --stack dev --out reports"]

@@ -70,7 +70,7 @@ def page(request: pytest.FixtureRequest, browser: Browser, page_file: Path) -> I
     trouble: list[str] = []
     page.on("console", lambda message: trouble.append(message.text))
     page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("request", lambda asked: None if asked.url.startswith("file:") else trouble.append(asked.url))
+    page.on("request", lambda requested: None if requested.url.startswith("file:") else trouble.append(requested.url))
     page.goto(page_file.as_uri())
     yield page
     context.close()
@@ -100,7 +100,7 @@ def test_every_text_can_be_read(page: Page) -> None:
 
 
 @ALL_LOOKS
-def test_paper_is_white_whatever_the_screen(page: Page) -> None:
+def test_printed_pages_are_white(page: Page) -> None:
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate(WEAK_TEXTS)["weak"] == []
@@ -110,21 +110,21 @@ def test_the_keyboard_reaches_everything(page: Page) -> None:
     page.locator(".topic-list summary").nth(1).press("Enter")
     page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
     page.evaluate(f"[...document.querySelectorAll(`{STOPS}`)].forEach((e, i) => e.dataset.stop = i)")
-    wanted = set(
+    expected = set(
         page.evaluate(
             f"[...document.querySelectorAll(`{STOPS}`)].filter(e => e.checkVisibility()).map(e => e.dataset.stop)"
         )
     )
     page.locator("body").focus()
     reached = set()
-    for _ in range(len(wanted) + 5):
+    for _ in range(len(expected) + 5):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.dataset.stop"))
-    assert wanted <= reached
-    assert len(wanted) > 30
+    assert expected <= reached
+    assert len(expected) > 30
 
 
-def test_a_screen_reader_finds_its_way(page: Page) -> None:
+def test_the_page_has_landmarks_and_labels_for_screen_readers(page: Page) -> None:
     tree = page.locator("body").aria_snapshot()
     for part in (
         "- banner",
@@ -146,7 +146,7 @@ def test_a_screen_reader_finds_its_way(page: Page) -> None:
     assert len(levels) > 1 and all(after <= before + 1 for before, after in pairwise(levels))
 
 
-def test_a_link_to_a_topic_opens_its_sheet(page: Page) -> None:
+def test_a_link_to_a_topic_opens_its_details(page: Page) -> None:
     page.locator("#topics a", has_text="orders.placed.v1").click()
     page.locator(".topic-list > details[open]").first.wait_for()
     assert "orders.placed.v1" in page.locator(".topic-list > details[open] > summary").inner_text()
@@ -161,9 +161,9 @@ def test_a_finding_and_its_topic_lead_to_each_other(page: Page) -> None:
     assert card.locator("dt").all_inner_texts() == ["Because", "Evidence", "Remedy", "Declared"]
     page.locator(".group", has=card).locator("h3 a").click()
     page.locator(".topic-list > details[open]").first.wait_for()
-    sheet = page.locator(".topic-list > details[open]")
+    details = page.locator(".topic-list > details[open]")
     page.evaluate("document.querySelectorAll('.finding').forEach(d => d.open = false)")
-    sheet.locator(".found a").click()
+    details.locator(".found a").click()
     page.locator(".finding[open]").first.wait_for()
 
 
@@ -182,21 +182,21 @@ def test_the_filter_narrows_every_part_and_says_so(page: Page) -> None:
     assert page.locator("#topics tbody tr:visible").count() == 2
 
 
-def test_a_log_is_drawn_and_told(page: Page) -> None:
+def test_a_log_has_a_timeline_and_a_description(page: Page) -> None:
     page.locator(".topic-list summary", has_text="orders.state.v1").click()
     track = page.locator(".topic-list > details[open] .track").nth(1)
     assert track.get_attribute("aria-label") == (
         "partition 1, offsets 0 to 26,650; 0 to 14,650 ready for log compaction; 14,650 to 19,650 no longer in the "
         "active segment; 19,650 to 21,650 possibly in the active segment; 21,650 to 26,650 after the last stable offset"
     )
-    box, held = track.bounding_box(), track.locator(".unstable").bounding_box()
+    box, band_box = track.bounding_box(), track.locator(".unstable").bounding_box()
     assert box
-    assert held
-    assert abs(held["x"] - box["x"] - box["width"] * 21_650 / 26_650) < 3
+    assert band_box
+    assert abs(band_box["x"] - box["x"] - box["width"] * 21_650 / 26_650) < 3
     assert track.locator("xpath=following-sibling::ul").inner_text() == "21,650 last stable offset"
 
 
-def test_an_empty_report_is_a_page_too(browser: Browser, tmp_path: Path) -> None:
+def test_an_empty_report_is_a_valid_page(browser: Browser, tmp_path: Path) -> None:
     page = browser.new_page()
     page.goto(report_files.write(reports.empty(), tmp_path)[0].as_uri())
     assert page.locator("#outcome").inner_text() == "No topics were audited."

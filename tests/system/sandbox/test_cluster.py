@@ -44,7 +44,7 @@ def processes_below(folder: Path) -> list[str]:
     return [line for line in listing.splitlines() if str(folder) in line and "kafka.Kafka" in line]
 
 
-def test_one_broker_lives_through_down_and_up(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_sandbox_of_one_broker_keeps_its_data(sandbox: Sandbox, tmp_path: Path) -> None:
     first = sandbox.up(brokers=1, overrides={"log.cleaner.backoff.ms": "200"})
     again = sandbox.up(brokers=1)
     assert first.ready
@@ -153,11 +153,11 @@ def test_a_link_to_another_folder_is_neither_started_nor_deleted(tmp_path: Path,
     assert (others / "server.properties").is_file()
 
 
-def test_a_killed_broker_is_seen_and_starts_again(sandbox: Sandbox, tmp_path: Path) -> None:
-    said: list[str] = []
-    status = sandbox.up(brokers=3, say=said.append)
+def test_a_killed_broker_is_reported_and_restarted(sandbox: Sandbox, tmp_path: Path) -> None:
+    printed: list[str] = []
+    status = sandbox.up(brokers=3, say=printed.append)
     assert [(broker.id, broker.rack) for broker in status.brokers] == [(1, "rack-1"), (2, "rack-2"), (3, "rack-3")]
-    assert any("broker 3 has joined" in line for line in said)
+    assert any("broker 3 has joined" in line for line in printed)
 
     sandbox.kill(2)
     sandbox.stop(3)
@@ -178,7 +178,7 @@ def test_a_killed_broker_is_seen_and_starts_again(sandbox: Sandbox, tmp_path: Pa
     assert list((tmp_path / "sandbox").iterdir()) == []
 
 
-def test_a_demanded_port_that_is_taken_is_refused(sandbox: Sandbox) -> None:
+def test_a_requested_port_in_use_is_refused(sandbox: Sandbox) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(Refusal, match=f"port {port} is in use"):
@@ -187,7 +187,7 @@ def test_a_demanded_port_that_is_taken_is_refused(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("true_start", [False, True])
-def test_a_pid_that_is_another_programs_is_left_alone(sandbox: Sandbox, tmp_path: Path, true_start: bool) -> None:
+def test_the_process_of_another_program_is_not_ended(sandbox: Sandbox, tmp_path: Path, true_start: bool) -> None:
     other = subprocess.Popen(["sleep", "60"])
     start = start_time(other.pid)
     assert start
@@ -202,15 +202,15 @@ def test_a_pid_that_is_another_programs_is_left_alone(sandbox: Sandbox, tmp_path
     other.wait()
 
 
-def test_a_state_that_cannot_be_read_names_the_way_out(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_an_unreadable_state_is_refused_with_a_remedy(sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "sandbox").mkdir()
     (tmp_path / "sandbox" / "state.json").write_text("{")
     for act in (sandbox.status, lambda: sandbox.up(brokers=1), lambda: sandbox.stop(1)):
         with pytest.raises(Refusal, match="topicwarden sandbox down --remove"):
             act()
-    said: list[str] = []
-    sandbox.down(remove=True, say=said.append)
-    assert said[0] == "no broker is running"
+    printed: list[str] = []
+    sandbox.down(remove=True, say=printed.append)
+    assert printed[0] == "no broker is running"
     assert sandbox.status().brokers == ()
 
 
@@ -223,15 +223,15 @@ def test_data_without_a_state_are_not_touched(sandbox: Sandbox, tmp_path: Path) 
         sandbox.up(brokers=1)
 
 
-def test_a_second_command_waits_and_says_so(sandbox: Sandbox, tmp_path: Path) -> None:
-    said: list[str] = []
-    with lock(tmp_path / "sandbox", said.append):
-        second = threading.Thread(target=lambda: sandbox.down(say=said.append))
+def test_a_second_command_waits_with_a_message(sandbox: Sandbox, tmp_path: Path) -> None:
+    printed: list[str] = []
+    with lock(tmp_path / "sandbox", printed.append):
+        second = threading.Thread(target=lambda: sandbox.down(say=printed.append))
         second.start()
         second.join(0.5)
         assert second.is_alive()
     second.join(5)
-    assert said == [f"another command is using {tmp_path / 'sandbox'}: waiting for it", "no broker is running"]
+    assert printed == [f"another command is using {tmp_path / 'sandbox'}: waiting for it", "no broker is running"]
 
 
 def test_a_java_too_old_or_missing_is_refused(tmp_path: Path, java: Path, jars: Path) -> None:
@@ -248,7 +248,7 @@ def test_a_java_too_old_or_missing_is_refused(tmp_path: Path, java: Path, jars: 
 
 
 @pytest.mark.parametrize("read", [_from_ps, _from_proc] if Path("/proc/self/stat").exists() else [_from_ps])
-def test_a_start_time_stays_and_a_zombie_has_none(read: Callable[[int], str | None]) -> None:
+def test_a_start_time_is_stable_and_a_zombie_has_none(read: Callable[[int], str | None]) -> None:
     child = subprocess.Popen(["sleep", "60"])
     assert read(child.pid) == read(child.pid) is not None
     child.send_signal(signal.SIGKILL)
@@ -260,7 +260,7 @@ def test_a_start_time_stays_and_a_zombie_has_none(read: Callable[[int], str | No
 @pytest.mark.skipif(
     (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="ends a thread with a system call of Linux on x86"
 )
-def test_a_process_whose_first_thread_has_ended_is_still_alive() -> None:
+def test_a_process_whose_first_thread_ended_is_alive() -> None:
     """The other threads still hold its ports."""
     code = "import ctypes, threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\n"
     child = subprocess.Popen([sys.executable, "-c", f"{code}ctypes.PyDLL(None).syscall(60, 0)"])  # exit of one thread
@@ -271,7 +271,7 @@ def test_a_process_whose_first_thread_has_ended_is_still_alive() -> None:
     assert _from_proc(child.pid) is None
 
 
-def test_the_telling_line_is_the_exception() -> None:
+def test_the_reported_line_is_the_exception() -> None:
     output = (
         "[2026] INFO x (a)\n[2026] ERROR Exiting (kafka.Kafka$)\njava.io.IOException: no space\n\tat a.b(C.java:1)\n"
     )

@@ -60,9 +60,9 @@ def test_only_stacks_on_the_sandbox_get_its_passphrase(tmp_path: Path, variables
     both = shell(tmp_path, variables, dev=SANDBOX, prod=OTHER)
     assert exported(both, "--stack", "dev") == ("sandbox", "")
     assert exported(both, "--stack", "prod") == (None, "")
-    passphrase, said = exported(both)
+    passphrase, output = exported(both)
     assert passphrase is None
-    assert "`topicwarden sandbox env --stack dev`" in said
+    assert "`topicwarden sandbox env --stack dev`" in output
 
 
 def test_a_project_that_only_has_the_sandbox_gets_it_at_once(tmp_path: Path, variables: dict[str, str]) -> None:
@@ -113,7 +113,7 @@ def test_the_printed_variables_leave_the_stack_beside_the_sandbox(tmp_path: Path
     assert [path.name for path in _state(tmp_path).rglob("*.json")] == ["dev.json"]
 
 
-def test_removing_the_sandbox_leaves_the_state_of_other_stacks(tmp_path: Path, variables: dict[str, str]) -> None:
+def test_removing_the_sandbox_keeps_the_state_of_other_stacks(tmp_path: Path, variables: dict[str, str]) -> None:
     both = shell(tmp_path, variables, dev=SANDBOX, prod=OTHER)
     _ended_well(both.topicwarden("sandbox", "install"))
     stacks = next(_state(tmp_path).rglob("dev.json")).parent

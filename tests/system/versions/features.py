@@ -1,4 +1,6 @@
-"""What is new in Kafka since 3.9, and how topicwarden treats it. Each feature names the first line that has it."""
+"""The new features of Kafka since 3.9, and how topicwarden treats them. Each feature names the first line that has
+it.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,7 @@ def eligible_leaders(stage: Stage) -> None:
 
 
 def share_groups(stage: Stage) -> None:
-    """A share group (KIP-932) is seen in the audit, and nothing is said to be lost."""
+    """A share group (KIP-932) is in the audit, and no loss is reported."""
     _topic(stage, "shared.v1", RECORDS)
     folder = stage.deployment.project.root
     consumer = Jvm(stage.cluster.java, maven_jars.provide("newest"))

@@ -1,4 +1,4 @@
-"""What topicwarden does on a cluster, part by part. Each part continues where the part before ended."""
+"""The functions of topicwarden on a cluster, part by part. Each part continues where the part before ended."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def doctor(stage: Stage) -> None:
     assert cluster.kafka == (None if version.zookeeper else version.line), cluster
     limited = {command.command for command in report.commands if command.ability is not Ability.READY}
     assert limited == ({"rebalance"} if version.line == "3.9" else set()), report.commands
-    assert {right.state for right in report.rights} == {Possession.GRANTED}, report.rights
+    assert {permission.state for permission in report.permissions} == {Possession.GRANTED}, report.permissions
 
 
 def plan(stage: Stage) -> None:
@@ -122,7 +122,7 @@ def plan(stage: Stage) -> None:
     commit(stage.servers, "billing", {("placed.v1", 0): 7})
     stage.deployment.write({"placed.yaml": _PLACED.format(2, 1, _NEW, _JSON)})
     cut = one(stage.deployment.plan(), "placed.v1", "retention-cut")
-    assert cut.weight is Severity.REFUSED, cut
+    assert cut.severity is Severity.REFUSED, cut
     assert cut.evidence["records"] == RECORDS / 2, cut
     assert [(effect.group, effect.partition, effect.records) for effect in cut.groups] == [("billing", 0, 3)], cut
     assert "retention.ms" in stage.deployment.refused("up --yes --skip-preview")

@@ -1,4 +1,6 @@
-"""Test that this repository's workflows and the users' template workflows are valid and grant only necessary rights."""
+"""Test that this repository's workflows and the users' template workflows are valid and grant only necessary
+permissions.
+"""
 
 from __future__ import annotations
 
@@ -197,12 +199,12 @@ def test_a_release_publishes_only_a_tagged_version_of_main(tmp_path: Path) -> No
         assert (done.returncode, done.stdout.count("::error::")) == (code, code)
 
 
-def test_only_the_job_that_publishes_has_the_right_to() -> None:
+def test_only_the_publishing_job_has_write_permission() -> None:
     jobs = load(OWN / "release.yml")["jobs"]
-    rights = {
+    permissions = {
         name: {right for right, level in job["permissions"].items() if level == "write"} for name, job in jobs.items()
     }
-    assert rights == {
+    assert permissions == {
         "build": {"id-token", "attestations"},
         "image": {"packages"},
         "index": {"packages", "id-token", "attestations"},

@@ -84,7 +84,7 @@ def test_the_table_has_all_inputs_with_their_defaults() -> None:
     assert {name: value for name, value in shown.items() if value not in defaults} == {}
 
 
-def test_the_jobs_have_only_the_rights_that_the_page_lists() -> None:
+def test_the_jobs_have_only_the_permissions_on_the_page() -> None:
     for job, inputs in our_steps():
         expected = {
             "contents": "read",
@@ -102,10 +102,8 @@ def test_gitlab_includes_the_component_with_inputs_that_exist(tmp_path: Path) ->
     for include in includes:
         jobs = component_jobs(include["inputs"])
         assert all(f"`{name}`" in PAGE for name in jobs if not name.startswith("."))
-        place = (
-            include.get("remote") or f"/v1/templates/{include['component'].partition('@')[0].rpartition('/')[2]}.yml"
-        )
-        assert place.endswith(f"/v1/{COMPONENT.relative_to(REPOSITORY).as_posix()}")
+        path = include.get("remote") or f"/v1/templates/{include['component'].partition('@')[0].rpartition('/')[2]}.yml"
+        assert path.endswith(f"/v1/{COMPONENT.relative_to(REPOSITORY).as_posix()}")
     for number, text in enumerate(GITLAB):
         (tmp_path / f"{number}.yml").write_text(text, encoding="utf-8")
     run(BIN / "check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", *tmp_path.iterdir())
@@ -124,6 +122,6 @@ def test_the_commands_for_the_image_are_valid() -> None:
 
 
 def test_the_path_of_the_application_is_that_of_the_image() -> None:
-    place = re.search(r"`local://(/\S+)`", PAGE)
-    assert place
-    assert f" {place[1]}\n" in (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
+    path = re.search(r"`local://(/\S+)`", PAGE)
+    assert path
+    assert f" {path[1]}\n" in (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")

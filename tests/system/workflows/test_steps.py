@@ -140,7 +140,7 @@ def test_the_plan_is_a_comment_a_summary_and_an_artifact(clone: Clone, planned: 
     assert "plan of stack dev: 2 topics change: 1 create, 1 update" in planned["Plan"].log
 
 
-def test_what_is_refused_fails_and_is_written_over_the_same_comment(clone: Clone, planned: dict[str, Ran]) -> None:
+def test_a_refused_plan_fails_and_updates_the_same_comment(clone: Clone, planned: dict[str, Ran]) -> None:
     clone.edit("partitions/my_topic.yaml", "partitions: 5", "partitions: 3")
     try:
         ran = clone.runner.page_job(PAGE_WORKFLOWS[0], "dev")
@@ -155,7 +155,7 @@ def test_what_is_refused_fails_and_is_written_over_the_same_comment(clone: Clone
     assert (lenient.code, COMMENT in lenient.steps) == (0, False)
 
 
-def test_without_a_plan_the_comment_says_so(clone: Clone, planned: dict[str, Ran]) -> None:
+def test_a_missing_plan_is_named_in_the_comment(clone: Clone, planned: dict[str, Ran]) -> None:
     clone.edit("partitions/my_topic.yaml", "partitions: 5", "partitions: five")
     try:
         ran = clone.runner.action(command="plan", stack="dev")
@@ -208,14 +208,14 @@ def test_no_input_is_interpreted_by_a_shell(clone: Clone) -> None:
     assert list(clone.project.root.parent.rglob("broken*")) == []
 
 
-def test_an_event_with_secrets_and_the_code_of_strangers_is_refused(clone: Clone) -> None:
+def test_a_pull_request_target_event_with_secrets_is_refused(clone: Clone) -> None:
     ran = clone.with_run(**{"github.event_name": "pull_request_target"}).action(command="check")
     assert {name: step.code for name, step in ran.steps.items()} == {
         "Refuse an event that combines secrets with the code of strangers": 2
     }
 
 
-def test_a_deploy_applies_and_the_same_again_changes_nothing(clone: Clone, planned: dict[str, Ran]) -> None:
+def test_a_second_deploy_changes_nothing(clone: Clone, planned: dict[str, Ran]) -> None:
     ran = clone.runner.job("deploy.yml", "deploy")
     assert failures(ran) == {}
     assert "+ 1 created" in ran["Deploy"].log

@@ -41,5 +41,5 @@ def test_the_leader_may_have_another_value_than_the_broker_that_answered(
 ) -> None:
     (result,) = judge(overdue(brokers, source))["retention-time"]
     assert result.verdict is verdict
-    told = "retention.ms is not set on the topic, and differs by broker: 7d on 1; 14d on 2"
-    assert (told in result.because) is (verdict is Verdict.UNDECIDABLE)
+    reported = "retention.ms is not set on the topic, and differs by broker: 7d on 1; 14d on 2"
+    assert (reported in result.because) is (verdict is Verdict.UNDECIDABLE)

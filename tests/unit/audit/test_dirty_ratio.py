@@ -62,7 +62,7 @@ NO_LAG, LAG = {"min.compaction.lag.ms": "0"}, {"min.compaction.lag.ms": "1"}
             ),
             10_000,
             7_000,
-            id="ten records are not cleanable, nor is the active segment behind what was read",
+            id="neither ten records nor the active segment after the scan are cleanable",
         ),
         pytest.param(log(extent(log_bytes=40_000)), 10_400, 29_600, id="records have large headers"),
         pytest.param(log(extent(log_bytes=20_000), PartitionCounts(keys=1)), 10_100, 9_900, id="no record was read"),
@@ -79,7 +79,7 @@ NO_LAG, LAG = {"min.compaction.lag.ms": "0"}, {"min.compaction.lag.ms": "1"}
         pytest.param(head(settings=LAG, end=100), 10_000, 10_000, id="all was read"),
     ],
 )
-def test_what_may_be_clean_does_not_count_as_dirty(of: AuditedTopic, clean: int, dirty: int) -> None:
+def test_possibly_clean_records_do_not_count_as_dirty(of: AuditedTopic, clean: int, dirty: int) -> None:
     assert dirty_ratio(counted(of), 0) == dirty / (dirty + clean)
 
 

@@ -27,16 +27,22 @@ class Log:
         self.batches = batches or tuple(range(len(timestamps)))
 
     def batch_starts(self, _: Snapshot, offsets: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
-        return {place: max(start for start in self.batches if start <= at) for place, at in offsets.items()}
+        return {
+            topic_partition: max(start for start in self.batches if start <= at)
+            for topic_partition, at in offsets.items()
+        }
 
     def batch_timestamps(self, _: Snapshot, offsets: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
         starts = self.batch_starts(_, offsets)
-        return {place: max(self.timestamps[starts[place] : at + 1]) for place, at in offsets.items()}
+        return {
+            topic_partition: max(self.timestamps[starts[topic_partition] : at + 1])
+            for topic_partition, at in offsets.items()
+        }
 
     def first_offsets_at(self, times: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], tuple[int, int]]:
         return {
-            place: next((offset, stamp) for offset, stamp in enumerate(self.timestamps) if stamp >= time)
-            for place, time in times.items()
+            topic_partition: next((offset, stamp) for offset, stamp in enumerate(self.timestamps) if stamp >= time)
+            for topic_partition, time in times.items()
             if any(stamp >= time for stamp in self.timestamps)
         }
 
@@ -55,7 +61,7 @@ def horizon(log: Log, last_stable: int | None = None, /, **config: str) -> Horiz
     return found["t", 0]
 
 
-def test_what_came_more_than_a_roll_before_the_youngest_has_rolled() -> None:
+def test_records_older_than_one_roll_have_rolled() -> None:
     assert horizon(Log(NOW - 9_000, NOW - 8_000, NOW - 100, NOW)).rolled == 2
 
 
@@ -75,7 +81,7 @@ def test_an_old_record_behind_a_young_one_proves_nothing_new() -> None:
     assert horizon(Log(NOW - 9_000, NOW, NOW - 8_000)).rolled == 1
 
 
-def test_compaction_lag_shortens_the_roll_of_a_compacted_topic_only() -> None:
+def test_max_compaction_lag_shortens_the_roll_of_compacted_topics_only() -> None:
     log = Log(NOW - 5_000, NOW)
     slow = {"segment_ms": "60000", "max_compaction_lag_ms": "100"}
     assert horizon(log, None, **slow).rolled == 0
@@ -83,26 +89,26 @@ def test_compaction_lag_shortens_the_roll_of_a_compacted_topic_only() -> None:
 
 
 @pytest.mark.parametrize(("stable", "cleanable", "by"), [(4, 3, None), (1, 1, "an open transaction")])
-def test_an_open_transaction_holds_back_the_cleaner(stable: int, cleanable: int, by: str | None) -> None:
+def test_an_open_transaction_blocks_the_cleaner(stable: int, cleanable: int, by: str | None) -> None:
     log = Log(NOW - 9_000, NOW - 8_000, NOW - 7_000, NOW)
     found = horizon(log, stable, cleanup_policy="compact")
     assert (found.cleanable, found.blocked_by) == (cleanable, by)
 
 
-def test_an_open_transaction_holds_back_the_segment_that_it_begins_in() -> None:
+def test_an_open_transaction_blocks_the_segment_in_which_it_begins() -> None:
     """Found on a broker: the last stable offset was 38, but the cleaner stopped at 28, where that segment begins."""
     log = Log(NOW - 90_000, NOW - 9_000, NOW - 8_000, NOW - 7_000, NOW)
     found = horizon(log, 3, cleanup_policy="compact", segment_ms="5000")
     assert (found.rolled, found.cleanable, found.blocked_by) == (4, 1, "an open transaction")
 
 
-def test_min_compaction_lag_holds_back_the_cleaner() -> None:
+def test_min_compaction_lag_blocks_the_cleaner() -> None:
     log = Log(NOW - 90_000, NOW - 30_000, NOW)
     found = horizon(log, cleanup_policy="compact", min_compaction_lag_ms="60000")
     assert (found.rolled, found.cleanable, found.blocked_by) == (2, 1, "min.compaction.lag.ms")
 
 
-def test_overdue_needs_both_the_roll_and_the_brokers_look() -> None:
+def test_overdue_records_need_a_roll_and_a_retention_check() -> None:
     retention = 60_000
     gone = NOW - retention - INTERVAL - 10_000  # rolled, because records at NOW - 30 s and NOW followed
     found = horizon(Log(gone, gone + 1, NOW - 30_000, NOW), retention_ms=str(retention))
@@ -111,7 +117,7 @@ def test_overdue_needs_both_the_roll_and_the_brokers_look() -> None:
     assert idle.overdue == 0
 
 
-def test_the_future_is_where_the_clock_has_not_been() -> None:
+def test_a_timestamp_ahead_of_the_clock_is_in_the_future() -> None:
     found = horizon(Log(NOW + 1_800_000, NOW - 9_000_000), retention_ms="60000")
     assert (found.future_offset, found.future_timestamp, found.unexpired) == (0, NOW + 1_800_000, 0)
 
@@ -125,10 +131,12 @@ class Emptied(Log):
     hidden = 350_000
 
     def first_offsets_at(self, times: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], tuple[int, int]]:
-        return super().first_offsets_at({place: time for place, time in times.items() if time > NOW - self.hidden})
+        return super().first_offsets_at(
+            {topic_partition: time for topic_partition, time in times.items() if time > NOW - self.hidden}
+        )
 
 
-def test_where_the_broker_contradicts_itself_nothing_is_proven() -> None:
+def test_contradicting_broker_answers_prove_nothing() -> None:
     stamps = NOW - 900_000, NOW - 600_000, NOW
     lag = {"cleanup_policy": "compact", "min_compaction_lag_ms": "60000", "segment_ms": "300000"}
     assert horizon(Log(*stamps), **lag).cleanable == 2
@@ -171,7 +179,7 @@ def test_lagging_records_are_older_than_max_compaction_lag_a_roll_and_the_clock(
     assert horizon(Log(border - overdue_by, NOW), None, **COMPACTED).lagging == lagging
 
 
-def test_only_rolled_and_cleanable_records_lag() -> None:
+def test_only_rolled_and_cleanable_records_count_as_lagging() -> None:
     old = NOW - 900_000
     assert horizon(Log(old, old + 1_000, NOW), None, **COMPACTED).lagging == 2
     assert horizon(Log(old, old + ROLL), None, **COMPACTED).lagging == 0, "not rolled"

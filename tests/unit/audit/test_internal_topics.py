@@ -39,7 +39,7 @@ def judged(check: str, of: AuditedTopic) -> list[CheckResult]:
 
 
 @pytest.mark.parametrize(
-    ("name", "replicas", "asked", "verdicts"),
+    ("name", "replicas", "requested", "verdicts"),
     [
         (GROUPS, (1, 2, 3), "3", []),
         (GROUPS, (1,), "3", [FAIL]),  # created while only one broker was running
@@ -48,17 +48,17 @@ def judged(check: str, of: AuditedTopic) -> list[CheckResult]:
         ("app-x-changelog", (1,), "3", [UNDECIDABLE]),
     ],
 )
-def test_replicas_against_what_the_brokers_ask_for(
-    name: str, replicas: tuple[int, ...], asked: str, verdicts: list[Verdict]
+def test_replicas_are_compared_with_the_brokers_settings(
+    name: str, replicas: tuple[int, ...], requested: str, verdicts: list[Verdict]
 ) -> None:
-    settings = {"offsets.topic.replication.factor": asked, "default.replication.factor": asked}
+    settings = {"offsets.topic.replication.factor": requested, "default.replication.factor": requested}
     assert [
         one.verdict for one in judged("internal-replication", with_brokers(internal(name, replicas), settings))
     ] == (verdicts)
 
 
 @pytest.mark.parametrize(("least", "suspected"), [("1", True), ("2", False), ("3", True)])
-def test_writes_that_are_on_one_broker_or_that_one_broker_stops(least: str, suspected: bool) -> None:
+def test_writes_on_one_broker(least: str, suspected: bool) -> None:
     of = internal("__transaction_state", settings={"min.insync.replicas": least})
     brokers = {"transaction.state.log.replication.factor": "3", "transaction.state.log.min.isr": "2"}
     found = judged("internal-replication", with_brokers(of, brokers))
@@ -66,7 +66,7 @@ def test_writes_that_are_on_one_broker_or_that_one_broker_stops(least: str, susp
     assert all(one.remedy == "set min.insync.replicas=2" for one in found)
 
 
-def test_fewer_replicas_than_min_insync_replicas_refuse_nothing() -> None:
+def test_fewer_replicas_than_min_insync_replicas_are_no_violation_in_a_dry_run() -> None:
     of = internal("t", (1,), {"min.insync.replicas": "2"})  # Kafka 4.1.1 accepts such writes
     assert judged("min-insync-replicas", of) == []
 
@@ -81,13 +81,13 @@ def test_a_partition_of_a_terabyte_is_undecidable_beside_small_ones() -> None:
     assert (found.verdict, found.partitions) == (UNDECIDABLE, (49,))
 
 
-def test_what_may_not_be_read_is_said_once_and_not_passed() -> None:
+def test_an_unreadable_topic_is_reported_once_and_does_not_pass() -> None:
     found = judge(unreadable(internal(GROUPS)))
     assert not any(issubclass(CHECKS[name].Required, Counts) for name in found)
     assert [one.verdict for one in found["internal-size"]] == [UNDECIDABLE]
 
 
-def test_groups_that_may_be_hidden_are_said() -> None:
+def test_possibly_hidden_groups_are_reported() -> None:
     of = replace(subject(), consumer_groups=GroupProgress(complete=False))
     assert [one.verdict for one in judged("group-lag", of)] == [UNDECIDABLE]
     assert judged("group-lag", replace(of, consumer_groups=GroupProgress())) == []
@@ -155,13 +155,13 @@ def test_recognition(name: str, records: list[KeyAndValue], role: InternalRole |
     assert (found and found.role, bool(found and found.certain)) == (role, certain)
 
 
-def test_records_like_those_of_connect_prove_nothing_without_workers() -> None:
+def test_records_like_those_of_connect_are_no_proof_without_workers() -> None:
     records: dict[str, list[KeyAndValue]] = {"connect-offsets": [(b'["c",{"p":1}]', b"{}")]}
     found = recognise_internal_topics(records, (), records, workers=False)["connect-offsets"]
     assert not found.certain
 
 
-def test_every_topic_that_kafka_keeps_for_itself_has_a_role_but_the_one_that_no_broker_serves() -> None:
+def test_every_internal_topic_has_a_role() -> None:
     assert set(KAFKA_TOPICS) == INTERNAL_TOPICS - {"__cluster_metadata"}
 
 
@@ -169,7 +169,7 @@ def test_every_topic_that_kafka_keeps_for_itself_has_a_role_but_the_one_that_no_
     ("size", "offsets"),
     [(MOST_BYTES, 10**10), (1000 * MOST_BYTES, 10**7), (None, MOST_OFFSETS), (10, 10**10)],
 )
-def test_of_an_endless_log_the_head_is_read_and_the_borders_lie_within(size: int | None, offsets: int) -> None:
+def test_only_the_head_of_an_endless_log_is_read(size: int | None, offsets: int) -> None:
     of, horizon = internal(GROUPS).live, replace(HORIZON, rolled=10**11, cleanable=10**11, lagging=5)
     assert of
     whole = PartitionRead(OffsetRange(0, GROUPS, 0, 7, 7 + 10**10), True, horizon)
@@ -185,7 +185,7 @@ def test_of_an_endless_log_the_head_is_read_and_the_borders_lie_within(size: int
 @pytest.mark.parametrize(
     ("size", "lag", "proven"), [(952_000_000_000, "0", True), (952_000_000_000, "1", False), (100_000, "0", False)]
 )
-def test_what_lies_behind_the_head_counts_as_dirty_but_for_a_segment(size: int, lag: str, proven: bool) -> None:
+def test_records_after_the_cleaner_checkpoint_count_as_dirty(size: int, lag: str, proven: bool) -> None:
     class Head(Log):
         def subject(self) -> AuditedTopic:
             return replace(super().subject(), read_ranges={0: ReadRecords(0, 100, 0)})
@@ -200,5 +200,5 @@ def test_what_lies_behind_the_head_counts_as_dirty_but_for_a_segment(size: int, 
     )
     log = seen_empty(log)
     log.look()
-    said = log.look(after=365 * 24 * 3_600_000)["compaction-ratio"]
-    assert said.verdict is (FAIL if proven else PASS)
+    result = log.look(after=365 * 24 * 3_600_000)["compaction-ratio"]
+    assert result.verdict is (FAIL if proven else PASS)

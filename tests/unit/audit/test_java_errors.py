@@ -1,4 +1,4 @@
-"""What the message about a scan that failed asks for."""
+"""Test the remedies in the message about a failed scan."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _LOST = "Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, m
         f"{_LOST}java.io.IOException: No space left on device",
     ],
 )
-def test_a_failure_of_spark_asks_for_memory_and_disk(message: str) -> None:
+def test_a_spark_failure_suggests_memory_and_disk(message: str) -> None:
     assert remedy(RuntimeError(message)).startswith("Spark lost an executor or its files: give executors more memory")
 
 
-def test_a_failure_of_the_cluster_asks_for_the_cluster() -> None:
+def test_a_cluster_failure_suggests_to_check_the_cluster() -> None:
     lost = f"{_LOST}Lost task 0.0 in stage 3.0 (TID 3) (host executor driver): TimeoutException: no answer in 15 s"
     assert remedy(RuntimeError(lost)) == "check that the cluster is reachable, then audit again"
 

@@ -82,7 +82,7 @@ def test_partitions_are_not_compared_with_partitions_that_could_not_be_read(chec
         ({"t": TopicIdentity("id", {0: 0})}, None),
     ],
 )
-def test_a_topic_is_the_same_as_long_as_its_id_is(now: dict[str, TopicIdentity], message: str | None) -> None:
+def test_a_topic_is_identified_by_its_id(now: dict[str, TopicIdentity], message: str | None) -> None:
     change = _change(subject().snapshot, "t", now)
     assert (change and change.message) == message
 
@@ -110,7 +110,7 @@ def test_a_leader_that_changes_while_records_are_read_is_not_the_leader_of_the_p
     assert same_leader(counted(again), 0) is same
 
 
-def test_a_range_that_was_given_up_marks_its_partition() -> None:
+def test_an_unread_range_marks_its_partition() -> None:
     def note(start: int, **unread: object) -> str:
         return json.dumps({"start": start, "last_gap": None, "types": {}, "faults": [], **unread})
 
@@ -120,7 +120,7 @@ def test_a_range_that_was_given_up_marks_its_partition() -> None:
     assert merge([{"records": 1}], given_up, None).unread == "b, from offset 60 on"
 
 
-def test_an_earlier_finding_is_not_settled_by_an_audit_that_could_not_look() -> None:
+def test_an_earlier_finding_stays_open_if_the_audit_could_not_read_the_topic() -> None:
     check = next(check for check in judge(wrong()) if issubclass(CHECKS[check].Required, Counts))
     state = TopicState(
         cluster_id="c",

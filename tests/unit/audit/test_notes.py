@@ -42,7 +42,7 @@ def test_late_records_of_one_range_are_counted() -> None:
     assert message(note(0, 0, 5_000, late=(3, 4)), note(100, 5_000, 6_000)) == "2 records"
 
 
-def test_what_is_late_for_an_earlier_range_makes_the_number_a_lower_bound() -> None:
+def test_late_records_of_an_earlier_range_make_a_lower_bound() -> None:
     assert message(note(0, 4_500, 5_000), note(100, 3_000, 3_500)) == "at least 1 record"
     assert message(note(0, 4_500, 5_000), note(100, 1_000, 6_000, late=(110,))) == "at least 1 record"
 
@@ -52,7 +52,7 @@ def test_a_gap_in_any_range_is_a_gap() -> None:
     assert last_gap([note(0, 0, 0, last_gap=7), note(100, 0, 0)]) == 7
 
 
-def test_a_note_that_does_not_tell_of_gaps_may_have_some() -> None:
-    told = json.loads(note(100, 0, 0))
-    del told["last_gap"]
-    assert last_gap([json.dumps(told)]) == 100
+def test_a_summary_without_gaps_may_have_gaps() -> None:
+    reported = json.loads(note(100, 0, 0))
+    del reported["last_gap"]
+    assert last_gap([json.dumps(reported)]) == 100

@@ -59,7 +59,9 @@ def test_an_expression_that_calls_java_is_not_run(tmp_path: Path) -> None:
         ("assert False", "AssertionError"),
     ],
 )
-def test_a_module_that_cannot_be_imported_takes_only_its_own_judgement(tmp_path: Path, text: str, error: str) -> None:
+def test_a_module_that_cannot_be_imported_makes_only_its_topic_undecidable(
+    tmp_path: Path, text: str, error: str
+) -> None:
     (tmp_path / "broken_partitioner.py").write_text(f"{text}\n", encoding="utf-8")
     message = _judged(
         tmp_path, Contents(key=KeyContents(partition_function="broken_partitioner:place")), "broken_partitioner:place"

@@ -43,7 +43,7 @@ def test_no_task_is_empty() -> None:
     assert pack_tasks(session(8), []) == []
 
 
-def test_what_is_to_stay_whole_is_cut_only_where_it_would_keep_one_core_busy_alone() -> None:
+def test_a_range_is_split_only_if_it_would_keep_one_core_busy() -> None:
     ranges = [OffsetRange(part, "t", part, 0, size) for part, size in enumerate([3_000_000, 2_500_000, 2_000_000])]
     tasks = pack_tasks(session(2), ranges, whole=frozenset({0, 1, 2}))
     assert sorted(str(piece) for task in tasks for piece in task) == sorted(map(str, ranges))
@@ -53,31 +53,31 @@ def test_what_is_to_stay_whole_is_cut_only_where_it_would_keep_one_core_busy_alo
 
 
 def grown(first: int, more: list[int]) -> StoredPartition:
-    held = StoredPartition("id", 0, ("p",), (first,))
+    current = StoredPartition("id", 0, ("p",), (first,))
     for number, read in enumerate(more):
-        parts, records = held.with_part(f"p{number}", read)
-        held = StoredPartition("id", 0, parts, records)
-    return held
+        parts, records = current.with_part(f"p{number}", read)
+        current = StoredPartition("id", 0, parts, records)
+    return current
 
 
-def test_a_part_is_added_until_there_are_many() -> None:
-    held = grown(1_000, [10] * (MOST_PARTS - 1))
-    assert (len(held.parts), held.parts[0]) == (MOST_PARTS, "p")
+def test_history_parts_are_added_up_to_a_limit() -> None:
+    current = grown(1_000, [10] * (MOST_PARTS - 1))
+    assert (len(current.parts), current.parts[0]) == (MOST_PARTS, "p")
 
 
-def test_then_the_later_ones_become_one_and_the_first_stays() -> None:
-    held = grown(1_000, [10] * MOST_PARTS)
-    assert held.parts == ("p", f"p{MOST_PARTS - 1}-joined")
-    assert held.read == (1_000, 10 * MOST_PARTS)
+def test_later_ranges_are_merged_and_the_first_is_kept() -> None:
+    current = grown(1_000, [10] * MOST_PARTS)
+    assert current.parts == ("p", f"p{MOST_PARTS - 1}-joined")
+    assert current.read == (1_000, 10 * MOST_PARTS)
 
 
-def test_all_become_one_where_the_later_ones_are_no_small_thing() -> None:
-    held = grown(1_000, [100] * MOST_PARTS)
-    assert (held.parts, held.read) == ((f"p{MOST_PARTS - 1}-joined",), (1_000 + 100 * MOST_PARTS,))
+def test_all_ranges_are_merged_if_the_later_ones_are_large() -> None:
+    current = grown(1_000, [100] * MOST_PARTS)
+    assert (current.parts, current.read) == ((f"p{MOST_PARTS - 1}-joined",), (1_000 + 100 * MOST_PARTS,))
 
 
-def test_however_often_it_is_audited_there_are_never_more() -> None:
+def test_repeated_audits_keep_a_bounded_number_of_files() -> None:
     for rounds in range(1, 200):
-        held = grown(1_000, [rounds % 7 + 1] * rounds)
-        assert len(held.parts) <= MOST_PARTS
-        assert sum(held.read) == 1_000 + (rounds % 7 + 1) * rounds
+        current = grown(1_000, [rounds % 7 + 1] * rounds)
+        assert len(current.parts) <= MOST_PARTS
+        assert sum(current.read) == 1_000 + (rounds % 7 + 1) * rounds

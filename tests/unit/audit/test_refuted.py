@@ -17,7 +17,7 @@ from topicwarden.model.verdict import Verdict
 START_DELAY = "log.initial.task.delay.ms"
 
 
-def test_a_broker_that_was_away_between_two_looks_had_no_time_to_clean() -> None:
+def test_a_broker_that_was_down_between_two_audits_had_no_time_to_clean() -> None:
     log = one_key()
     log.look()
     log.epoch = 9
@@ -26,13 +26,13 @@ def test_a_broker_that_was_away_between_two_looks_had_no_time_to_clean() -> None
         assert (first[check].verdict, second[check].verdict) == (Verdict.SUSPECT, Verdict.FAIL), check
 
 
-def test_a_broker_that_was_away_between_two_looks_had_no_time_to_delete_or_to_end_a_transaction() -> None:
+def test_a_broker_that_was_down_between_two_audits_had_no_time_to_delete_or_to_end_a_transaction() -> None:
     log = seen_empty(Log({}, DELETE, counts=PartitionCounts(records=100), stable=40))
     log.look()
     log.epoch = 9
-    said = log.look(after=20 * MINUTE)
-    assert said["retention-size"].verdict is Verdict.SUSPECT
-    assert "hung-transaction" not in said
+    results = log.look(after=20 * MINUTE)
+    assert results["retention-size"].verdict is Verdict.SUSPECT
+    assert "hung-transaction" not in results
 
 
 @pytest.mark.parametrize(("delay", "verdict"), [("30000", Verdict.SUSPECT), ("1000", Verdict.FAIL)])
@@ -55,7 +55,7 @@ def test_markers_of_transactions_are_clean_and_outlive_their_records(end: int, v
 
 
 @pytest.mark.parametrize(("hours", "verdict"), [(1, Verdict.PASS), (3, Verdict.FAIL)])
-def test_what_delete_records_hid_may_be_young_and_keeps_its_segment(hours: int, verdict: Verdict) -> None:
+def test_records_hidden_by_delete_records_keep_their_segment(hours: int, verdict: Verdict) -> None:
     """The first segment is as young as its youngest record, and this record may be below the log start offset."""
     expired = PartitionCounts(records=60, expired=60, first_timestamp=NOW - 100 * MINUTE)
     hour = {"cleanup.policy": "delete", "message.timestamp.after.max.ms": str(60 * MINUTE)}
@@ -67,7 +67,7 @@ def test_what_delete_records_hid_may_be_young_and_keeps_its_segment(hours: int, 
     assert log.look(after=hours * 60 * MINUTE)["retention-time"].verdict is verdict
 
 
-def test_no_bytes_at_all_is_a_bound_too() -> None:
+def test_zero_bytes_is_a_valid_bound() -> None:
     log = seen_empty(Log({}, DELETE | {"retention.bytes": "0"}, counts=PartitionCounts(records=100)))
     assert log.look()["retention-size"].verdict is Verdict.SUSPECT
 
@@ -76,7 +76,7 @@ def test_no_bytes_at_all_is_a_bound_too() -> None:
     ("null-key", PartitionCounts(records=3, null_keys=3)),
     ("empty-value", PartitionCounts(records=3, empty_values=3)),
 ])  # fmt: skip
-def test_what_an_aborted_transaction_wrote_is_nobodys(check: str, counts: PartitionCounts) -> None:
+def test_aborted_records_do_not_count(check: str, counts: PartitionCounts) -> None:
     of = subject(counts, live={"cleanup.policy": "compact"})
     assert list(CHECKS[check].judge(replace(of, committed={}))) == []
     (judgement,) = CHECKS[check].judge(replace(of, committed={0: replace(counts, at_most=True)}))
@@ -84,7 +84,7 @@ def test_what_an_aborted_transaction_wrote_is_nobodys(check: str, counts: Partit
     assert judgement.message.startswith("at most 3 records")
 
 
-def test_a_topic_whose_keys_nobody_counted_does_not_pass() -> None:
+def test_a_topic_whose_keys_were_not_counted_does_not_pass() -> None:
     assert not CHECKS["key-in-several-partitions"].applies(
         subject(PartitionCounts(), contents=Contents(key=KeyContents(required=True)))
     )

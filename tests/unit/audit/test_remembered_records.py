@@ -23,7 +23,7 @@ Lookups = Mapping[tuple[str, int], list[tuple[int, int]]]
 
 
 class Log:
-    """A log of which each lookup sees one state; a stand-in for the reads with Spark."""
+    """A log that shows one state to each lookup; a stand-in for the reads with Spark."""
 
     def __init__(self, *offsets: set[int]) -> None:
         self.states = list(offsets)
@@ -41,14 +41,14 @@ def found(monkeypatch: pytest.MonkeyPatch, log: Log, *records: RememberedRecord)
     return remembered_records.still_present(session, session, {AT: records, OTHER: ()})[AT]
 
 
-def test_a_pair_that_was_read_just_before_the_cleaning_does_not_outlive_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pair_read_just_before_the_cleaning_does_not_outlive_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lookup reads the pair, the cleaner removes the pair and a later record, and the lookup misses the latter."""
     log = Log({2, 5, 6}, {5, 6}, {5, 6})
     assert found(monkeypatch, log, PAIR, TOMBSTONE, LATER) == {TOMBSTONE}
     assert len(log.lookups) == 3
 
 
-def test_a_pair_that_is_read_again_after_the_later_record_is_gone_outlived_the_cleaning(
+def test_a_superseded_record_that_outlives_its_successor_outlived_the_cleaning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     log = Log({2, 5, 6})
@@ -62,7 +62,7 @@ def test_one_lookup_is_enough_if_no_record_is_gone(monkeypatch: pytest.MonkeyPat
     assert log.lookups == [{AT}]
 
 
-STOOD_MS = 100_000
+PERSISTED_MS = 100_000
 AHEAD, LAG = "message.timestamp.after.max.ms", "min.compaction.lag.ms"
 
 
@@ -82,6 +82,6 @@ AHEAD, LAG = "message.timestamp.after.max.ms", "min.compaction.lag.ms"
 def test_hidden_records_have_rolled_with_what_was_written_since(
     settings: dict[str, str], start: int, latest: int | None, rolled: bool
 ) -> None:
-    """``segment.ms`` is 1,000. Hidden timestamps are at most ``STOOD_MS`` ago plus ``AHEAD`` plus 5,000 ms."""
+    """``segment.ms`` is 1,000. Hidden timestamps are at most ``PERSISTED_MS`` ago plus ``AHEAD`` plus 5,000 ms."""
     of = with_logs(subject(live={**COMPACT, **settings}), extent(start, latest=latest))
-    assert first_segment_rolled(counted(of), 0, STOOD_MS) == rolled
+    assert first_segment_rolled(counted(of), 0, PERSISTED_MS) == rolled

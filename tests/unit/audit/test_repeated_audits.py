@@ -15,11 +15,11 @@ from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.audit.judge import judge
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.model.topic import Allowance, Permission
+from topicwarden.model.topic import Allowance, AllowedChange
 from topicwarden.model.verdict import Verdict
 
 
-def test_a_pair_that_stands_for_longer_than_a_cleaner_takes_is_proof() -> None:
+def test_a_superseded_pair_that_persists_longer_than_a_cleaning_is_proof() -> None:
     log = one_key()
     first, second = log.look(), log.look(after=MINUTE)
     for check in TWO_LOOKS:
@@ -38,7 +38,7 @@ def both(verdict: Verdict) -> dict[str, Verdict]:
     return dict.fromkeys(TWO_LOOKS, verdict)
 
 
-def test_a_cleaner_may_take_a_while_for_a_log_of_a_hundred_gigabytes() -> None:
+def test_the_cleaner_gets_more_time_for_a_log_of_100_gigabytes() -> None:
     log = one_key()
     log.size = 100 << 30
     log.look()
@@ -53,7 +53,7 @@ def test_without_the_sizes_of_the_logs_nothing_is_suspected() -> None:
     assert verdicts_of(log.look(after=MINUTE)) == both(Verdict.UNDECIDABLE)
 
 
-def test_an_idle_log_of_unknown_shape_is_settled_by_the_next_look_and_proven_after_an_append() -> None:
+def test_an_idle_log_without_segment_evidence_is_decided_by_the_next_audit() -> None:
     log = one_key()
     log.last = None  # no audit saw the settings under which these segments were written
     assert verdicts_of(log.look()) == both(Verdict.SUSPECT)
@@ -66,20 +66,20 @@ def test_an_idle_log_of_unknown_shape_is_settled_by_the_next_look_and_proven_aft
     assert verdicts_of(log.look(after=MINUTE)) == both(Verdict.FAIL)
 
 
-def test_two_looks_in_quick_succession_prove_nothing() -> None:
+def test_two_audits_in_quick_succession_prove_nothing() -> None:
     log = one_key()
     log.look()
     assert verdicts_of(log.look(after=1_000)) == both(Verdict.SUSPECT)
 
 
-def test_a_setting_that_changed_between_begins_anew() -> None:
+def test_a_changed_setting_restarts_the_persistence() -> None:
     log = one_key()
     log.look()
     log.settings = {**DEAD, "segment.ms": "900", "max.compaction.lag.ms": "900"}
     assert verdicts_of(log.look(after=MINUTE)) == both(Verdict.SUSPECT)
 
 
-def test_a_suspect_whose_records_are_gone_is_settled_though_others_take_its_place() -> None:
+def test_a_suspect_whose_records_are_gone_is_settled_despite_new_ones() -> None:
     log = one_key()
     log.look()
     log.records = dict.fromkeys(range(50, 100), 5)
@@ -89,7 +89,7 @@ def test_a_suspect_whose_records_are_gone_is_settled_though_others_take_its_plac
     assert all("the log now starts at offset 50" in one.why for one in log.settled)
 
 
-def test_once_cleaned_it_passes_and_the_report_says_what_became_of_it() -> None:
+def test_a_cleaned_topic_passes_and_the_finding_is_settled() -> None:
     log = one_key()
     log.look()
     log.records, log.counts, log.horizon = {99: 5}, PartitionCounts(records=1, keys=1), ROLLED
@@ -105,7 +105,7 @@ def gap(log: Log) -> CheckResult | None:
     return log.look(after=1).get("compaction-gap")
 
 
-def test_a_cleaning_that_passed_a_pair_and_left_it_is_proof_at_once() -> None:
+def test_a_superseded_pair_that_survives_a_cleaning_is_proof() -> None:
     found = gap(Log({offset: offset // 2 for offset in range(100)}, COMPACT, counts=PartitionCounts(records=100)))
     assert found
     assert found.verdict is Verdict.FAIL
@@ -113,7 +113,7 @@ def test_a_cleaning_that_passed_a_pair_and_left_it_is_proof_at_once() -> None:
 
 
 @pytest.mark.parametrize("epoch", [None, 8])
-def test_another_leader_cleans_on_its_own(epoch: int | None) -> None:
+def test_a_new_leader_has_its_own_cleaner_checkpoint(epoch: int | None) -> None:
     log = Log({offset: offset // 2 for offset in range(100)}, COMPACT, counts=PartitionCounts(records=100))
     log.look()
     log.epoch = epoch
@@ -122,47 +122,47 @@ def test_another_leader_cleans_on_its_own(epoch: int | None) -> None:
     assert "compaction-gap" not in log.look()
 
 
-def test_what_a_truncation_took_is_no_gap_but_a_finding_of_its_own() -> None:
+def test_truncated_records_are_a_finding_and_no_gap() -> None:
     log = Log({offset: offset // 2 for offset in range(100)}, COMPACT, counts=PartitionCounts(records=100))
     log.look()
     log.end = 10
     log.records = {offset: key for offset, key in log.records.items() if offset < 10}
-    said = log.look()
-    assert "compaction-gap" not in said
-    assert said["log-truncated"].evidence == {"end": 10, "end_before": 100}
+    results = log.look()
+    assert "compaction-gap" not in results
+    assert results["log-truncated"].evidence == {"end": 10, "end_before": 100}
 
 
-def test_a_topic_created_again_has_no_past() -> None:
+def test_a_recreated_topic_has_no_previous_audit() -> None:
     log = one_key()
     log.look()
     log.topic_id, log.end = "other", 10
-    said = log.look(after=MINUTE)
-    assert said["topic-recreated"].verdict is Verdict.FAIL
-    assert {said[check].verdict for check in TWO_LOOKS} == {Verdict.SUSPECT}
-    assert "log-truncated" not in said
+    results = log.look(after=MINUTE)
+    assert results["topic-recreated"].verdict is Verdict.FAIL
+    assert {results[check].verdict for check in TWO_LOOKS} == {Verdict.SUSPECT}
+    assert "log-truncated" not in results
     assert log.settled == []
 
 
-def test_creating_it_again_may_be_allowed() -> None:
+def test_recreating_a_topic_can_be_allowed() -> None:
     of = subject(PartitionCounts())
     assert of.declared
-    permits = frozenset({Permission(Allowance.RECREATE)})
-    allowed = replace(of, declared=replace(of.declared, allow=permits), past=PreviousAudit(None, "old"))
+    allowances = frozenset({Allowance(AllowedChange.RECREATE)})
+    allowed = replace(of, declared=replace(of.declared, allow=allowances), past=PreviousAudit(None, "old"))
     assert [one.verdict for one in judge(allowed)["topic-recreated"]] == [Verdict.PASS]
 
 
-def test_a_deleted_key_that_is_back_below_its_tombstone_has_risen() -> None:
+def test_a_deleted_key_that_is_back_below_its_tombstone_is_resurrected() -> None:
     log = Log({1: 5, 50: 5}, COMPACT, counts=PartitionCounts(records=2), deleted=((5, 50),))
     log.look()
-    log.deleted, log.risen = (), ((5, 1),)
+    log.deleted, log.resurrected = (), ((5, 1),)
     found = log.look()["resurrection"]
     assert found.verdict is Verdict.FAIL
     assert (found.evidence["tombstone_offset"], found.evidence["found_offset"]) == (50, 1)
-    log.risen = ((6, 1),)  # a key without a remembered tombstone
+    log.resurrected = ((6, 1),)  # a key without a remembered tombstone
     assert "resurrection" not in log.look()
 
 
-def test_a_tombstone_that_outlives_a_cleaning_after_its_time_is_proof_and_its_age_is_none() -> None:
+def test_a_tombstone_that_outlives_a_cleaning_after_its_retention_is_proof() -> None:
     log = Log({3: 9, 10: 1, 11: 1, 12: 2, 13: 2}, COMPACT, counts=PartitionCounts(records=5), deleted=((9, 3),))
     assert log.look() == {}
     log.records = {3: 9, 11: 1, 13: 2, 14: 4, 15: 4}  # a cleaning removed offsets 10 and 12
@@ -195,7 +195,7 @@ def test_segments_of_an_unknown_time_may_be_as_large_as_any() -> None:
     assert log.look(after=10 * MINUTE)["retention-size"].verdict is Verdict.FAIL
 
 
-def test_a_partition_that_had_no_leader_is_not_taken_for_a_new_one() -> None:
+def test_a_partition_that_had_no_leader_does_not_count_as_new() -> None:
     log = Log({}, DELETE)
     seen = log.subject()
     assert seen.live
@@ -216,9 +216,7 @@ def test_without_sizes_retention_by_size_is_undecidable_and_says_what_is_missing
     [(None, Verdict.FAIL), (40, Verdict.PASS), (70, Verdict.FAIL)],
     ids=["all has expired", "the oldest segment may hold more", "all of it that may lie in the oldest segment has"],
 )
-def test_expired_records_are_proof_where_their_segment_has_expired_for_certain(
-    unexpired: int | None, verdict: Verdict
-) -> None:
+def test_expired_records_are_proof_if_their_segment_has_expired(unexpired: int | None, verdict: Verdict) -> None:
     """The settings are known from offset 60 on. All records below offset 60 may be in one segment."""
     expired = PartitionCounts(records=100, expired=10, first_timestamp=NOW - 100 * MINUTE)
     log = Log({}, {"cleanup.policy": "delete"}, counts=PartitionCounts(), end=60)
@@ -229,7 +227,7 @@ def test_expired_records_are_proof_where_their_segment_has_expired_for_certain(
     assert log.look(after=10 * MINUTE)["retention-time"].verdict is verdict
 
 
-def test_a_transaction_is_hung_only_after_the_longest_time_that_any_may_take() -> None:
+def test_a_transaction_is_hung_only_after_the_maximum_timeout() -> None:
     log = Log({}, {"cleanup.policy": "delete"}, counts=PartitionCounts(), stable=40)
     assert log.look() == {}
     assert log.look(after=15 * MINUTE) == {}  # the longest time that a transaction may take
@@ -248,7 +246,7 @@ class _Unseen(Log):
         return replace(of, snapshot=replace(of.snapshot, broker_configs={}))
 
 
-def test_no_proof_rests_on_a_setting_of_the_brokers_that_may_not_be_seen() -> None:
+def test_a_hidden_broker_setting_is_no_proof() -> None:
     """Kafka's defaults may not be in force. Each case is a ``fail`` if the brokers report their settings."""
     hung = _Unseen({}, {"cleanup.policy": "delete"}, counts=PartitionCounts(), stable=40)
     expired = PartitionCounts(records=100, expired=10, first_timestamp=NOW - 100 * MINUTE)

@@ -53,7 +53,7 @@ def test_every_proof_about_the_cleaner_rests_on_it() -> None:
     assert undecided <= ON_LOG
 
 
-def test_what_was_suspect_is_undecided_when_the_service_becomes_known() -> None:
+def test_a_suspect_becomes_undecidable_if_the_service_is_declared() -> None:
     log = Log({1: 7, 2: 7}, DEAD)
     assert log.look()["compaction-lag"].verdict is Verdict.SUSPECT
     seen = on(PROFILES["redpanda"], log.subject())
@@ -94,7 +94,7 @@ def test_a_report_shows_no_segments_of_another_log() -> None:
     assert topic_facts("t", on(PROFILES["warpstream"], of)).partitions[0].rolled is None
 
 
-def test_sizes_that_the_service_does_not_report_need_no_right() -> None:
+def test_sizes_that_the_service_does_not_report_need_no_permission() -> None:
     of = subject()
     assert of.live
     without = {0: replace(of.live.extents[0], log_bytes=None)}

@@ -40,7 +40,7 @@ def test_a_problem_is_one_line_of_text(root: Path, coloured: str) -> None:
     assert "\x1b[31mred" not in done.out
 
 
-def test_a_name_of_a_stack_is_no_command(root: Path) -> None:
+def test_the_name_of_a_stack_is_never_run_as_a_command(root: Path) -> None:
     (root / "stacks/Pulumi.a\n::error::planted.yaml").write_text("config: []\n")
     done = topicwarden("check", "--format", "text", cwd=root, GITHUB_ACTIONS="true")
     assert (done.code, _commands(done)) == (1, [])

@@ -18,7 +18,7 @@ def test_it_works_outside_of_a_project(tmp_path: Path) -> None:
     assert done.err == ""
 
 
-def test_json_has_what_the_text_has(tmp_path: Path) -> None:
+def test_json_has_the_content_of_the_text(tmp_path: Path) -> None:
     report = json.loads(topicwarden("doctor", "--format", "json", "--command", "check", cwd=tmp_path).out)
     assert report["commands"] == [{"command": "check", "ability": "ready", "reasons": []}]
     assert report["stack"] is None
@@ -32,14 +32,14 @@ def test_json_has_what_the_text_has(tmp_path: Path) -> None:
         (["--stack", "prod"], "there is no stack 'prod'"),
     ],
 )
-def test_wrong_input_is_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_invalid_input_is_reported_in_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
     root = project(tmp_path, {"topics/a.yaml": "partitions: 1\nreplication_factor: 1\n"})
     done = topicwarden("doctor", *arguments, cwd=root)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert message in done.err
 
 
-def test_an_unreachable_cluster_is_one_line_also_before_the_first_topic(tmp_path: Path) -> None:
+def test_an_unreachable_cluster_is_reported_in_one_line(tmp_path: Path) -> None:
     settings = "config: {'kafka:bootstrapServers': ['127.0.0.1:1'], 'kafka:tlsEnabled': false}\n"
     for number, files in enumerate(({}, {"a.yaml": "partitions: 1\nreplication_factor: 1\n"})):
         unreachable = project_of(tmp_path / f"{number}", files, settings)

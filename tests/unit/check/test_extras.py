@@ -57,14 +57,14 @@ def root(tmp_path: Path) -> Path:
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_a_missing_extra_is_one_line(root: Path, command: list[str], package: str, extra: str) -> None:
+def test_a_missing_extra_is_reported_in_one_line(root: Path, command: list[str], package: str, extra: str) -> None:
     done = _without(root, command)
     assert (done.returncode, done.stdout) == (2, "")
     message = f"the Python package {package} is not installed: `pip install 'topicwarden[{extra}]'`"
     assert done.stderr == f"topicwarden: {message}\n"
 
 
-def test_what_needs_no_extra_has_none(root: Path) -> None:
+def test_base_commands_need_no_extra(root: Path) -> None:
     (root / "topics.txt").write_text("Topic: b\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: \n")
     importing = ["import", "--from", "topics.txt"]
     documentation = ["help", "topics"], ["rules"], ["schema"], ["sandbox", "--help"]

@@ -38,7 +38,7 @@ def test_an_unexpected_error_is_one_line_with_its_log(
     assert log.stat().st_mode & 0o077 == 0
 
 
-def test_a_refusal_is_its_own_line() -> None:
+def test_a_refusal_is_printed_as_one_line() -> None:
     assert line_for(Refusal("the sandbox is not running")) == "the sandbox is not running"
 
 
@@ -66,11 +66,11 @@ def test_without_a_project_the_log_is_in_the_temporary_folder(tmp_path: Path) ->
         (OSError(36, "File name too long", b"/a"), "/a cannot be read or written: File name too long"),
     ],
 )
-def test_an_error_of_the_machine_is_no_bug(error: OSError, line: str) -> None:
+def test_an_operating_system_error_is_no_bug(error: OSError, line: str) -> None:
     assert line_for(error) == line
 
 
-def test_data_that_cannot_be_written_can_be_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_data_folder_can_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "topics").mkdir()
     (tmp_path / "Pulumi.yaml").touch()
     monkeypatch.chdir(tmp_path)
@@ -80,7 +80,7 @@ def test_data_that_cannot_be_written_can_be_elsewhere(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("command", ["check", "rules"])
-def test_a_full_disk_behind_the_output_is_one_line(tmp_path: Path, command: str) -> None:
+def test_a_full_disk_for_the_output_is_reported_in_one_line(tmp_path: Path, command: str) -> None:
     project(tmp_path, {"topics/a.yaml": "{owner: x}\n"})
     done = subprocess.run(
         ["sh", "-c", f"exec '{COMMAND}' {command} > /dev/full"],

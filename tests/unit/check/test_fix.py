@@ -68,7 +68,7 @@ def _fixed(text: str, defaults: bool = False) -> str:
     return apply_fixes(text.encode(), defaults).decode()
 
 
-def test_everything_at_once_and_nothing_else() -> None:
+def test_all_problems_are_reported_together() -> None:
     assert _fixed(BEFORE) == AFTER
     assert apply_fixes(b"\xef\xbb\xbf" + BEFORE.encode(), False) == b"\xef\xbb\xbf" + AFTER.encode()
 
@@ -170,7 +170,7 @@ def test_configuration_names(before: str, after: str) -> None:
         "partitions: 3\ndescription: |+\n  x\n\n",
     ],
 )
-def test_what_has_no_one_answer_is_left(text: str) -> None:
+def test_problems_without_a_unique_fix_are_not_fixed(text: str) -> None:
     assert _fixed(text) == text
 
 
@@ -179,13 +179,13 @@ def test_each_document_of_a_file_is_put_in_order() -> None:
     assert _fixed(text) == "topic: a\nowner: x\n---\n# b\n\n# the name\ntopic: b\n\nowner: y # why\n...\n"
 
 
-def test_an_editors_line_is_no_comment_of_the_first_key() -> None:
+def test_an_editor_modeline_does_not_belong_to_the_first_key() -> None:
     line = "# yaml-language-server: $schema=x.json\n"
     assert _fixed(f"{line}partitions: 3\nowner: x\n") == f"{line}owner: x\npartitions: 3\n"
 
 
 @pytest.mark.parametrize(("name", "data"), EXAMPLES)
-def test_fixing_twice_is_fixing_once(name: str, data: bytes) -> None:
+def test_a_fix_is_idempotent(name: str, data: bytes) -> None:
     once = apply_fixes(data, name == "_defaults.yaml")
     assert apply_fixes(once, name == "_defaults.yaml") == once
     # No content is lost: keys and units may be respelled, and lines may move.
@@ -194,7 +194,7 @@ def test_fixing_twice_is_fixing_once(name: str, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("case", cases(UNIT / "specs" / "cases", "good"), ids=lambda case: case.name)
-def test_what_was_right_still_says_the_same(case: Case, tmp_path: Path) -> None:
+def test_unchanged_checks_have_the_same_verdict(case: Case, tmp_path: Path) -> None:
     fixed, tree = case.write(tmp_path / "fixed"), case.write(tmp_path / "tree")
     for path in (fixed / "topics").rglob("*"):
         if path.is_file():
@@ -203,12 +203,12 @@ def test_what_was_right_still_says_the_same(case: Case, tmp_path: Path) -> None:
 
 
 def _topics(tree: Path) -> list[object]:
-    def told(held: Declaration) -> object:
-        return held.topic, held.places.settings
+    def described(declaration: Declaration) -> object:
+        return declaration.topic, declaration.locations.settings
 
     loaded = load(tree / "topics", tree, ("dev", "prod"))
     assert loaded.problems == ()
-    return [told(held) for stack in ("dev", "prod") for held in resolve(loaded, stack).declarations]
+    return [described(declaration) for stack in ("dev", "prod") for declaration in resolve(loaded, stack).declarations]
 
 
 def test_the_example_project_needs_no_fix() -> None:

@@ -56,20 +56,22 @@ def test_warnings_alone_end_with_zero(tmp_path: Path) -> None:
     assert (done.code, "[topic-case]" in done.out) == (0, True)
 
 
-def test_all_formats_tell_the_same(seen: dict[str, str]) -> None:
-    told = [
+def test_all_formats_have_the_same_content(seen: dict[str, str]) -> None:
+    reported = [
         (match[1], int(match[2]), match[6], match[5])
         for line in seen["text"].splitlines()
         if (match := PLAIN.fullmatch(line))
     ]
     entries = json.loads(seen["json"])["problems"]
-    assert told == [(each["file"], each["line"], each["rule"], each["message"]) for each in entries]
+    assert reported == [(each["file"], each["line"], each["rule"], each["message"]) for each in entries]
     results = json.loads(seen["sarif"])["runs"][0]["results"]
-    assert [(rule, message) for _, _, rule, message in told] == [(r["ruleId"], r["message"]["text"]) for r in results]
+    assert [(rule, message) for _, _, rule, message in reported] == [
+        (r["ruleId"], r["message"]["text"]) for r in results
+    ]
     commands = [line for line in seen["github"].splitlines() if line.startswith(("::error ", "::warning "))]
-    assert len(commands) == len(told) == len(seen["github"].splitlines())
+    assert len(commands) == len(reported) == len(seen["github"].splitlines())
     cases = {case.get("file") for case in ET.fromstring(seen["junit"]).iter("testcase") if len(case)}
-    assert cases == {file for file, _, _, _ in told}
+    assert cases == {file for file, _, _, _ in reported}
 
 
 def test_sarif_meets_the_official_schema(seen: dict[str, str]) -> None:
@@ -93,7 +95,7 @@ def test_json_meets_its_published_schema(seen: dict[str, str]) -> None:
     Draft202012Validator(schema()).validate(json.loads(seen["json"]))
 
 
-def test_a_caret_stands_under_the_place_also_after_wide_characters(seen: dict[str, str]) -> None:
+def test_a_caret_is_below_the_location_after_wide_characters(seen: dict[str, str]) -> None:
     lines = seen["text"].splitlines()
     at = next(number for number, line in enumerate(lines) if '"ownr"' in line)
     # The elephant is two cells wide, so the caret is one column to the right of the key's index in the string.
@@ -107,7 +109,7 @@ def test_every_id_of_a_problem_is_explained(seen: dict[str, str]) -> None:
     assert [each for each in sorted(ids) if "a rule of this project" in describe(each).summary] == []
 
 
-def test_github_is_chosen_by_itself_and_escapes(tmp_path: Path) -> None:
+def test_the_github_format_is_the_default_in_actions_and_escapes(tmp_path: Path) -> None:
     root = project(tmp_path, {"topics/a,b%.yaml": 'topic: "50%"\npartitions: 1\nreplication_factor: 1\n'})
     (root / ".git").mkdir()
     done = topicwarden("check", cwd=root, GITHUB_ACTIONS="true")
@@ -116,14 +118,14 @@ def test_github_is_chosen_by_itself_and_escapes(tmp_path: Path) -> None:
     assert topicwarden("check", "--format", "text", cwd=root, GITHUB_ACTIONS="true").out.startswith("topics/a,b%.yaml:")
 
 
-def test_places_are_of_the_repository_where_the_project_is_a_folder_of_it(tmp_path: Path) -> None:
+def test_locations_are_relative_to_the_repository(tmp_path: Path) -> None:
     root = project(tmp_path / "kafka topics", {"topics/a.yaml": "ownr: x\n"})
     (tmp_path / ".git").mkdir()
     assert "file=kafka topics/topics/a.yaml," in topicwarden("check", "-f", "github", cwd=root).out
     assert '"uri": "kafka%20topics/topics/a.yaml"' in topicwarden("check", "-f", "sarif", cwd=root).out
 
 
-def test_colours_only_where_asked_for(bad: Path) -> None:
+def test_colours_are_used_only_if_enabled(bad: Path) -> None:
     plain = topicwarden("check", cwd=bad).out
     coloured = topicwarden("check", cwd=bad, FORCE_COLOR="1").out
     assert "\x1b" not in plain
@@ -131,13 +133,13 @@ def test_colours_only_where_asked_for(bad: Path) -> None:
     assert topicwarden("check", cwd=bad, FORCE_COLOR="1", NO_COLOR="1").out == plain
 
 
-def test_what_an_encoding_lacks_is_escaped(bad: Path) -> None:
+def test_characters_outside_of_the_encoding_are_escaped(bad: Path) -> None:
     done = process("check", cwd=bad, PYTHONIOENCODING="ascii")
     assert done.code == 1
     assert "\\U0001f418" in done.out
 
 
-def test_control_characters_of_a_file_never_reach_the_terminal(tmp_path: Path) -> None:
+def test_control_characters_of_a_file_are_escaped_on_the_terminal(tmp_path: Path) -> None:
     root = project(tmp_path, {"topics/a.yaml": 'ownr: "\x1b[31m\u202e"\n'})
     assert not set(topicwarden("check", cwd=root).out) & {"\x1b", "\u202e"}
 
@@ -152,7 +154,7 @@ def test_an_unknown_format_or_stack_says_what_there_is(bad: Path) -> None:
     assert "did you mean prod?" in done.err
 
 
-def test_a_reader_that_leaves_early_is_no_error(bad: Path) -> None:
+def test_a_closed_reader_is_no_error(bad: Path) -> None:
     piped = f"'{COMMAND}' check --format json | head -c 10; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", piped], cwd=bad, capture_output=True, text=True, check=False)
     assert done.returncode == 1
@@ -166,5 +168,5 @@ def test_no_format_prints_a_password_of_a_stack_file(tmp_path: Path, form: str) 
     stack = "config:\n  kafka:bootstrapServers: [a:1]\n  kafka:saslUsername: me\n  kafka:saslPassword: 70713\n"
     root = project(tmp_path, {"topics/a.yaml": topic, "stacks/Pulumi.dev.yaml": stack})
     done = topicwarden("check", "--format", form, cwd=root)
-    assert (done.code, "expected text, seen another type" in done.out) == (1, True)
+    assert (done.code, "expected text, got another type" in done.out) == (1, True)
     assert "70713" not in done.out + done.err

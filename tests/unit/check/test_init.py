@@ -59,7 +59,7 @@ def test_this_repository_has_the_same_files(tmp_path: Path) -> None:
     assert yaml.safe_load((written / stack).read_bytes()) == yaml.safe_load((REPOSITORY / stack).read_bytes())
 
 
-def test_editors_find_the_schemas_and_the_examples_meet_them(tmp_path: Path) -> None:
+def test_the_examples_are_valid_for_the_editor_schemas(tmp_path: Path) -> None:
     topicwarden("init", cwd=tmp_path)
     mapped = json.loads((tmp_path / ".vscode/settings.json").read_text())["yaml.schemas"]
     assert len(mapped) == 2
@@ -120,7 +120,7 @@ def test_topics_of_your_own_get_no_examples_beside_them(tmp_path: Path) -> None:
         (["file"], "file is a file: expected a folder, which may be new"),
     ],
 )
-def test_a_wrong_argument_writes_nothing(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_an_invalid_argument_writes_nothing(tmp_path: Path, arguments: list[str], message: str) -> None:
     (tmp_path / "file").touch()
     done = topicwarden("init", *arguments, cwd=tmp_path)
     assert (done.code, message in done.err, done.err.count("\n")) == (2, True, 1)

@@ -23,9 +23,9 @@ def test_a_line_of_a_million_characters_is_refused(root: Path) -> None:
     (root / "topics/a.yaml").write_text("owner: x\ndescription: " + "a" * 1_000_000 + "\n")
     done = topicwarden("check", cwd=root)
     assert done.code == 1
-    place, source, caret = done.out.splitlines()
-    assert place.startswith("topics/a.yaml:2:500001: expected lines of at most 500,000 characters")
-    assert place.endswith("[yaml-line]")
+    location, source, caret = done.out.splitlines()
+    assert location.startswith("topics/a.yaml:2:500001: expected lines of at most 500,000 characters")
+    assert location.endswith("[yaml-line]")
     assert len(source) < 200
     assert len(caret) < 200
 
@@ -60,7 +60,7 @@ def _needed(root: Path) -> int:
     return int(done.stdout) * 1024
 
 
-def test_a_bomb_of_aliases_is_refused(root: Path) -> None:
+def test_exploding_aliases_are_refused(root: Path) -> None:
     levels = "".join(f"l{n + 1}: &l{n + 1} [{', '.join([f'*l{n}'] * 9)}]\n" for n in range(9))
     (root / "topics/a.yaml").write_text(f"l0: &l0 [lol]\n{levels}")
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
@@ -69,7 +69,7 @@ def test_a_bomb_of_aliases_is_refused(root: Path) -> None:
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss - before < 100 * 1024
 
 
-def test_names_that_differ_in_case_only_are_warned_of(root: Path) -> None:
+def test_names_that_differ_only_in_case_are_a_warning(root: Path) -> None:
     topic = "partitions: 1\nreplication_factor: 1\n"
     (root / "topics/b.yaml").write_text(f"topic: Shop.Orders\n{topic}---\ntopic: shop_orders\n{topic}")
     done = topicwarden("check", cwd=root)

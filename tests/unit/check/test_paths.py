@@ -31,35 +31,35 @@ def root(tmp_path: Path) -> Path:
     return project(tmp_path / "p", files)
 
 
-def _places(root: Path, *paths: str, cwd: Path | None = None) -> list[str]:
+def _locations(root: Path, *paths: str, cwd: Path | None = None) -> list[str]:
     done = topicwarden("check", *paths, cwd=cwd or root)
     assert done.code in (0, 1), done.err
     return [line.split(": ")[0] for line in done.out.splitlines() if line.startswith(("topics/", "policies/"))]
 
 
-def test_a_file_is_judged_with_what_it_inherits_and_nothing_else_is_said(root: Path) -> None:
+def test_a_selected_file_is_checked_with_its_defaults_and_others_are_not_reported(root: Path) -> None:
     (root / "policies/rules.yaml").unlink()
-    assert _places(root, "topics/a/one.yaml") == ["topics/a/_defaults.yaml:1:13"]
-    assert _places(root, "topics/a/two.yaml") == ["topics/a/two.yaml:1:1"]
-    assert _places(root, "topics/b/three.yaml") == []
+    assert _locations(root, "topics/a/one.yaml") == ["topics/a/_defaults.yaml:1:13"]
+    assert _locations(root, "topics/a/two.yaml") == ["topics/a/two.yaml:1:1"]
+    assert _locations(root, "topics/b/three.yaml") == []
 
 
 def test_a_folder_and_its_defaults_are_one(root: Path) -> None:
     (root / "policies/rules.yaml").unlink()
     both = ["topics/a/_defaults.yaml:1:13", "topics/a/two.yaml:1:1"]
-    assert _places(root, "topics/a") == _places(root, "topics/a/_defaults.yaml") == both
-    assert _places(root, "topics/a/_defaults.yaml", "topics/b/four.yaml") == [*both, "topics/b/four.yaml:1:13"]
+    assert _locations(root, "topics/a") == _locations(root, "topics/a/_defaults.yaml") == both
+    assert _locations(root, "topics/a/_defaults.yaml", "topics/b/four.yaml") == [*both, "topics/b/four.yaml:1:13"]
 
 
-def test_everything_is_checked_from_the_roots_and_from_above(root: Path) -> None:
-    every = _places(root)
+def test_all_files_are_checked_from_the_roots_and_their_parents(root: Path) -> None:
+    every = _locations(root)
     assert len(every) == 5
-    assert _places(root, ".") == _places(root, "p", cwd=root.parent) == every
-    assert _places(root, "topics") == [place for place in every if place.startswith("topics/")]
+    assert _locations(root, ".") == _locations(root, "p", cwd=root.parent) == every
+    assert _locations(root, "topics") == [location for location in every if location.startswith("topics/")]
 
 
-def test_a_policy_shows_its_own_problems_and_says_that_there_are_others(root: Path) -> None:
-    assert _places(root, "policies/rules.yaml") == ["policies/rules.yaml:3:3"]
+def test_a_policy_file_shows_its_own_problems_and_mentions_others(root: Path) -> None:
+    assert _locations(root, "policies/rules.yaml") == ["policies/rules.yaml:3:3"]
     done = topicwarden("check", "policies/more.yaml", cwd=root)
     assert (done.code, done.out) == (0, "")
     assert "more problems elsewhere; `topicwarden check` shows all" in done.err
@@ -70,22 +70,22 @@ def test_a_stack_file_shows_its_own_problems(root: Path) -> None:
     for path in ("stacks", "stacks/Pulumi.prod.yaml"):
         done = topicwarden("check", path, cwd=root)
         assert done.code == 1
-        assert done.out == "stacks/Pulumi.prod.yaml:1:9: config: expected a mapping, seen a list [stack-setting]\n"
+        assert done.out == "stacks/Pulumi.prod.yaml:1:9: config: expected a mapping, got a list [stack-setting]\n"
     assert topicwarden("check", "stacks/Pulumi.dev.yaml", cwd=root).code == 0
 
 
 def test_a_file_of_a_project_elsewhere_is_found(root: Path, tmp_path: Path) -> None:
-    assert _places(root, "p/topics/a/two.yaml", cwd=tmp_path) == ["topics/a/two.yaml:1:1"]
+    assert _locations(root, "p/topics/a/two.yaml", cwd=tmp_path) == ["topics/a/two.yaml:1:1"]
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "output"),
     [("topics/none.yaml", "there is no topics/none.yaml"), ("Pulumi.yaml", "not below topics/, policies/ or stacks/")],
 )
-def test_what_cannot_be_checked_is_refused(root: Path, path: str, said: str) -> None:
+def test_unverifiable_settings_are_refused(root: Path, path: str, output: str) -> None:
     done = topicwarden("check", path, cwd=root)
     assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert output in done.err
 
 
 def test_a_link_out_of_the_tree_is_judged_as_a_link(root: Path, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_link_out_of_the_tree_is_judged_as_a_link(root: Path, tmp_path: Path) 
     assert "owner" not in done.out
 
 
-def test_a_project_without_a_stack_is_not_passed_in_silence(root: Path) -> None:
+def test_a_project_without_a_stack_is_reported(root: Path) -> None:
     (root / "stacks/Pulumi.dev.yaml").unlink()
     done = topicwarden("check", cwd=root)
     assert done.code == 2
@@ -118,5 +118,5 @@ def test_one_file_of_many_is_read_without_the_others(tmp_path: Path, monkeypatch
         return original(entry, spec)
 
     monkeypatch.setattr(spec_files, "_read_file", counted)
-    assert _places(root, "topics/d7/t7.7.yaml") == ["topics/d7/t7.7.yaml:1:10"]
+    assert _locations(root, "topics/d7/t7.7.yaml") == ["topics/d7/t7.7.yaml:1:10"]
     assert sorted(set(read)) == ["_defaults.yaml", "t7.7.yaml"]

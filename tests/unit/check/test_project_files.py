@@ -33,18 +33,18 @@ def test_a_pipe_in_place_of_a_file_is_a_problem_and_does_not_block(root: Path) -
     os.mkfifo(root / "stacks" / "Pulumi.pipe.yaml")
     code, output = checked(root)
     assert code == 1
-    assert output.count("expected a regular file, seen a device, pipe or socket") == 2
+    assert output.count("expected a regular file, got a device, pipe or socket") == 2
 
 
 @pytest.mark.parametrize("file", ["pipe.pem", "/dev/zero"])
-def test_a_certificate_that_never_ends_is_a_problem(root: Path, file: str) -> None:
+def test_an_endless_certificate_file_is_a_problem(root: Path, file: str) -> None:
     os.mkfifo(root / "pipe.pem")
     (root / "stacks" / "Pulumi.prod.yaml").write_text(
         f"config: {{kafka:bootstrapServers: ['a:9092'], kafka:caCertFile: {file}}}\n"
     )
     code, output = checked(root)
     assert code == 1
-    assert "cannot be read: expected a regular file, seen a device, pipe or socket" in output
+    assert "cannot be read: expected a regular file, got a device, pipe or socket" in output
 
 
 def test_a_stack_file_has_a_limited_size_and_a_limited_number_of_problems(root: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_stack_file_has_a_limited_size_and_a_limited_number_of_problems(root: 
     )
     code, output = checked(root)
     assert code == 1
-    assert "cannot be read: expected a file of at most 1048576 bytes, seen 2100008" in output
+    assert "cannot be read: expected a file of at most 1048576 bytes, got 2100008" in output
     assert len(output.splitlines()) < 150
 
 
@@ -74,15 +74,15 @@ def test_a_project_file_that_pulumi_refuses_is_an_error_of_the_check(root: Path,
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("name: a b\nruntime: python\n", "1:7: Pulumi refuses this file: name: expected text that matches"),
-        ("name: 5\nruntime: python\n", "1:7: Pulumi refuses this file: name: expected text, seen the number 5"),
-        ("name: shop\nruntime: 5\n", "2:10: Pulumi refuses this file: runtime: expected a mapping, seen the number 5"),
-        ("name: shop\nruntime: ''\n", "2:10: Pulumi refuses this file: runtime: expected text, seen empty text"),
+        ("name: 5\nruntime: python\n", "1:7: Pulumi refuses this file: name: expected text, got the number 5"),
+        ("name: shop\nruntime: 5\n", "2:10: Pulumi refuses this file: runtime: expected a mapping, got the number 5"),
+        ("name: shop\nruntime: ''\n", "2:10: Pulumi refuses this file: runtime: expected text, got empty text"),
         (
             "name: shop\nruntime: python\nmain: 5\n",
-            "3:7: Pulumi refuses this file: main: expected text, seen the number 5",
+            "3:7: Pulumi refuses this file: main: expected text, got the number 5",
         ),
         ("name: shop\nruntime: python\nbackend: 5\n", "3:10: Pulumi refuses this file: backend: expected a mapping"),
         ("name: shop\nruntime: python\ndescription: 5\n", "3:14: Pulumi refuses this file: description: expected text"),
@@ -94,10 +94,10 @@ def test_a_project_file_that_pulumi_refuses_is_an_error_of_the_check(root: Path,
         ("name: a\nname: b\nruntime: python\n", '2:1: Pulumi refuses this file: the key "name" is written twice'),
     ],
 )
-def test_a_wrong_value_in_the_project_file_is_an_error_at_its_place(root: Path, text: str, said: str) -> None:
+def test_an_invalid_value_in_the_project_file_is_an_error_at_its_location(root: Path, text: str, message: str) -> None:
     (root / "Pulumi.yaml").write_text(text)
     code, output = checked(root)
-    assert (code, output.startswith(f"Pulumi.yaml:{said}")) == (1, True), output
+    assert (code, output.startswith(f"Pulumi.yaml:{message}")) == (1, True), output
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_file_of_errors_has_a_limited_number_of_them(root: Path, where: str, t
     assert len(output.splitlines()) < 500
 
 
-def test_a_hidden_file_is_not_read_and_named(root: Path) -> None:
+def test_a_hidden_file_is_skipped_with_a_warning(root: Path) -> None:
     (root / "topics" / ".b.yaml").write_text("nonsense: [")
     (root / "topics" / ".a.yaml.swp").write_text("an editor's")
     code, output = checked(root)
@@ -143,7 +143,7 @@ def linked(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("link", ["topics/a.yaml", "policies/a.yaml", "topics/_defaults.yaml"])
-def test_a_file_that_links_to_itself_is_a_problem_of_its_own(linked: Path, link: str) -> None:
+def test_a_file_that_links_to_itself_is_a_problem(linked: Path, link: str) -> None:
     (linked / link).symlink_to(Path(link).name)
     for arguments in ((), (link,), ("--fix",)):
         done = topicwarden("check", *arguments, cwd=linked)

@@ -29,7 +29,7 @@ def _rows(text: str) -> dict[str, list[str]]:
     return {line[0]: line[1:] for line in lines}
 
 
-def test_each_value_with_the_place_it_comes_from(root: Path) -> None:
+def test_each_value_has_the_location_that_declares_it(root: Path) -> None:
     done = topicwarden("show", "orders.placed.v1", "--stack", "prod", cwd=root)
     rows = _rows(done.out)
     assert done.code == 0
@@ -42,19 +42,19 @@ def test_each_value_with_the_place_it_comes_from(root: Path) -> None:
     assert rows["min.insync.replicas"] == ["1", "Kafka's default, unless the broker sets min.insync.replicas"]
 
 
-def test_a_stack_has_its_own_values_and_places(root: Path) -> None:
+def test_a_stack_has_its_own_values_and_locations(root: Path) -> None:
     rows = _rows(topicwarden("show", "orders.placed.v1", "-s", "dev", cwd=root).out)
     assert rows["partitions"] == ["1", "topics/shop/orders.yaml:6:21"]
     assert rows["retention.ms"] == ["604800000 (7 d)", "Kafka's default, unless the broker sets log.retention.ms"]
 
 
-def test_the_same_for_programs(root: Path) -> None:
+def test_programs_end_the_same_way(root: Path) -> None:
     done = topicwarden("show", "orders.placed.v1", "-s", "prod", "-f", "json", cwd=root)
     shown = json.loads(done.out)
     values = {".".join(each["path"]): each for each in shown["values"]}
     assert (shown["stack"], values["config.retention.ms"]["value"]) == ("prod", "604800000")
-    assert values["config.retention.ms"]["place"] == {"file": "topics/shop/orders.yaml", "line": 4, "column": 17}
-    assert values["config.segment.ms"]["place"] is None
+    assert values["config.retention.ms"]["location"] == {"file": "topics/shop/orders.yaml", "line": 4, "column": 17}
+    assert values["config.segment.ms"]["location"] is None
     assert values["config.segment.ms"]["source"] == "Kafka's default"
 
 
@@ -72,7 +72,7 @@ def test_all_topics_with_their_numbers(root: Path) -> None:
     assert [topic["topic"] for topic in topics] == ["clicks", "orders.placed.v1"]
 
 
-def test_an_unknown_topic_is_guessed_and_a_broken_one_not_forgotten(root: Path) -> None:
+def test_an_unknown_topic_has_a_suggestion_and_a_broken_one_is_mentioned(root: Path) -> None:
     done = topicwarden("show", "orders.placd.v1", "-s", "dev", cwd=root)
     assert (done.code, done.out) == (2, "")
     assert done.err.endswith("declared for stack dev; did you mean orders.placed.v1?\n")
@@ -82,7 +82,7 @@ def test_an_unknown_topic_is_guessed_and_a_broken_one_not_forgotten(root: Path) 
     assert "1 error may hide topics: see `topicwarden check`" in done.err
 
 
-def test_a_stack_must_be_said_where_there_are_several(root: Path) -> None:
+def test_a_stack_is_required_if_there_are_several(root: Path) -> None:
     done = topicwarden("show", cwd=root)
     assert done.code == 2
     assert "select one with --stack: dev, prod" in done.err

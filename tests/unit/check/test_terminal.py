@@ -50,9 +50,7 @@ def completed(root: Path, line: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("path", "command"), [*_commands()], ids=[" ".join(path) for path, _ in _commands()])
-def test_help_has_an_example_and_tears_nothing_apart_in_80_columns(
-    path: tuple[str, ...], command: TyperCommand, tmp_path: Path
-) -> None:
+def test_help_has_an_example_and_fits_80_columns(path: tuple[str, ...], command: TyperCommand, tmp_path: Path) -> None:
     shown = topicwarden(*path, "--help", cwd=tmp_path, COLUMNS="80", TERMINAL_WIDTH="80").out
     assert max(map(len, shown.splitlines())) <= 80
     assert "…" not in shown
@@ -82,7 +80,7 @@ def test_stacks_commands_rules_and_checks_are_completed(tmp_path: Path) -> None:
     assert completed(root, "topicwarden rules compaction-l") == ["compaction-lag"]
 
 
-def test_a_completion_outside_of_a_project_is_silent(tmp_path: Path) -> None:
+def test_completion_outside_a_project_prints_nothing(tmp_path: Path) -> None:
     assert completed(tmp_path, "topicwarden check --stack ") == []
 
 
@@ -106,7 +104,7 @@ def test_every_rule_and_check_can_be_completed_and_printed(tmp_path: Path) -> No
     assert (unknown.code, "did you mean retention?" in unknown.err) == (2, True)
 
 
-def test_progress_without_a_terminal_is_a_line_now_and_then(
+def test_progress_without_a_terminal_is_printed_periodically(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waiting, "LINE_INTERVAL_S", 0.02)

@@ -38,7 +38,7 @@ class Case:
     says: str = ""
 
     @property
-    def lawful(self) -> bool:
+    def passing(self) -> bool:
         """Return whether the check applies and passes."""
         return self.expected is not None and set(self.expected) <= {PASS}
 

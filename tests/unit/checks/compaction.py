@@ -99,25 +99,27 @@ def cleaned(first: int = 2, *, policy: dict[str, str] = COMPACTED, **changed: ob
     return seen_again(log, 1, records=left, **changed)
 
 
-def witnesses(*offsets: tuple[int, int | None], standing: int) -> AuditedTopic:
+def remembered_pairs(*offsets: tuple[int, int | None], standing: int) -> AuditedTopic:
     """Return a topic with records that the last audit remembered; the first ``standing`` of them are still present.
 
     ``offsets`` are pairs: the offset of each record, and the offset of a later record with the same key.
     """
-    held = tuple(RememberedRecord(0, offset, 5, later) for offset, later in offsets)
+    remembered = tuple(RememberedRecord(0, offset, 5, later) for offset, later in offsets)
     before = Log({}, COMPACTED)
     before.look()
     assert before.last
-    past = PreviousAudit(replace(before.last, remembered_records=held), still_present=frozenset(held[:standing]))
+    past = PreviousAudit(
+        replace(before.last, remembered_records=remembered), still_present=frozenset(remembered[:standing])
+    )
     return replace(before.subject(), past=past)
 
 
 def gone_elsewhere() -> AuditedTopic:
     """Return a topic where a pair in partition 0 is still present, and a record in partition 1 is gone."""
-    of = witnesses((0, 1), standing=1)
+    of = remembered_pairs((0, 1), standing=1)
     assert of.past.state
-    held = (*of.past.state.remembered_records, RememberedRecord(1, 6, 5, 7))
-    return replace(of, past=replace(of.past, state=replace(of.past.state, remembered_records=held)))
+    remembered = (*of.past.state.remembered_records, RememberedRecord(1, 6, 5, 7))
+    return replace(of, past=replace(of.past, state=replace(of.past.state, remembered_records=remembered)))
 
 
 def standing_elsewhere() -> AuditedTopic:
@@ -253,7 +255,7 @@ CASES = (
         "longer than a cleaner takes",
         seen_again(one_key(), GRACE_MS + 1),
         (FAIL,),
-        evidence={"stood_for_ms": GRACE_MS + 1},
+        evidence={"persisted_ms": GRACE_MS + 1},
         says=f"every audit for {GRACE_MS + 1:,} ms has seen both",
     ),
     Case("compaction-lag", "as long as a cleaner takes", seen_again(one_key(), GRACE_MS), (SUSPECT,)),
@@ -298,13 +300,13 @@ CASES = (
     Case("compaction-gap", "another leader", cleaned(epoch=8), ()),
     Case("compaction-gap", "truncated", cleaned(end=99), ()),
     Case("compaction-gap", "deleted up to the last record that is gone", cleaned(start=50), ()),
-    Case("compaction-gap", "a cleaning behind the pair", witnesses((0, 1), (2, 3), standing=1), (FAIL,)),
-    Case("compaction-gap", "a cleaning of the pair's own key", witnesses((0, 1), (1, 2), standing=1), ()),
-    Case("compaction-gap", "a cleaning left a tombstone", witnesses((0, None), (2, 3), standing=1), ()),
+    Case("compaction-gap", "a cleaning behind the pair", remembered_pairs((0, 1), (2, 3), standing=1), (FAIL,)),
+    Case("compaction-gap", "a cleaning of the pair's own key", remembered_pairs((0, 1), (1, 2), standing=1), ()),
+    Case("compaction-gap", "a cleaning left a tombstone", remembered_pairs((0, None), (2, 3), standing=1), ()),
     Case(
         "compaction-gap",
         "a cleaning left a tombstone, and a pair that no audit saw before",
-        replace(witnesses((0, None), (6, 7), standing=1), pairs={0: (SupersededPair(4, 5, 5),)}),
+        replace(remembered_pairs((0, None), (6, 7), standing=1), pairs={0: (SupersededPair(4, 5, 5),)}),
         (),
     ),
     Case("compaction-gap", "a cleaning of another partition", gone_elsewhere(), ()),

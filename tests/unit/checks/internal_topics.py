@@ -47,9 +47,9 @@ CHANGED = after(streams(CHANGELOG, DELETE), streams(CHANGELOG, {}))
 QUEUE = {**DELETE, "retention.ms": "-1", "retention.bytes": "-1"}
 
 
-def copies(name: str, factor: int, asked: str, brokers: int = 3) -> AuditedTopic:
+def copies(name: str, factor: int, requested: str, brokers: int = 3) -> AuditedTopic:
     """Return an internal topic with ``factor`` replicas, in a cluster with ``brokers`` configured for ``asked``."""
-    settings = {"offsets.topic.replication.factor": asked, "default.replication.factor": asked}
+    settings = {"offsets.topic.replication.factor": requested, "default.replication.factor": requested}
     of = with_brokers(internal(name, tuple(range(1, factor + 1))), settings)
     return replace(of, snapshot=replace(of.snapshot, racks=dict.fromkeys(range(1, brokers + 1))))
 

@@ -190,7 +190,7 @@ CASES = (
         (SUSPECT,),
         partitions=(0,),
     ),
-    Case("retention-time", "for ever", overdue(live={"retention.ms": "-1"}), None),
+    Case("retention-time", "unlimited", overdue(live={"retention.ms": "-1"}), None),
     Case("retention-time", "for no time", overdue(live={"retention.ms": "0"}), (SUSPECT,)),
     Case("retention-time", "only compacted", overdue(live=COMPACT), None),
     Case("retention-time", "in tiered storage", overdue(live={"remote.storage.enable": "true"}), None),
@@ -219,7 +219,7 @@ CASES = (
         (),
     ),
     Case("retention-blocked", "records that were not read", replace(blocked(), counts={}), ()),
-    Case("retention-blocked", "for ever", blocked(live={"retention.ms": "-1"}), None),
+    Case("retention-blocked", "unlimited", blocked(live={"retention.ms": "-1"}), None),
     Case("retention-blocked", "not on the cluster", absent(blocked()), None),
     Case(
         "retention-size",

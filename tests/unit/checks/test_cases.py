@@ -33,7 +33,7 @@ NEVER_FAILS = {"internal-size": UNDECIDABLE}
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.check}: {case.name}" for case in CASES])
-def test_a_check_says_what_the_case_expects(case: Case) -> None:
+def test_each_case_has_the_expected_verdict(case: Case) -> None:
     results = results_of(CHECKS[case.check], case.of)
     assert (results is None) == (case.expected is None)
     if results is None or case.expected is None:
@@ -50,7 +50,7 @@ def test_a_check_says_what_the_case_expects(case: Case) -> None:
     assert case.says in " ".join((last.message, *last.because, last.remedy))
 
 
-def test_only_topic_missing_judges_a_topic_that_is_not_seen() -> None:
+def test_only_topic_missing_judges_a_hidden_topic() -> None:
     hidden = absent(subject(contents=ALL_CONTENTS), "t")
     assert [*judge(hidden)] == ["topic-missing"]
 
@@ -60,7 +60,7 @@ def uncovered(cases: Collection[Case], checks: Collection[str]) -> dict[str, lis
     lacking = {
         check: [
             *([] if any(_strongest(case) for case in cases if case.check == check) else ["strongest verdict"]),
-            *([] if any(case.lawful for case in cases if case.check == check) else ["pass"]),
+            *([] if any(case.passing for case in cases if case.check == check) else ["pass"]),
         ]
         for check in checks
     }
@@ -75,10 +75,10 @@ def test_every_check_has_a_case_of_its_strongest_verdict_and_one_that_passes() -
     assert uncovered(CASES, CHECKS) == {}
 
 
-def test_a_check_without_cases_is_noticed() -> None:
-    lawful = Case("new", "in order", subject(), ())
+def test_a_check_without_cases_is_reported() -> None:
+    passing = Case("new", "in order", subject(), ())
     assert uncovered([], ["new"]) == {"new": ["strongest verdict", "pass"]}
-    assert uncovered([lawful], ["new"]) == {"new": ["strongest verdict"]}
+    assert uncovered([passing], ["new"]) == {"new": ["strongest verdict"]}
     assert uncovered([Case("new", "out of order", subject(), (FAIL,))], ["new"]) == {"new": ["pass"]}
     assert uncovered([Case("new", "not applicable", subject(), None)], ["new"]) == uncovered([], ["new"])
 
@@ -139,7 +139,7 @@ WHOLE_TOPIC = {*("topic-missing", "topic-undeclared", "topic-recreated", "hung-t
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.check not in SELF_EVIDENT and case.expected])
-def test_a_fail_or_a_suspicion_has_reasons(case: Case) -> None:
+def test_a_fail_or_suspect_has_reasons(case: Case) -> None:
     found = reported(results_of(CHECKS[case.check], case.of) or ())
     assert [one.message for one in found if one.verdict in (FAIL, SUSPECT) and not one.because] == []
 
@@ -156,5 +156,5 @@ def test_the_findings_of_a_check_lead_to_the_setting_that_they_are_about(check: 
         assert [one.message for one in proofs if not one.path] == []
 
 
-def test_no_check_that_never_fails_has_a_case_that_fails() -> None:
+def test_checks_without_fail_have_no_failing_case() -> None:
     assert [case.name for case in CASES if case.check in NEVER_FAILS and FAIL in (case.expected or ())] == []

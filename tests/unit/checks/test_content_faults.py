@@ -44,7 +44,7 @@ def test_at_most_five_reasons_and_three_partitions_are_listed() -> None:
     )
 
 
-def test_records_without_a_known_offset_have_no_place() -> None:
+def test_records_without_a_known_offset_have_no_position() -> None:
     found = result([], [fault("wrong", 1, unconfirmed=True)])
     assert found.message == "1 record with a wrong value"
     assert (found.verdict, found.because[1:]) == (UNDECIDABLE, ("1 × wrong",))
@@ -54,11 +54,11 @@ def test_records_without_a_known_offset_have_no_place() -> None:
     assert (later.evidence["partition"], later.evidence["offset"]) == (1, 7)
 
 
-def test_an_excerpt_follows_its_reason() -> None:
+def test_an_excerpt_is_printed_after_its_reason() -> None:
     assert result([fault("wrong", 1, 3, excerpt="at $.id")]).because == ("1 × wrong (at $.id): partition 0: offset 3",)
 
 
-def test_a_count_is_a_bound_only_if_some_of_its_records_may_be_aborted() -> None:
+def test_a_count_is_an_upper_bound_if_records_may_be_aborted() -> None:
     """The offset of the first record is that of a committed record, so a single record is certain."""
     counts = PartitionCounts(at_most=True)
     assert not counted_fault("rule", "wrong", 1, 5, counts)[0].at_most
@@ -68,7 +68,7 @@ def test_a_count_is_a_bound_only_if_some_of_its_records_may_be_aborted() -> None
     assert counted_fault("rule", "wrong", 0, None, counts) == []
 
 
-def test_numbers_that_are_bounds_are_called_bounds() -> None:
+def test_upper_bounds_are_marked() -> None:
     at_most = result([fault("wrong", 3, 1, at_most=True)])
     assert at_most.message.startswith("at most 3 records")
     assert at_most.because == ("at most 3 × wrong: partition 0: offset 1, …", AT_MOST)

@@ -57,7 +57,7 @@ def another_tombstone() -> AuditedTopic:
 KEPT_A_DAY = {**COMPACT, "delete.retention.ms": "86400000"}
 
 
-def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = KEPT_A_DAY) -> AuditedTopic:
+def resurrected(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = KEPT_A_DAY) -> AuditedTopic:
     """Return a topic with a key whose last record is at ``offset``.
 
     The last audit saw that key 5 was deleted at offset 50 of ``partition``.
@@ -89,23 +89,23 @@ CASES = (
     Case(
         "resurrection",
         "below its tombstone",
-        risen(49),
+        resurrected(49),
         (FAIL,),
         partitions=(0,),
         evidence={"tombstone_offset": 50, "found_offset": 49, "keys_found": 1, "delete.retention.ms": 86_400_000},
         says="brings deleted keys back",
     ),
-    Case("resurrection", "written after its tombstone", risen(51), ()),
-    Case("resurrection", "at its tombstone", risen(50), ()),
-    Case("resurrection", "another key, at the first offset", risen(0, key=6), ()),
-    Case("resurrection", "another key", risen(49, key=6), ()),
-    Case("resurrection", "of another partition", risen(49, partition=1), ()),
-    Case("resurrection", "not compacted", risen(49, live=DELETE), None),
+    Case("resurrection", "written after its tombstone", resurrected(51), ()),
+    Case("resurrection", "at its tombstone", resurrected(50), ()),
+    Case("resurrection", "another key, at the first offset", resurrected(0, key=6), ()),
+    Case("resurrection", "another key", resurrected(49, key=6), ()),
+    Case("resurrection", "of another partition", resurrected(49, partition=1), ()),
+    Case("resurrection", "not compacted", resurrected(49, live=DELETE), None),
     Case(
         "resurrection",
         "no tombstone was seen",
-        replace(risen(49), past=PreviousAudit(topic_state(subject(live=COMPACT), {}, [], {}))),
+        replace(resurrected(49), past=PreviousAudit(topic_state(subject(live=COMPACT), {}, [], {}))),
         None,
     ),
-    Case("resurrection", "never seen before", replace(risen(49), past=PreviousAudit()), None),
+    Case("resurrection", "never seen before", replace(resurrected(49), past=PreviousAudit()), None),
 )

@@ -10,7 +10,7 @@ from tests.unit.checks.cases import FAIL, PASS, UNDECIDABLE, Case, absent, seen_
 from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.snapshot import PartitionReplicas
-from topicwarden.model.topic import Allowance, Permission
+from topicwarden.model.topic import Allowance, AllowedChange
 
 ON_TOPIC = "DYNAMIC_TOPIC_CONFIG"
 DELETE = {"cleanup.policy": "delete"}
@@ -20,10 +20,10 @@ def undeclared(of: AuditedTopic) -> AuditedTopic:
     return replace(of, declared=None)
 
 
-def declared(partitions: int = 1, replication_factor: int = 3, *allowed: Allowance) -> AuditedTopic:
+def declared(partitions: int = 1, replication_factor: int = 3, *allowed: AllowedChange) -> AuditedTopic:
     of = subject()
     assert of.declared
-    allow = frozenset(Permission(change) for change in allowed)
+    allow = frozenset(Allowance(change) for change in allowed)
     topic = replace(of.declared, partitions=partitions, replication_factor=replication_factor, allow=allow)
     return replace(of, declared=topic)
 
@@ -89,8 +89,10 @@ CASES = (
     Case("topic-undeclared", "nowhere", undeclared(absent(subject())), None),
     Case("topic-recreated", "another id", recreated(declared()), (FAIL,), evidence={"id": "id", "id_before": "old"}),
     Case("topic-recreated", "another id, not declared", recreated(undeclared(subject())), (FAIL,)),
-    Case("topic-recreated", "another change is allowed", recreated(declared(1, 3, Allowance.DELETE)), (FAIL,)),
-    Case("topic-recreated", "allowed", recreated(declared(1, 3, Allowance.DELETE, Allowance.RECREATE)), (PASS,)),
+    Case("topic-recreated", "another change is allowed", recreated(declared(1, 3, AllowedChange.DELETE)), (FAIL,)),
+    Case(
+        "topic-recreated", "allowed", recreated(declared(1, 3, AllowedChange.DELETE, AllowedChange.RECREATE)), (PASS,)
+    ),
     Case("topic-recreated", "the same id", seen_again(Log({}, DELETE)), ()),
     Case("topic-recreated", "never seen before", subject(), None),
     Case("topic-recreated", "gone", recreated(absent(subject())), None),

@@ -48,7 +48,7 @@ CASES = (
         transaction(MOST_MS + 1),
         (SUSPECT,),
         partitions=(0,),
-        evidence={"last_stable": 40, "end": 100, "stood_for_ms": MOST_MS + 1},
+        evidence={"last_stable": 40, "end": 100, "persisted_ms": MOST_MS + 1},
         says="transaction.max.timeout.ms is 900,000: no transaction may take longer",
     ),
     Case(

@@ -39,7 +39,7 @@ def comment(request: pytest.FixtureRequest, server: CommentServer, tmp_path: Pat
     return write
 
 
-def test_one_comment_is_written_and_then_written_over(comment: Comment, server: CommentServer) -> None:
+def test_one_comment_is_created_and_then_updated(comment: Comment, server: CommentServer) -> None:
     for report in (plans.rich(), plans.empty(), plans.many(3_000)):
         body = render(report, "markdown")
         done = comment(body.replace(marker(report.stack), marker("dev")))
@@ -102,7 +102,7 @@ def test_an_api_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytes
     ],
     ids=["no pull request", "fork", "no token"],
 )
-def test_a_run_without_a_comment_says_why(tmp_path: Path, run: dict[str, str], message: str) -> None:
+def test_a_run_without_a_comment_reports_the_reason(tmp_path: Path, run: dict[str, str], message: str) -> None:
     done = topicwarden("ci", "comment", "plan.md", cwd=tmp_path, **run)
     assert (done.code, done.out, done.err.startswith(message)) == (0, "", True)
 
@@ -114,7 +114,7 @@ def test_a_fork_on_github_gets_no_comment(tmp_path: Path, head: object) -> None:
     assert (done.code, done.err.startswith("no comment: the run of a fork")) == (0, True)
 
 
-def test_a_missing_plan_and_a_broken_event_are_one_line(tmp_path: Path) -> None:
+def test_a_missing_plan_and_a_broken_event_are_reported_in_one_line(tmp_path: Path) -> None:
     run = variables.github(tmp_path)
     done = topicwarden("ci", "comment", "plan.md", cwd=tmp_path, TOPICWARDEN_COMMENT_TOKEN=TOKEN, **run)
     assert (done.code, done.err.startswith("topicwarden: plan.md: expected the file plan.md")) == (2, True)

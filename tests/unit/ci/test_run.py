@@ -50,13 +50,13 @@ def test_arguments_are_split_as_in_a_shell_but_never_run_by_one(project: Path, t
         (["check", "--arguments", "'"], '--arguments "\'": No closing quotation'),
     ],
 )
-def test_a_wrong_option_is_one_line(project: Path, arguments: list[str], message: str) -> None:
+def test_an_invalid_option_is_reported_in_one_line(project: Path, arguments: list[str], message: str) -> None:
     done = topicwarden("ci", "run", *arguments, cwd=project)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert message in done.err
 
 
-def test_a_fork_without_secrets_is_no_failure_and_says_what_happened(project: Path, tmp_path: Path) -> None:
+def test_a_fork_without_secrets_passes_with_a_notice(project: Path, tmp_path: Path) -> None:
     run = {**variables.github(tmp_path, head="fork/topics"), "PULUMI_ACCESS_TOKEN": ""}
     done = process("ci", "run", "plan", "--stack", "prod", "--out", tmp_path / "out", cwd=project, **run)
     assert (done.code, done.err) == (0, "")
@@ -64,7 +64,7 @@ def test_a_fork_without_secrets_is_no_failure_and_says_what_happened(project: Pa
     assert "no plan for stack prod" in (tmp_path / "summary").read_text()
 
 
-def test_a_broken_machine_does_not_change_the_result(project: Path, tmp_path: Path) -> None:
+def test_a_lost_executor_does_not_change_the_result(project: Path, tmp_path: Path) -> None:
     run = variables.github(tmp_path, head="fork/topics") | {
         "GITHUB_STEP_SUMMARY": str(tmp_path / "missing" / "summary")
     }

@@ -32,7 +32,7 @@ def _write(folder: Path, file: str, content: bytes, age_s: int) -> Path:
 @pytest.mark.parametrize(
     ("file", "content"), [(f"{_STATE}.attrs", b""), (_UNFINISHED, b""), (_UNFINISHED, b'{"pid": 1')]
 )
-def test_broken_files_are_removed(tmp_path: Path, file: str, content: bytes) -> None:
+def test_corrupt_files_are_removed(tmp_path: Path, file: str, content: bytes) -> None:
     broken = _write(tmp_path, file, content, 60)
     assert remove_broken_files(Project(tmp_path), "dev", (tmp_path / "state").as_uri()) == [broken]
     assert not broken.exists()
@@ -49,9 +49,7 @@ def test_broken_files_are_removed(tmp_path: Path, file: str, content: bytes) -> 
         (_LOCK, b"{}", 60),
     ],
 )
-def test_complete_files_and_those_of_live_processes_and_other_stacks_stay(
-    tmp_path: Path, file: str, content: bytes, age_s: int
-) -> None:
+def test_complete_files_and_files_in_use_are_kept(tmp_path: Path, file: str, content: bytes, age_s: int) -> None:
     kept = _write(tmp_path, file, content, age_s)
     assert remove_broken_files(Project(tmp_path), "dev", (tmp_path / "state").as_uri()) == []
     assert remove_broken_files(Project(tmp_path), "prod", "s3://bucket") == []

@@ -6,8 +6,8 @@ from topicwarden.deploy.dangers import MOST, dangers
 from topicwarden.model.planned_change import Action, Consequence, Severity, TopicPlan
 
 
-def plan(topic: str, *weights: Severity, kind: str = "min-insync") -> TopicPlan:
-    found = [Consequence(kind=kind, weight=weight, message=f"{weight.value}\nof it") for weight in weights]
+def plan(topic: str, *severities: Severity, kind: str = "min-insync") -> TopicPlan:
+    found = [Consequence(kind=kind, severity=severity, message=f"{severity.value}\nof it") for severity in severities]
     return TopicPlan(topic=topic, action=Action.UPDATE, consequences=found)
 
 
@@ -16,12 +16,12 @@ def test_a_line_for_each_danger_sorted_and_nothing_else() -> None:
     assert dangers(plans, "dev") == ["a: danger of it [min-insync]", "b: danger of it [min-insync]"]
 
 
-def test_replicas_that_are_left_to_rebalance_are_said_whatever_they_weigh() -> None:
+def test_replicas_left_to_rebalance_are_always_reported() -> None:
     moved = [plan("a", Severity.NOTE, kind="replication-factor")]
     assert dangers(moved, "dev") == ["a: note of it [replication-factor]"]
 
 
-def test_hundreds_are_cut_and_counted() -> None:
+def test_long_lists_are_cut_and_counted() -> None:
     plans = [plan(f"t{number:04}", Severity.DANGER) for number in range(MOST + 1_234)]
     lines = dangers(plans, "prod")
     assert len(lines) == MOST + 1

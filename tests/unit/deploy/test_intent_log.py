@@ -26,7 +26,7 @@ def test_nothing_is_written_for_a_stack_without_a_record(tmp_path: Path) -> None
     assert not log.path.exists()
 
 
-def test_only_what_pulumis_state_does_not_show_is_unfinished() -> None:
+def test_only_topics_missing_in_the_state_are_unfinished() -> None:
     intents = {
         "created": Intent.CREATE,
         "in state": Intent.CREATE,
@@ -47,7 +47,7 @@ def test_created_topics_that_nobody_declares_are_named_in_one_problem() -> None:
     assert orphans(intents, declared=list(intents)) == []
 
 
-def test_projects_and_stacks_have_records_of_their_own(tmp_path: Path) -> None:
+def test_each_project_and_stack_has_its_own_record(tmp_path: Path) -> None:
     logs = [
         intent_log(Project(tmp_path / project), stack)
         for project, stack in (("a", "dev"), ("b", "dev"), ("a", "prod"), ("a", "organization/a/prod"))

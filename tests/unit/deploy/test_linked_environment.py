@@ -49,7 +49,7 @@ def test_the_provider_starts_from_any_folder(project: Project, tmp_path: Path) -
     process.communicate()
 
 
-def test_an_environment_of_the_user_is_kept(project: Project) -> None:
+def test_an_existing_environment_is_kept(project: Project) -> None:
     script = project.root / ".venv" / "bin" / PROVIDER
     script.parent.mkdir(parents=True)
     script.write_text("#!/usr/bin/python\n# written by pip\n")
@@ -79,7 +79,7 @@ def test_a_link_to_another_installation_is_replaced(project: Project, monkeypatc
 @pytest.mark.parametrize(
     "text", ["name: p\nruntime: python\n", PULUMI.replace(".venv", "/opt/tools"), PULUMI.replace(".venv", "../tools")]
 )
-def test_a_project_that_names_no_provider_of_its_own_gets_none(project: Project, text: str) -> None:
+def test_a_project_without_its_own_provider_gets_none(project: Project, text: str) -> None:
     (project.root / "Pulumi.yaml").write_text(text)
     assert link_environment(project) is None
     shutil.rmtree(project.root)

@@ -1,4 +1,4 @@
-"""Which programs topicwarden runs with Pulumi."""
+"""Test which programs topicwarden runs with Pulumi."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from topicwarden.model.project import Project
 from topicwarden.operations.find_pulumi import engine_of
 
 
-def test_no_command_runs_the_program_of_somebody_else(tmp_path: Path) -> None:
+def test_no_command_runs_a_foreign_program(tmp_path: Path) -> None:
     (tmp_path / "Pulumi.yaml").write_text("name: infra\nruntime: python\n")
     with pytest.raises(Refusal, match="is of another Pulumi program: expected `runtime: python`"):
         engine_of(Project(tmp_path), "dev")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from topicwarden.deploy.sdk_debug_log import shortened
 
 
-def test_a_long_message_keeps_its_beginning_and_says_how_long_it_was() -> None:
+def test_a_long_message_is_cut_and_has_its_length() -> None:
     sent: list[tuple[str, object]] = []
     debug = shortened(lambda msg, *_, **options: sent.append((msg, options)))
     debug("short", ephemeral=True)

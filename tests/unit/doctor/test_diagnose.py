@@ -1,4 +1,4 @@
-"""Test what `topicwarden doctor` concludes and prints, and which rights are missing, on plain values."""
+"""Test what `topicwarden doctor` concludes and prints, and which permissions are missing, on plain values."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import pytest
 
 from topicwarden.audit.checks import CHECKS
 from topicwarden.doctor import api_uses, installation
-from topicwarden.doctor.command_rights import AUDIT, COMMANDS, Resource
+from topicwarden.doctor.command_permissions import AUDIT, COMMANDS, Resource
 from topicwarden.doctor.diagnose import ALL_COMMANDS, ClusterState, diagnose
-from topicwarden.doctor.right_states import UserRights, right_states
+from topicwarden.doctor.permission_states import UserPermissions, permission_states
 from topicwarden.kafka.read.broker_features import BrokerFeatures, features_of
-from topicwarden.kafka.read.user_rights import GroupRights, TopicRights
-from topicwarden.model.diagnosis import Ability, Diagnosis, InstalledPart, Possession, RightState
-from topicwarden.model.topic import Allowance, Permission, Topic
+from topicwarden.kafka.read.user_permissions import GroupPermissions, TopicPermissions
+from topicwarden.model.diagnosis import Ability, Diagnosis, InstalledPart, PermissionState, Possession
+from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.plan.consequences import CONSEQUENCES
 from topicwarden.report.doctor.text import render
 
 EVERY = frozenset({"Read", "Write", "Create", "Delete", "Alter", "Describe", "DescribeConfigs", "AlterConfigs"})
 CLUSTER = dict.fromkeys(("Create", "Alter", "Describe", "DescribeConfigs", "AlterConfigs"), True)
-GROUPS = GroupRights(frozenset({"g"}), frozenset())
+GROUPS = GroupPermissions(frozenset({"g"}), frozenset())
 APIS = {use.name: use.version for use in api_uses.API_USES} | {"DescribeQuorum": 0}
 PARTS = [InstalledPart(name="Pulumi CLI", version="3.250.0", commands=["plan", "up", "rebalance", "import"])]
 TOPIC = Topic("a", 1, 1, {})
@@ -30,15 +30,15 @@ TOPIC = Topic("a", 1, 1, {})
 def state(
     operations: frozenset[str] = EVERY, apis: Mapping[str, int] = APIS, cluster: Mapping[str, bool] = CLUSTER
 ) -> ClusterState:
-    rights = UserRights(cluster, TopicRights({"a": operations}), GROUPS)
-    return ClusterState("c", 3, BrokerFeatures(apis, {"metadata.version": 27}), rights)
+    permissions = UserPermissions(cluster, TopicPermissions({"a": operations}), GROUPS)
+    return ClusterState("c", 3, BrokerFeatures(apis, {"metadata.version": 27}), permissions)
 
 
 def abilities(diagnosis: Diagnosis) -> dict[str, str]:
     return {each.command: each.ability.value for each in diagnosis.commands}
 
 
-def test_a_user_with_all_rights_is_ready() -> None:
+def test_a_user_with_all_permissions_is_ready() -> None:
     diagnosis = diagnose("dev", PARTS, state(), [TOPIC])
     assert set(abilities(diagnosis).values()) == {"ready"}
     assert diagnosis.healthy
@@ -49,17 +49,17 @@ def test_a_user_with_all_rights_is_ready() -> None:
     assert "Kafka 4.1 (metadata.version 27), KRaft, 3 brokers" in text
 
 
-def test_a_missing_right_limits_the_commands_that_need_it() -> None:
+def test_a_missing_permission_limits_the_commands_that_need_it() -> None:
     diagnosis = diagnose("dev", PARTS, state(EVERY - {"Read"}), [TOPIC])
     assert {name for name, ability in abilities(diagnosis).items() if ability == "limited"} == {"plan", "up", "audit"}
     assert not diagnosis.healthy
-    (required,) = (each for each in AUDIT if str(each.right) == "Read on Topic")
+    (required,) = (each for each in AUDIT if str(each.permission) == "Read on Topic")
     assert {each.check for each in diagnosis.undecidable} == {*required.affected}
     first = render(diagnosis, 80).splitlines()[0]
     assert first == "missing: Read on Topic on 1 of 1 topic: a"
 
 
-def test_a_right_that_no_selected_command_needs_is_not_reported() -> None:
+def test_a_permission_that_no_selected_command_needs_is_not_reported() -> None:
     diagnosis = diagnose("dev", PARTS, state(EVERY - {"Read"}), [TOPIC], commands=["rebalance", "import"])
     assert abilities(diagnosis) == {"rebalance": "ready", "import": "ready"}
     assert diagnosis.undecidable == []
@@ -68,7 +68,7 @@ def test_a_right_that_no_selected_command_needs_is_not_reported() -> None:
 def test_delete_is_needed_once_yaml_allows_it() -> None:
     few = EVERY - {"Delete"}
     assert diagnose("dev", PARTS, state(few), [TOPIC], commands=["up"]).healthy
-    allowed = Topic("a", 1, 1, {}, allow=frozenset({Permission(Allowance.DELETE)}))
+    allowed = Topic("a", 1, 1, {}, allow=frozenset({Allowance(AllowedChange.DELETE)}))
     diagnosis = diagnose("dev", PARTS, state(few), [allowed], commands=["up"])
     assert abilities(diagnosis) == {"up": "limited"}
 
@@ -96,9 +96,9 @@ def test_an_api_that_one_broker_lacks_is_named_with_what_is_lost() -> None:
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    many = TopicRights({f"topic-{number}": frozenset({"Describe"}) for number in range(30)})
-    rights = UserRights({**CLUSTER, "Alter": False}, many, GROUPS)
-    cluster = ClusterState("c", 3, BrokerFeatures({}, {}), rights)
+    many = TopicPermissions({f"topic-{number}": frozenset({"Describe"}) for number in range(30)})
+    permissions = UserPermissions({**CLUSTER, "Alter": False}, many, GROUPS)
+    cluster = ClusterState("c", 3, BrokerFeatures({}, {}), permissions)
     text = render(diagnose("dev", PARTS, cluster, [Topic("topic-1", 1, 1, {})]), width)
     longest_word = max(map(len, text.split()))
     assert max(map(len, text.splitlines())) <= max(width, longest_word + 17)
@@ -106,20 +106,20 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert "neither KRaft nor ZooKeeper" in " ".join(text.split())
 
 
-def test_names_from_the_cluster_control_no_terminal() -> None:
-    rights = UserRights(CLUSTER, TopicRights({"a\x1b[31m": frozenset({"Describe"})}), GROUPS)
-    cluster = ClusterState("c\x1b[2J", 1, BrokerFeatures(APIS, {}), rights)
+def test_names_from_the_cluster_are_escaped_on_the_terminal() -> None:
+    permissions = UserPermissions(CLUSTER, TopicPermissions({"a\x1b[31m": frozenset({"Describe"})}), GROUPS)
+    cluster = ClusterState("c\x1b[2J", 1, BrokerFeatures(APIS, {}), permissions)
     assert "\x1b" not in render(diagnose("dev", PARTS, cluster, [TOPIC]), 80)
 
 
 def test_the_table_names_consequences_and_checks_that_exist() -> None:
-    for command, rights in COMMANDS.items():
+    for command, permissions in COMMANDS.items():
         known = CHECKS if command == "audit" else CONSEQUENCES
-        assert [name for each in rights for name in each.affected if name not in known] == [], command
-        assert len({each.right for each in rights}) == len(rights), command
+        assert [name for each in permissions for name in each.affected if name not in known] == [], command
+        assert len({each.permission for each in permissions}) == len(permissions), command
 
 
-def test_only_what_every_broker_offers_counts() -> None:
+def test_only_apis_of_every_broker_count() -> None:
     def answer(features: list[SimpleNamespace], **apis: int) -> SimpleNamespace:
         keys = {"fetch": 1, "list_offsets": 2, "leader_and_isr": 4, "describe_quorum": 55}
         listed = [SimpleNamespace(api_key=keys[name], max_version=version) for name, version in apis.items()]
@@ -156,29 +156,30 @@ def test_missing_programs_have_a_remedy_for_users_of_pip(monkeypatch: pytest.Mon
 
 
 def states(
-    topics: TopicRights,
+    topics: TopicPermissions,
     *,
     declared: tuple[str, ...] = ("a", "b"),
     deletable: tuple[str, ...] = (),
     cluster: dict[str, bool | None] | None = None,
-    groups: GroupRights = GROUPS,
+    groups: GroupPermissions = GROUPS,
     commands: tuple[str, ...] = tuple(COMMANDS),
-) -> dict[str, RightState]:
-    rights = UserRights(CLUSTER if cluster is None else cluster, topics, groups)
-    return {each.right: each for each in right_states(rights, declared, deletable, commands)}
+) -> dict[str, PermissionState]:
+    permissions = UserPermissions(CLUSTER if cluster is None else cluster, topics, groups)
+    return {each.permission: each for each in permission_states(permissions, declared, deletable, commands)}
 
 
-def test_with_all_rights_none_is_missing() -> None:
-    found = states(TopicRights({"a": EVERY, "b": EVERY}))
+def test_with_all_permissions_none_is_missing() -> None:
+    found = states(TopicPermissions({"a": EVERY, "b": EVERY}))
     assert {each.state for each in found.values()} == {Possession.GRANTED}
-    assert found.keys() == {str(each.right) for rights in COMMANDS.values() for each in rights}
+    assert found.keys() == {str(each.permission) for permissions in COMMANDS.values() for each in permissions}
 
 
 @pytest.mark.parametrize(
-    "operation", sorted({each.right.operation for each in COMMANDS["up"] if each.right.resource is Resource.TOPIC})
+    "operation",
+    sorted({each.permission.operation for each in COMMANDS["up"] if each.permission.resource is Resource.TOPIC}),
 )
-def test_a_right_is_missing_on_the_topics_that_lack_it(operation: str) -> None:
-    topics = TopicRights(
+def test_a_permission_is_missing_on_the_topics_that_lack_it(operation: str) -> None:
+    topics = TopicPermissions(
         {"a": EVERY, "b": EVERY - {operation}}, missing=frozenset({"b"}) if operation == "Create" else frozenset()
     )
     found = states(topics, deletable=("b",), cluster={**CLUSTER, "Create": False}, commands=("up",))
@@ -186,20 +187,20 @@ def test_a_right_is_missing_on_the_topics_that_lack_it(operation: str) -> None:
     assert found[f"{operation} on Topic"].topics == ["b"]
 
 
-def test_what_the_declared_topics_do_not_need_is_not_missing() -> None:
+def test_permissions_that_no_declared_topic_needs_are_not_missing() -> None:
     few = frozenset({"Describe", "DescribeConfigs", "Read", "Alter", "AlterConfigs"})
-    found = states(TopicRights({"a": few, "b": few}), cluster={**CLUSTER, "Create": False}, commands=("up",))
+    found = states(TopicPermissions({"a": few, "b": few}), cluster={**CLUSTER, "Create": False}, commands=("up",))
     assert found["Create on Topic"].state is Possession.UNNEEDED
     assert found["Delete on Topic"].state is Possession.UNNEEDED
 
 
-def test_create_on_the_cluster_creates_every_topic() -> None:
-    topics = TopicRights({"a": EVERY, "b": EVERY - {"Create"}}, missing=frozenset({"b"}))
+def test_create_on_the_cluster_implies_create_on_topics() -> None:
+    topics = TopicPermissions({"a": EVERY, "b": EVERY - {"Create"}}, missing=frozenset({"b"}))
     assert states(topics)["Create on Topic"].state is Possession.GRANTED
 
 
-def test_of_a_hidden_topic_only_the_hidden_right_is_missing() -> None:
-    topics = TopicRights({"a": EVERY}, hidden=frozenset({"b"}))
+def test_only_describe_is_missing_on_a_hidden_topic() -> None:
+    topics = TopicPermissions({"a": EVERY}, hidden=frozenset({"b"}))
     found = states(topics, cluster={**CLUSTER, "Create": False})
     assert (found["Describe on Topic"].state, found["Describe on Topic"].topics) == (Possession.MISSING, ["b"])
     assert (found["Read on Topic"].state, found["Read on Topic"].topics) == (Possession.UNTESTED, ["b"])
@@ -209,20 +210,20 @@ def test_of_a_hidden_topic_only_the_hidden_right_is_missing() -> None:
         ({"b": False}, Possession.MISSING),
         ({}, Possession.UNTESTED),
     ):
-        topics = TopicRights({"a": EVERY}, hidden=frozenset({"b"}), creatable=tried)
+        topics = TopicPermissions({"a": EVERY}, hidden=frozenset({"b"}), creatable=tried)
         assert states(topics, cluster={**CLUSTER, "Create": False})["Create on Topic"].state is state
 
 
-def test_undeclared_topics_matter_to_the_audit_only_and_those_of_kafka_to_nobody() -> None:
-    topics = TopicRights(
+def test_undeclared_topics_matter_only_to_the_audit() -> None:
+    topics = TopicPermissions(
         {"a": EVERY, "b": EVERY, "other": EVERY - {"Read"}, "__consumer_offsets": frozenset({"Describe"})}
     )
     assert states(topics)["Read on Topic"].topics == ["other"]
     assert states(topics, commands=("plan",))["Read on Topic"].state is Possession.GRANTED
 
 
-def test_brokers_that_report_no_rights_leave_them_untested() -> None:
-    found = states(TopicRights({"a": None, "b": EVERY}), cluster={"Describe": None, "Alter": False})
+def test_permissions_that_brokers_do_not_report_are_untested() -> None:
+    found = states(TopicPermissions({"a": None, "b": EVERY}), cluster={"Describe": None, "Alter": False})
     assert found["Describe on Topic"].state is Possession.GRANTED, "the topic is visible"
     assert (found["Read on Topic"].state, found["Read on Topic"].topics) == (Possession.UNTESTED, ["a"])
     assert found["Describe on Cluster"].state is Possession.UNTESTED
@@ -231,12 +232,12 @@ def test_brokers_that_report_no_rights_leave_them_untested() -> None:
 
 
 def test_groups_are_named_if_they_exist() -> None:
-    topics = TopicRights({"a": EVERY, "b": EVERY})
-    some = states(topics, groups=GroupRights(frozenset({"g", "h"}), frozenset({"h"})))["Describe on Group"]
+    topics = TopicPermissions({"a": EVERY, "b": EVERY})
+    some = states(topics, groups=GroupPermissions(frozenset({"g", "h"}), frozenset({"h"})))["Describe on Group"]
     assert (some.state, some.topics, some.extent) == (Possession.MISSING, ["h"], " on 1 of 2 groups")
-    unknown = states(topics, groups=GroupRights(frozenset(), None))["Describe on Group"]
+    unknown = states(topics, groups=GroupPermissions(frozenset(), None))["Describe on Group"]
     assert unknown.state is Possession.UNTESTED
-    denied = GroupRights(frozenset(), frozenset({"topicwarden-doctor"}))
+    denied = GroupPermissions(frozenset(), frozenset({"topicwarden-doctor"}))
     assert states(topics, groups=denied)["Describe on Group"].state is Possession.UNNEEDED, "there is no group"
     hidden = states(topics, groups=denied, cluster={**CLUSTER, "Describe": False})["Describe on Group"]
     assert (hidden.state, hidden.topics, hidden.extent) == (Possession.MISSING, [], "")

@@ -23,14 +23,14 @@ def project_in(folder: Path) -> Project:
 
 def judged(project: Project, data: bytes) -> None:
     """Check ``data`` as a file. Let loader errors pass; assert that each problem has a location and is one line."""
-    for place in (project.topics / "fuzzed.yaml", project.policies / "fuzzed.yaml"):
-        place.write_bytes(data)
+    for file in (project.topics / "fuzzed.yaml", project.policies / "fuzzed.yaml"):
+        file.write_bytes(data)
         for problem in check(project, ["dev"]).problems:
             line = str(problem)
             assert "\n" not in line, line
             assert problem.location.line >= 1, line
             assert problem.location.column >= 1, line
-        place.unlink()
+        file.unlink()
 
 
 def seeds() -> list[bytes]:

@@ -50,7 +50,9 @@ def run(root: Path, text: str, *arguments: str, files: dict[str, str] | None = N
     ],
     ids=["new", "as declared", "otherwise", "policy", "policy of some", "collision", "wrong", "unknown", "deleted"],
 )
-def test_a_dry_run_ends_as_the_real_run(tmp_path: Path, text: str, files: dict[str, str], code: int) -> None:
+def test_a_dry_run_has_the_exit_code_of_the_real_run(
+    tmp_path: Path, text: str, files: dict[str, str], code: int
+) -> None:
     dry = run(tmp_path, text, "--dry-run", files=files)
     before = written(tmp_path)
     assert before == {name for name in files if name.startswith("topics/")}
@@ -61,7 +63,7 @@ def test_a_dry_run_ends_as_the_real_run(tmp_path: Path, text: str, files: dict[s
     assert [line for line in problems if line not in dry.out] == []
 
 
-def test_what_is_not_imported_is_named_beside_the_diff(tmp_path: Path) -> None:
+def test_the_diff_lists_everything_that_is_not_imported(tmp_path: Path) -> None:
     text = "services:\n  kafka:\n    environment:\n      KAFKA_PASSWORD: hunter2\n      KAFKA_CREATE_TOPICS: one:1:1\n"
     done = run(tmp_path, text, "--dry-run")
     assert done.code == 0
@@ -78,18 +80,18 @@ def test_labels_become_comments_of_the_topic(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "output"),
     [
         (("--from", "missing"), "missing cannot be read: No such file"),
         (("--from", "source", "--from-format", "strimzy"), "did you mean strimzi?"),
         (("--from", "source", "other.*"), "none of 1 topic matches other.*"),
     ],
 )
-def test_what_cannot_run_ends_in_two(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_a_command_that_cannot_run_exits_with_2(tmp_path: Path, arguments: tuple[str, ...], output: str) -> None:
     run(tmp_path, "one:1:1", "--dry-run")
     done = topicwarden("import", *arguments, cwd=tmp_path)
     assert done.code == 2
-    assert said in done.err
+    assert output in done.err
     assert "Traceback" not in done.out + done.err
 
 
@@ -111,7 +113,7 @@ def test_notes_are_wrapped_between_words_on_a_terminal(tmp_path: Path) -> None:
         check=True,
     )
     os.close(theirs)
-    said = os.read(ours, 1 << 16).decode()
+    output = os.read(ours, 1 << 16).decode()
     os.close(ours)
-    assert all(name in said for name in names)
-    assert max(map(len, said.splitlines())) <= 80
+    assert all(name in output for name in names)
+    assert max(map(len, output.splitlines())) <= 80

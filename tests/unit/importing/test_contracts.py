@@ -36,7 +36,7 @@ def tree(root: Path) -> dict[str, str]:
     return {path.relative_to(root).as_posix(): path.read_text() for path in root.rglob("*") if path.is_file()}
 
 
-def test_a_second_import_changes_nothing_and_says_so(tmp_path: Path) -> None:
+def test_a_second_import_reports_that_nothing_changed(tmp_path: Path) -> None:
     text = find_case(CASES, "good", "asyncapi").files["orders.asyncapi.yaml"]
     first = run(tmp_path, text)
     assert first.code == 0, first.out + first.err
@@ -61,7 +61,7 @@ def test_counts_that_a_contract_does_not_have_come_from_the_defaults(tmp_path: P
     text = ASYNCAPI.replace("{$ref: 'REFERENCE'}", "{}")
     refused = run(tmp_path, text)
     assert refused.code == 1
-    assert "source.yaml:6:23: expected the partitions, seen nothing; write the number here, or in" in refused.out
+    assert "source.yaml:6:23: expected the partitions, got nothing; write the number here, or in" in refused.out
     done = run(tmp_path, text, files=DEFAULTS)
     assert done.code == 0, done.out + done.err
     assert "partitions" not in (tmp_path / "topics" / "orders" / "orders.placed.yaml").read_text()
@@ -89,7 +89,7 @@ def test_an_existing_schema_file_is_never_overwritten(tmp_path: Path) -> None:
     assert "schemas/orders.placed-value-2.json" in (folder / "orders.placed.yaml").read_text()
 
 
-def test_no_file_outside_of_the_project_is_read_and_no_host_is_asked(tmp_path: Path) -> None:
+def test_references_outside_of_the_project_are_not_followed(tmp_path: Path) -> None:
     root = tmp_path / "project"
     (tmp_path / "secret.yaml").write_text("{type: object, const: hunter2}\n")
     (root / "link").parent.mkdir()

@@ -30,7 +30,7 @@ JSON_SCHEMA = {
 DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"a": {"$ref": "#"}}}
 AVRO = {"type": "record", "name": "Paid", "fields": [{"name": "amount", "type": "long"}]}
 EMPTY_PROJECT = {"topics/other.yaml": "partitions: 1\nreplication_factor: 1\n"}
-HELD = {
+ACCEPTED = {
     "topics/orders/orders.placed.yaml": "description: 'One record: an order.'\nowner: team-orders\npartitions: 12\n"
     "replication_factor: 3\nconfig: {cleanup.policy: [compact, delete], retention.ms: 36h, preallocate: true,"
     " min.cleanable.dirty.ratio: 0.1}\n"
@@ -85,23 +85,23 @@ def imported(root: Path, *files: Path) -> dict[str, tuple[Topic, dict[str, Any]]
     return resolved(root)
 
 
-def test_an_asyncapi_document_comes_back_as_the_same_topics(tmp_path: Path) -> None:
-    held = project(tmp_path / "held", HELD)
-    done = export(held, "--to", "asyncapi", "--out", "api.yaml")
+def test_an_exported_asyncapi_document_imports_as_the_same_topics(tmp_path: Path) -> None:
+    accepted = project(tmp_path / "held", ACCEPTED)
+    done = export(accepted, "--to", "asyncapi", "--out", "api.yaml")
     assert "not-exported" not in done.err
-    assert imported(tmp_path / "again", held / "api.yaml") == resolved(held)
+    assert imported(tmp_path / "again", accepted / "api.yaml") == resolved(accepted)
 
 
-def test_contracts_come_back_as_the_same_topics(tmp_path: Path) -> None:
-    held = project(tmp_path / "held", HELD | ONLY_ODCS)
-    done = export(held, "--to", "odcs", "--out", "contracts")
+def test_exported_contracts_import_as_the_same_topics(tmp_path: Path) -> None:
+    accepted = project(tmp_path / "held", ACCEPTED | ONLY_ODCS)
+    done = export(accepted, "--to", "odcs", "--out", "contracts")
     assert "not-exported" not in done.err
-    files = sorted((held / "contracts").iterdir())
-    assert [file.name for file in files] == [f"{name}.odcs.yaml" for name in sorted(resolved(held))]
-    assert imported(tmp_path / "again", *files) == resolved(held)
+    files = sorted((accepted / "contracts").iterdir())
+    assert [file.name for file in files] == [f"{name}.odcs.yaml" for name in sorted(resolved(accepted))]
+    assert imported(tmp_path / "again", *files) == resolved(accepted)
 
 
-def test_settings_without_a_place_are_named_at_their_line(tmp_path: Path) -> None:
+def test_settings_that_cannot_be_exported_are_reported_at_their_line(tmp_path: Path) -> None:
     done = export(project(tmp_path, ONLY_ODCS), "--to", "asyncapi")
     named = [line.partition("for it: ")[2].partition(" ")[0] for line in done.err.splitlines() if "for it" in line]
     assert named == [
@@ -118,7 +118,7 @@ def test_settings_without_a_place_are_named_at_their_line(tmp_path: Path) -> Non
 
 
 def test_contracts_are_valid(tmp_path: Path) -> None:
-    done = export(project(tmp_path, HELD | ONLY_ODCS), "--to", "odcs")
+    done = export(project(tmp_path, ACCEPTED | ONLY_ODCS), "--to", "odcs")
     schema = json.loads((suite("odcs") / "schema" / "odcs-json-schema-v3.1.0.json").read_text())
     contracts = list(yaml.safe_load_all(done.out))
     assert len(contracts) == 5
@@ -133,12 +133,12 @@ def test_an_asyncapi_document_is_valid(tmp_path: Path) -> None:
     file = next((file for file in files if file.is_file()), None)
     if file is None:
         pytest.skip("the JSON Schema of AsyncAPI is missing: run tests/fetch-conformance")
-    done = export(project(tmp_path, HELD | ONLY_ODCS), "--to", "asyncapi")
+    done = export(project(tmp_path, ACCEPTED | ONLY_ODCS), "--to", "asyncapi")
     jsonschema.validate(yaml.safe_load(done.out), json.loads(file.read_text()))
 
 
-def test_a_file_that_differs_is_only_replaced_if_asked(tmp_path: Path) -> None:
-    root = project(tmp_path, HELD)
+def test_a_different_file_is_replaced_only_with_force(tmp_path: Path) -> None:
+    root = project(tmp_path, ACCEPTED)
     (root / "api.yaml").write_text("mine\n")
     refused = topicwarden("export", "--to", "asyncapi", "--out", "api.yaml", cwd=root)
     assert refused.code == 2
@@ -158,7 +158,7 @@ def test_a_file_that_differs_is_only_replaced_if_asked(tmp_path: Path) -> None:
         (("--to", "odcs", "--out", "file"), "cannot be written"),
     ],
 )
-def test_what_cannot_run_ends_in_two(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_a_command_that_cannot_run_exits_with_2(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
     root = project(tmp_path, EMPTY_PROJECT)
     (root / "file").write_text("")
     done = topicwarden("export", *arguments, cwd=root)

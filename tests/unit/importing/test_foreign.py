@@ -18,7 +18,7 @@ def notes(problems: tuple[Problem, ...]) -> str:
 
 
 @pytest.mark.parametrize("case", cases(CASES, "good"), ids=lambda case: case.name)
-def test_good_files_become_the_yaml_that_a_person_would_have_written(case: Case) -> None:
+def test_good_files_are_converted_to_the_expected_yaml(case: Case) -> None:
     read = read_all(sources(case))
     assert read.problems == ()
     comments = {one.topic.name: one.comments for one in read.topics}
@@ -36,7 +36,7 @@ def test_good_files_become_the_yaml_that_a_person_would_have_written(case: Case)
 
 
 @pytest.mark.parametrize("case", cases(CASES, "bad"), ids=lambda case: case.name)
-def test_every_wrong_entry_is_a_problem_at_its_place(case: Case) -> None:
+def test_every_invalid_entry_is_a_problem_at_its_location(case: Case) -> None:
     read = read_all(sources(case))
     problems = "".join(f"{problem}\n" for problem in read.problems)
     assert problems + notes(read.notes) == case.expected
@@ -54,15 +54,15 @@ def test_every_format_has_a_good_and_a_bad_file() -> None:
         assert any(case.name.startswith(name) for case in cases(CASES, "bad"))
 
 
-def test_a_format_may_be_forced_and_then_must_fit() -> None:
+def test_a_forced_format_must_match_the_file() -> None:
     strimzi = source(find_case(CASES, "good", "strimzi"))
     assert read_all([strimzi], "strimzi") == read_all([strimzi])
     [problem] = read_all([strimzi], "describe").problems
-    message = "expected topics in the format describe, seen none; select the format with --from-format"
+    message = "expected topics in the format describe, got none; select the format with --from-format"
     assert str(problem) == f"kafka-topics.yaml:1:1: {message} [value]"
 
 
-def test_a_topic_of_two_files_is_told_with_both_places() -> None:
+def test_a_topic_declared_twice_is_reported_with_both_locations() -> None:
     two = [source(find_case(CASES, "good", name)) for name in ("terraform-state", "terraform-show")]
     assert [problem.message for problem in read_all(two).problems] == [
         "systemd_logs is declared twice, first at terraform.tfstate:22:21; keep one",

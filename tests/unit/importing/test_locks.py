@@ -16,7 +16,7 @@ import pytest
 from topicwarden.deploy.backend_locks import LockHolder, lock_holders, run_past_lost_locks
 from topicwarden.model.problem import Refusal
 
-SAID = """error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete \
+LOCKED = """error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete \
 the lock file with `pulumi cancel`.
   s3://state/.pulumi/locks/organization/shop/dev/0131.json: created by ci@{host} (pid {pid}) at 2026-11-21T06:26:42Z
 """
@@ -28,13 +28,13 @@ def gone() -> int:
     return process.pid
 
 
-def test_the_holder_is_read() -> None:
-    [holder] = lock_holders(SAID.format(host="build-7", pid=20023))
+def test_the_lock_holder_is_read() -> None:
+    [holder] = lock_holders(LOCKED.format(host="build-7", pid=20023))
     assert holder == LockHolder("ci", "build-7", 20023, "2026-11-21T06:26:42Z")
     assert lock_holders("error: no stack named 'dev' found") == ()
 
 
-def test_only_a_process_of_this_machine_can_be_known_to_be_gone() -> None:
+def test_only_a_process_of_this_machine_can_be_known_to_have_ended() -> None:
     here = socket.gethostname()
     assert LockHolder("ci", here, gone(), "").lost
     assert not LockHolder("ci", "another", gone(), "").lost
@@ -43,7 +43,7 @@ def test_only_a_process_of_this_machine_can_be_known_to_be_gone() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has namespaces of processes")
-def test_a_running_pulumi_in_a_container_with_the_name_of_its_host_is_not_gone(tmp_path: Path) -> None:
+def test_a_pulumi_process_in_a_container_with_the_host_name_of_its_host_is_alive(tmp_path: Path) -> None:
     pulumi = shutil.copy("/bin/sleep", tmp_path / "pulumi")
     process = subprocess.Popen(["unshare", "--user", "--map-root-user", "--fork", "--pid", pulumi, "60"])
     try:
@@ -62,12 +62,12 @@ def test_a_running_pulumi_in_a_container_with_the_name_of_its_host_is_not_gone(t
 
 
 def test_a_lock_of_another_machine_is_never_ended() -> None:
-    asked: list[tuple[str, ...]] = []
+    requested: list[tuple[str, ...]] = []
 
     def run(*arguments: str) -> CompletedProcess[str]:
-        asked.append(arguments)
-        return CompletedProcess(arguments, 1, "", SAID.format(host="build-7", pid=7))
+        requested.append(arguments)
+        return CompletedProcess(arguments, 1, "", LOCKED.format(host="build-7", pid=7))
 
     with pytest.raises(Refusal, match=r"held by ci@build-7 \(process 7\) since 2026-11-21T06:26:42Z"):
         run_past_lost_locks(run, "up")
-    assert asked == [("up",)]
+    assert requested == [("up",)]

@@ -48,7 +48,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize(("title", "arguments"), COMMANDS)
-def test_an_import_of_the_page_takes_the_example_and_a_second_one_changes_nothing(
+def test_the_import_of_the_page_works_and_a_second_one_changes_nothing(
     title: str, arguments: list[str], tmp_path: Path
 ) -> None:
     (project(tmp_path, {}) / "topics").mkdir(exist_ok=True)

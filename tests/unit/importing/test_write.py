@@ -35,7 +35,7 @@ def texts(files: tuple[NewFile, ...]) -> dict[str, str]:
     return {file.path: file.text for file in files}
 
 
-def test_a_live_value_comes_back_exactly_or_is_refused() -> None:
+def test_a_live_value_is_imported_exactly_or_refused() -> None:
     taken = {
         "retention.ms": ["0", "1", "604800000", "604800001", "-1", str(2**63 - 1)],
         "max.message.bytes": ["1048588", "1000000", "1048576", "0"],
@@ -56,13 +56,13 @@ def test_a_live_value_comes_back_exactly_or_is_refused() -> None:
             assert bool(made.refused) is refused, (name, value)
 
 
-def test_new_defaults_never_reach_what_is_declared(tmp_path: Path) -> None:
-    held = {
+def test_new_defaults_do_not_change_declared_topics(tmp_path: Path) -> None:
+    current = {
         "orders/orders.old.yaml": "partitions: 1\nreplication_factor: 1\nconfig: {retention.ms: 1h}\n",
         "other.yaml": "partitions: 1\nreplication_factor: 1\n",
     }
     new = [Topic(f"orders.{name}", 6, 3, {"retention.ms": "604800000", "segment.ms": "1000"}) for name in "abc"]
-    made = texts(draft(new, project(tmp_path, held), "dev", ()).files)
+    made = texts(draft(new, project(tmp_path, current), "dev", ()).files)
     # orders.old declares every value except segment.ms, which it would inherit.
     assert made["orders/_defaults.yaml"].splitlines()[1:] == [
         "partitions: 6",
@@ -74,13 +74,13 @@ def test_new_defaults_never_reach_what_is_declared(tmp_path: Path) -> None:
     assert "_defaults.yaml" not in made
 
 
-def test_defaults_that_are_there_stay_and_are_built_upon(tmp_path: Path) -> None:
-    held = {
+def test_existing_defaults_are_kept_and_extended(tmp_path: Path) -> None:
+    current = {
         "_defaults.yaml": "replication_factor: 3\nconfig: {retention.ms: 1h, segment.ms: 5m}\n"
         "stacks: {dev: {replication_factor: 1, config: {retention.bytes: 1MiB}}}\n",
         "orders/_defaults.yaml": "partitions: 6\n",
     }
-    loaded = project(tmp_path, held)
+    loaded = project(tmp_path, current)
     new = [Topic("orders.a", 6, 3, {"retention.ms": "3600000"}), Topic("orders.b", 2, 1, {"segment.ms": "300000"})]
     made = texts(draft(new, loaded, "dev", ()).files)
     assert made == {
@@ -93,7 +93,7 @@ def test_defaults_that_are_there_stay_and_are_built_upon(tmp_path: Path) -> None
     }
 
 
-def test_names_that_no_file_can_have_are_said_in_the_document() -> None:
+def test_names_that_no_file_can_have_are_written_in_the_document() -> None:
     names = ["_schemas", "_defaults", ".hidden", "Orders", "orders", "-", "a" * 249]
     made = draft([Topic(name, 1, 1) for name in names], EMPTY, None, ("orders.yaml",))
     assert made.refused == {}
@@ -131,15 +131,15 @@ def topics(draw: st.DrawFn) -> list[Topic]:
 
 
 @given(first=topics(), second=topics())
-def test_what_is_written_is_read_back_exactly_and_changes_nothing_else(
+def test_written_yaml_is_read_back_exactly(
     tmp_path_factory: pytest.TempPathFactory, first: list[Topic], second: list[Topic]
 ) -> None:
     """Two imports, one after the other, write files to disk, and the loader itself reads them back."""
     folder = tmp_path_factory.mktemp("two")
     (folder / "topics").mkdir()
-    wanted: dict[str, Topic] = {}
+    expected: dict[str, Topic] = {}
     for drawn in (first, second):
-        metric = {name.replace(".", "_") for name in wanted}
+        metric = {name.replace(".", "_") for name in expected}
         new = [topic for topic in drawn if topic.name.replace(".", "_") not in metric]
         taken = [path.relative_to(folder / "topics").as_posix().lower() for path in (folder / "topics").rglob("*")]
         made = draft(new, load(folder / "topics", folder, STACKS), "dev", taken)
@@ -149,11 +149,11 @@ def test_what_is_written_is_read_back_exactly_and_changes_nothing_else(
             path = folder / "topics" / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(file.text, encoding="utf-8")
-        wanted |= {topic.name: topic for topic in new if topic.name not in made.refused}
+        expected |= {topic.name: topic for topic in new if topic.name not in made.refused}
         resolved = resolve(load(folder / "topics", folder, STACKS), "dev")
-        read = {held.topic.name: held.topic for held in resolved.declarations}
+        read = {current.topic.name: current.topic for current in resolved.declarations}
         assert {name: (one.partitions, one.replication_factor, dict(one.config)) for name, one in read.items()} == {
-            name: (one.partitions, one.replication_factor, dict(one.config)) for name, one in wanted.items()
+            name: (one.partitions, one.replication_factor, dict(one.config)) for name, one in expected.items()
         }
 
 

@@ -53,7 +53,7 @@ def test_a_series_has_a_valid_token_at_any_time_of_twelve_hours() -> None:
     assert starts[-1] + 900 >= began + 12 * 3600
 
 
-def test_no_setting_is_shown() -> None:
+def test_settings_are_not_shown() -> None:
     assert SECRET_KEY not in repr(KEYS) + str(KEYS)
     assert SESSION_TOKEN not in repr(KEYS) + str(KEYS)
 

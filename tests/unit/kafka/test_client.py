@@ -42,12 +42,12 @@ def _no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admin_client, "advertised_addresses", lambda _: ["127.0.0.1:1"])
 
 
-def test_an_error_of_ours_is_not_the_clusters() -> None:
+def test_an_internal_error_is_no_cluster_error() -> None:
     with pytest.raises(RuntimeError, match="ours"), admin_client.open_admin(Connection(("127.0.0.1:1",), tls=False)):
         raise RuntimeError("ours")
 
 
-def test_an_error_of_kafkas_is() -> None:
+def test_a_kafka_error_is_a_cluster_error() -> None:
     refused = pytest.raises(Refusal, match=r"the Kafka cluster at 127\.0\.0\.1:1 stopped answering")
     with refused, admin_client.open_admin(Connection(("127.0.0.1:1",), tls=False)):
         raise KafkaConnectionError("gone")
@@ -68,7 +68,7 @@ def test_a_lost_broker_is_named(error: KafkaError, reason: str) -> None:
         raise error
 
 
-def test_an_address_that_hangs_has_a_reason_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_that_hangs_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker_probe, "_LIMIT_S", 0.1)
     monkeypatch.setattr(broker_probe, "_probe", lambda *_: None)
     probed = broker_probe.probe(Connection(("a:1", "b:1"), tls=False), ["a:1", "b:1"])
@@ -90,7 +90,7 @@ def test_a_request_is_sent_again_if_the_broker_did_not_answer(session: AdminSess
 
 
 @pytest.mark.parametrize("error", [ClusterAuthorizationFailedError(), KafkaError("security is disabled")])
-def test_an_error_that_does_not_pass_is_raised_at_once(session: AdminSession, error: KafkaError) -> None:
+def test_a_permanent_error_is_raised_at_once(session: AdminSession, error: KafkaError) -> None:
     send = Mock(side_effect=error)
     with pytest.raises(RequestError):
         session.request(send)

@@ -36,7 +36,7 @@ from topicwarden.model.project import Project
         ("aiven", "diskless.enable", "true", SET_ON_TOPIC, SET_BY_SERVICE),
     ],
 )
-def test_what_nobody_set_is_not_set_on_the_topic(
+def test_unset_settings_are_not_written_to_the_topic(
     service: str, setting: str, value: str | None, source: str, seen: str
 ) -> None:
     assert setting_source(PROFILES[service], setting, value, source) == seen

@@ -48,7 +48,7 @@ def test_servers_may_be_json_as_pulumi_config_writes_them(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "output"),
     [
         ("config: {}", "names no cluster: set kafka:bootstrapServers"),
         ("", "names no cluster"),
@@ -60,7 +60,7 @@ def test_servers_may_be_json_as_pulumi_config_writes_them(tmp_path: Path) -> Non
             "'kafka:saslPassword': p}",
             "expected one of plain",
         ),
-        ("config: {'kafka:bootstrapServers': [a]}", 'expected addresses such as kafka-1.example.com:9092, seen "a"'),
+        ("config: {'kafka:bootstrapServers': [a]}", 'expected addresses such as kafka-1.example.com:9092, got "a"'),
         ("config: {'kafka:bootstrapServers': [a:1], 'kafka:tlsEnabled': 'yes'}", "expected true or false"),
         ("config: {'kafka:bootstrapServers': [a:1], 'kafka:tlsEnable': true}", "did you mean kafka:tlsEnabled?"),
         (
@@ -69,13 +69,13 @@ def test_servers_may_be_json_as_pulumi_config_writes_them(tmp_path: Path) -> Non
         ),
     ],
 )
-def test_what_leads_nowhere_is_said_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, said: str
+def test_a_wrong_address_is_reported_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, output: str
 ) -> None:
     monkeypatch.delenv("TOPICWARDEN_CACHE", raising=False)
     with pytest.raises(Refusal) as refusal:
         connect_to(project(tmp_path, settings), "prod")
-    assert said in str(refusal.value)
+    assert output in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
 
@@ -86,7 +86,7 @@ def test_an_unknown_stack_is_refused_as_check_does(tmp_path: Path, stack: str, h
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "output"),
     [
         ("'kafka:saslPassword': x", "needs kafka:saslUsername"),
         ("'kafka:saslUsername': x", "needs kafka:saslPassword"),
@@ -95,10 +95,12 @@ def test_an_unknown_stack_is_refused_as_check_does(tmp_path: Path, stack: str, h
         ("'kafka:saslUsername': 7, 'kafka:saslPassword': x", "kafka:saslUsername: expected text"),
     ],
 )
-def test_credentials_are_text(tmp_path: Path, settings: str, said: str) -> None:
-    held = project(tmp_path, f"config: {{'kafka:bootstrapServers': [a:1], 'kafka:saslMechanism': plain, {settings}}}")
-    with pytest.raises(Refusal, match=said) as refused:
-        connect_to(held, "prod")
+def test_credentials_are_text(tmp_path: Path, settings: str, output: str) -> None:
+    stack_project = project(
+        tmp_path, f"config: {{'kafka:bootstrapServers': [a:1], 'kafka:saslMechanism': plain, {settings}}}"
+    )
+    with pytest.raises(Refusal, match=output) as refused:
+        connect_to(stack_project, "prod")
     assert "83" not in str(refused.value)
 
 
@@ -112,12 +114,12 @@ def test_every_problem_is_in_one_message_line_by_line(tmp_path: Path) -> None:
 
 
 def test_a_user_without_a_mechanism_is_plain(tmp_path: Path) -> None:
-    """As for the official provider, whose default it is."""
+    """The official provider has the same default."""
     settings = "config: {'kafka:bootstrapServers': [a:9093], 'kafka:saslUsername': u, 'kafka:saslPassword': p}"
     assert connect_to(project(tmp_path, settings), "prod").for_java()["sasl.mechanism"] == "PLAIN"
 
 
-def test_a_stack_on_the_sandbox_names_no_other_cluster(tmp_path: Path) -> None:
+def test_a_sandbox_stack_has_no_other_cluster_settings(tmp_path: Path) -> None:
     """The sandbox would win, and a deploy to it would look like a deploy to the other cluster."""
     settings = "config: {'topicwarden:cluster': sandbox, 'kafka:bootstrapServers': [prod:9093]}"
     with pytest.raises(Refusal, match="selects the sandbox, and kafka:bootstrapServers another cluster; remove one"):

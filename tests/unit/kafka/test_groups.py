@@ -31,7 +31,7 @@ class Listing:
         return {name: {} for name in names}
 
 
-def test_share_groups_are_named_although_nobody_knows_what_they_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_share_groups_are_named_without_read_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kafka_groups, "start_offsets", lambda *_: {})
     groups = read_groups(Listing(), ["t"])
     assert [(group.name, group.share, group.hidden) for group in groups] == [

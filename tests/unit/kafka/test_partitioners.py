@@ -31,6 +31,6 @@ def test_keys_go_where_librdkafka_puts_them(name: str) -> None:
         assert PARTITIONERS[name](key, partitions) == librdkafka(_SYMBOLS[name], key, partitions)
 
 
-def test_the_known_vector() -> None:
+def test_the_signature_of_the_known_example() -> None:
     assert PARTITIONERS["murmur2"](b"100:48069", 12) == 9
     assert PARTITIONERS["crc32"](b"100:48069", 12) == 6

@@ -31,7 +31,7 @@ class Broker:
         return {name: error_of_code(code, None) for name, code in answer.items()}
 
 
-def test_only_what_may_pass_is_sent_again_and_the_rest_is_returned() -> None:
+def test_only_transient_errors_are_retried() -> None:
     broker, lines = Broker({"a": QUOTA, "b": DENIED}, {"a": QUOTA}, {}), list[str]()
     errors = retry.retry_each("abc", broker.send, (), lines.append)
     assert {name: error.name for name, error in errors.items()} == {"b": "TOPIC_AUTHORIZATION_FAILED"}
@@ -39,7 +39,7 @@ def test_only_what_may_pass_is_sent_again_and_the_rest_is_returned() -> None:
     assert lines[0] == "2 of 3 topics done, 1 tried again: Kafka's quota for changes of topics is used up"
 
 
-def test_a_lost_connection_counts_for_every_topic() -> None:
+def test_a_lost_connection_is_an_error_of_every_topic() -> None:
     broker = Broker(KafkaTimeoutError("no answer"), {})
     assert retry.retry_each("ab", broker.send, (), lambda _: None) == {}
     assert broker.requests == [["a", "b"], ["a", "b"]]
@@ -51,7 +51,7 @@ def test_an_error_that_is_final_for_the_caller_is_not_repeated() -> None:
     assert errors["a"].name == "UNKNOWN_TOPIC_OR_PARTITION"
 
 
-def test_the_last_error_is_returned_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_error_is_returned_after_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "_EACH_TIMEOUT_S", 0.0)
     errors = retry.retry_each("a", Broker({"a": QUOTA}).send, (), lambda _: None)
     assert errors["a"].name == "THROTTLING_QUOTA_EXCEEDED"

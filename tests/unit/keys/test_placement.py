@@ -30,13 +30,13 @@ def hashes(key: bytes) -> dict[str, int]:
     return {"murmur2": random.Random(key).getrandbits(31), "crc32": zlib.crc32(key), "fnv1a": fnv1a(key)}
 
 
-def concluded(place: Callable[[int, dict[str, int]], int], several: int = 0, keys: int = 600) -> KeyPlacement:
-    """Return the conclusion for keys in the partitions that ``place`` returns for each number and its hashes.
+def concluded(partition_of: Callable[[int, dict[str, int]], int], several: int = 0, keys: int = 600) -> KeyPlacement:
+    """Return the conclusion for keys in the partitions that ``partition_of`` returns for each number and its hashes.
 
     Keys are written in the order of their numbers.
     """
     sample = [(number, hashes(key)) for number, key in enumerate(KEYS[:keys])]
-    lying = [SampledKey(place(number, held), number, number, held) for number, held in sample]
+    lying = [SampledKey(partition_of(number, current), number, number, current) for number, current in sample]
     fits = [
         sum(algorithm.partition_for(key.hashes[algorithm.hash_column], TODAY) == key.partition for key in lying)
         for algorithm in ALGORITHMS
@@ -56,81 +56,83 @@ def test_the_vector_of_the_documentation() -> None:
 @pytest.mark.parametrize("name", list(ALGORITHMS_BY_NAME))
 def test_one_algorithm_is_known_by_a_score_of_one(name: str) -> None:
     one = ALGORITHMS_BY_NAME[name]
-    told = concluded(lambda _, held: one.partition_for(held[one.hash_column], TODAY))
-    assert (told.kind, told.algorithms) == (PlacementKind.ONE, (name,))
-    assert all(share < 0.9 for other, share in told.scores.items() if other != name)
+    reported = concluded(lambda _, current: one.partition_for(current[one.hash_column], TODAY))
+    assert (reported.kind, reported.algorithms) == (PlacementKind.ONE, (name,))
+    assert all(share < 0.9 for other, share in reported.scores.items() if other != name)
 
 
 @pytest.mark.parametrize("counts", [(4, 6), (2, 6), (2, 4, 6), (5, 6), (3, 6)])
-def test_partitions_that_were_added_are_told_in_their_order(counts: tuple[int, ...]) -> None:
-    told = concluded(lambda number, held: held["crc32"] % counts[number * len(counts) // len(KEYS)])
-    assert (told.kind, told.algorithms, told.partition_counts) == (PlacementKind.GROWN, ("crc32",), counts)
+def test_added_partitions_are_listed_in_order(counts: tuple[int, ...]) -> None:
+    reported = concluded(lambda number, current: current["crc32"] % counts[number * len(counts) // len(KEYS)])
+    assert (reported.kind, reported.algorithms, reported.partition_counts) == (PlacementKind.GROWN, ("crc32",), counts)
 
 
-def test_all_keys_in_the_first_partition_do_not_show_that_there_was_no_other() -> None:
-    told = concluded(lambda *_: 0, keys=200)
-    assert told.kind is PlacementKind.SINGLE
+def test_all_keys_in_the_first_partition_do_not_prove_a_single_partition() -> None:
+    reported = concluded(lambda *_: 0, keys=200)
+    assert reported.kind is PlacementKind.SINGLE
 
 
 @pytest.mark.parametrize("planted", [12, 60, 200])
 @pytest.mark.parametrize("partition", [0, 3])
 def test_a_producer_that_always_selects_one_partition_is_not_growth(planted: int, partition: int) -> None:
     every = len(KEYS) // planted
-    told = concluded(lambda number, held: partition if number % every == 0 else held["crc32"] % TODAY)
-    assert told.kind is PlacementKind.OWN
+    reported = concluded(lambda number, current: partition if number % every == 0 else current["crc32"] % TODAY)
+    assert reported.kind is PlacementKind.OWN
 
 
-def test_partitions_that_no_key_needs_are_said_to_be_unused() -> None:
-    told = concluded(lambda _, held: held["crc32"] % 4)
-    assert (told.kind, told.algorithms, told.partition_counts) == (PlacementKind.FEWER, ("crc32",), (4,))
-    assert "every key is where crc32 puts it over 4 of the 6 partitions" in conclusion_text(told)
+def test_partitions_without_keys_are_reported_as_unused() -> None:
+    reported = concluded(lambda _, current: current["crc32"] % 4)
+    assert (reported.kind, reported.algorithms, reported.partition_counts) == (PlacementKind.FEWER, ("crc32",), (4,))
+    assert "every key is where crc32 puts it over 4 of the 6 partitions" in conclusion_text(reported)
 
 
 def test_the_usual_partitioner_of_a_topic_is_named_with_its_exceptions() -> None:
-    told = concluded(lambda number, held: 3 if number % 50 == 0 else held["crc32"] % TODAY)
-    assert told.kind is PlacementKind.OWN
-    assert conclusion_text(told).startswith("crc32 explains 98.")
+    reported = concluded(lambda number, current: 3 if number % 50 == 0 else current["crc32"] % TODAY)
+    assert reported.kind is PlacementKind.OWN
+    assert conclusion_text(reported).startswith("crc32 explains 98.")
 
 
 @pytest.mark.parametrize("keys", [6, 12, 30])
-def test_a_few_keys_do_not_show_that_partitions_were_added(keys: int) -> None:
-    told = concluded(lambda number, held: held["crc32"] % (1, 2, 6)[number * 3 // keys], keys=keys)
-    assert told.kind is not PlacementKind.GROWN
+def test_few_keys_do_not_prove_added_partitions(keys: int) -> None:
+    reported = concluded(lambda number, current: current["crc32"] % (1, 2, 6)[number * 3 // keys], keys=keys)
+    assert reported.kind is not PlacementKind.GROWN
 
 
-def test_an_earlier_time_with_one_partition_is_never_concluded() -> None:
+def test_an_earlier_single_partition_is_never_concluded() -> None:
     """A producer that always selected partition 0 for the first keys looks the same."""
-    told = concluded(lambda number, held: 0 if number < 100 else held["crc32"] % TODAY)
-    assert told.kind is PlacementKind.OWN
+    reported = concluded(lambda number, current: 0 if number < 100 else current["crc32"] % TODAY)
+    assert reported.kind is PlacementKind.OWN
 
 
 def test_partitions_never_become_fewer() -> None:
-    assert concluded(lambda number, held: held["crc32"] % (6 if number < 300 else 4)).kind is not PlacementKind.GROWN
+    assert (
+        concluded(lambda number, current: current["crc32"] % (6 if number < 300 else 4)).kind is not PlacementKind.GROWN
+    )
 
 
 def test_two_producers_side_by_side_are_not_growth() -> None:
-    told = concluded(lambda number, held: held["crc32" if number % 3 else "murmur2"] % TODAY)
-    assert (told.kind, told.algorithms) == (PlacementKind.MIXED, ("crc32", "murmur2"))
+    reported = concluded(lambda number, current: current["crc32" if number % 3 else "murmur2"] % TODAY)
+    assert (reported.kind, reported.algorithms) == (PlacementKind.MIXED, ("crc32", "murmur2"))
 
 
 def test_two_producers_one_after_the_other_are_not_growth() -> None:
-    told = concluded(lambda number, held: held["crc32" if number < 300 else "murmur2"] % TODAY)
-    assert told.kind is PlacementKind.MIXED
+    reported = concluded(lambda number, current: current["crc32" if number < 300 else "murmur2"] % TODAY)
+    assert reported.kind is PlacementKind.MIXED
 
 
-def test_one_of_its_own_and_none_differ_by_the_keys_in_several_partitions() -> None:
+def test_a_custom_partitioner_has_no_keys_in_several_partitions() -> None:
     chance = random.Random(3)
     assert concluded(lambda number, _: number * 7 % TODAY).kind is PlacementKind.OWN
     assert concluded(lambda *_: chance.randrange(TODAY), several=400).kind is PlacementKind.SCATTERED
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_chance_is_never_taken_for_an_explanation(seed: int) -> None:
+def test_a_chance_match_is_no_explanation(seed: int) -> None:
     chance = random.Random(seed)
     assert concluded(lambda *_: chance.randrange(TODAY), keys=60).kind is PlacementKind.OWN
 
 
-def test_no_keys_tell_nothing() -> None:
+def test_no_keys_have_no_conclusion() -> None:
     assert conclude(TODAY, [PartitionCounts(records=5, null_keys=5)], None).kind is PlacementKind.NONE
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
 from topicwarden.model.planned_change import Severity
-from topicwarden.model.topic import Allowance, Permission, Topic
+from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.plan.consequences import drift, unseen
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.plan_evidence import PlanEvidence
@@ -34,7 +34,7 @@ ON_TOPIC, DEFAULT = "DYNAMIC_TOPIC_CONFIG", "DEFAULT_CONFIG"
         ("1", "1", "9", DEFAULT, True),  # somebody removed the value
     ],
 )
-def test_only_what_somebody_set_is_drift(
+def test_only_explicit_settings_are_drift(
     declared: str | None, deployed: str | None, live: str, source: str, by_hand: bool
 ) -> None:
     def config(value: str | None) -> dict[str, str]:
@@ -44,10 +44,12 @@ def test_only_what_somebody_set_is_drift(
         Topic("t", 1, 1, config(live)), "id", {"retention.ms": source}, (PartitionReplicas(0, 1, (1,), (1,)),), {}
     )
     snapshot = Snapshot("c", 0, {1: None}, {}, {"t": topic})
-    held = Declaration(Topic("t", 1, 1, config(declared)), SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))
-    found = changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, config(deployed))}), snapshot)
-    said = [one.kind for change in found for one in drift.evaluate(change, PlanEvidence(snapshot))]
-    assert said == (["drift"] if by_hand else [])
+    declaration = Declaration(
+        Topic("t", 1, 1, config(declared)), SettingLocations(ParsedDocument("topics/t.yaml"), (), {})
+    )
+    found = changes([declaration], DeployedStack({"t": DeployedTopic("t", 1, 1, config(deployed))}), snapshot)
+    output = [one.kind for change in found for one in drift.evaluate(change, PlanEvidence(snapshot))]
+    assert output == (["drift"] if by_hand else [])
     left = [
         one.message for change in found for one in drift.evaluate(replace(change, held=True), PlanEvidence(snapshot))
     ]
@@ -65,35 +67,35 @@ def test_a_replication_throttle_is_no_change_whether_a_refresh_has_read_it_or_no
         {},
         {"t": LiveTopic(Topic("t", 1, 1, config), "id", sources, (PartitionReplicas(0, 1, (1,), (1,)),))},
     )
-    held = Declaration(Topic("t", 1, 1), SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))
-    assert changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, deployed)}), snapshot) == ()
+    declaration = Declaration(Topic("t", 1, 1), SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))
+    assert changes([declaration], DeployedStack({"t": DeployedTopic("t", 1, 1, deployed)}), snapshot) == ()
 
 
-@pytest.mark.parametrize(("retention", "weight"), [("1", Severity.DANGER), ("2", Severity.REFUSED)])
-def test_a_topic_that_somebody_deleted_is_not_changed(retention: str, weight: Severity) -> None:
+@pytest.mark.parametrize(("retention", "severity"), [("1", Severity.DANGER), ("2", Severity.REFUSED)])
+def test_a_topic_deleted_by_hand_is_not_changed(retention: str, severity: Severity) -> None:
     """The provider cannot update the topic: the deployment would fail halfway."""
     snapshot = Snapshot("c", 0, {1: None}, {}, {})
-    held = Declaration(
+    declaration = Declaration(
         Topic("t", 1, 1, {"retention.ms": retention}), SettingLocations(ParsedDocument("topics/t.yaml"), (), {})
     )
-    (change,) = changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, {"retention.ms": "1"})}), snapshot)
+    (change,) = changes([declaration], DeployedStack({"t": DeployedTopic("t", 1, 1, {"retention.ms": "1"})}), snapshot)
     (found,) = drift.evaluate(change, PlanEvidence(snapshot))
-    assert (found.kind, found.weight) == ("missing", weight)
-    assert ("fail" in found.because[0]) == (weight is Severity.REFUSED)
+    assert (found.kind, found.severity) == ("missing", severity)
+    assert ("fail" in found.because[0]) == (severity is Severity.REFUSED)
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-@pytest.mark.parametrize("allow", [frozenset[Permission](), frozenset({Permission(Allowance.DELETE)})])
-def test_a_topic_that_no_broker_shows_is_not_taken_for_gone(hidden: bool, allow: frozenset[Permission]) -> None:
+@pytest.mark.parametrize("allow", [frozenset[Allowance](), frozenset({Allowance(AllowedChange.DELETE)})])
+def test_a_topic_that_no_broker_shows_does_not_count_as_deleted(hidden: bool, allow: frozenset[Allowance]) -> None:
     snapshot = Snapshot("c", 0, {1: None}, {}, {}, hidden=frozenset({"t"} if hidden else ()))
     deployed = DeployedTopic("t", 1, 1, {}, Topic("t", 1, 1, allow=allow), "topics/t.yaml")
     (change,) = changes([], DeployedStack({"t": deployed}), snapshot)
     rules = [rule for rule in (drift, unseen) if rule.needs(change, 0) is not None]
-    found = [(one.kind, one.weight) for rule in rules for one in rule.evaluate(change, PlanEvidence(snapshot))]
+    found = [(one.kind, one.severity) for rule in rules for one in rule.evaluate(change, PlanEvidence(snapshot))]
     assert found == ([] if allow and not hidden else [("unseen" if hidden else "missing", Severity.REFUSED)])
 
 
-def test_a_topic_that_cannot_be_seen_is_no_change_by_hand() -> None:
+def test_a_hidden_topic_does_not_count_as_changed_by_hand() -> None:
     snapshot = Snapshot("c", 0, {1: None}, {}, {}, hidden=frozenset({"t"}))
-    held = Declaration(Topic("t", 1, 1), SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))
-    assert changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, {})}), snapshot) == ()
+    declaration = Declaration(Topic("t", 1, 1), SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))
+    assert changes([declaration], DeployedStack({"t": DeployedTopic("t", 1, 1, {})}), snapshot) == ()

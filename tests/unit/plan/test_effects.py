@@ -19,7 +19,7 @@ def test_every_setting_of_kafkas_has_a_row(kafka: str | None) -> None:
     assert [name for name in definitions(kafka) if name not in EFFECTS] == []
 
 
-def test_no_row_is_of_a_setting_that_does_not_exist() -> None:
+def test_every_row_has_an_existing_setting() -> None:
     assert [name for name in EFFECTS if name not in definitions()] == []
 
 
@@ -48,7 +48,7 @@ def test_brokers_that_differ_are_judged_by_the_worst(setting: str, values: list[
     assert (safest(setting, values), riskiest(setting, values)) == (safe, risky)
 
 
-def test_what_is_not_known_is_not_lower() -> None:
+def test_an_unknown_value_is_not_lower() -> None:
     assert lowered("retention.ms", "-1", "5")
     assert not lowered("retention.ms", "5", "-1")
     assert not lowered("retention.ms", None, "5")

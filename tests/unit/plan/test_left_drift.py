@@ -25,7 +25,7 @@ def test_the_remedy_names_the_word_that_allows_the_loss(
     needs = CONSEQUENCES[rule].needs(change, NOW)
     assert needs
     plan = _plan(change, [rule], scenario.evidence(needs))
-    assert (plan.action, plan.held, [each.weight for each in plan.consequences]) == (
+    assert (plan.action, plan.held, [each.severity for each in plan.consequences]) == (
         Action.DRIFT,
         True,
         [Severity.DANGER],

@@ -76,7 +76,7 @@ def after(placed: ReplicaPlacement) -> dict[int, tuple[int, ...]]:
         (ABC, [(3, 4), (1, 4)], 2, {0: (3, 2), 1: (1, 2)}),  # broker 4 is lost
     ],
 )
-def test_replicas_go_where_they_belong(
+def test_a_rebalance_moves_replicas_to_their_brokers(
     racks: Mapping[int, str | None], before: list[tuple[int, ...]], factor: int, expected: dict[int, tuple[int, ...]]
 ) -> None:
     placed = place_replicas([declared(factor)], snapshot(live(*before, lost=frozenset({4} - racks.keys())), racks))
@@ -181,12 +181,12 @@ def test_without_a_leader_nothing_is_moved() -> None:
     ]
 
 
-def test_a_reassignment_under_way_is_judged_by_where_it_leads() -> None:
+def test_a_reassignment_in_progress_is_judged_by_its_target() -> None:
     now = snapshot(live((1, 2, 3)), ABC)
     assert place_replicas([declared(2)], with_replicas(now, {(NAME, 0): (1, 2)})) == ReplicaPlacement()
 
 
-def test_what_a_placement_means() -> None:
+def test_placement_conclusions() -> None:
     now = snapshot(live((1,), (2,)), ABC)
     topic = Topic(NAME, 2, 3, {"min.insync.replicas": "2"})
     moves = place_replicas([declared(3)], now).moves
@@ -219,7 +219,7 @@ def _part(state: PartitionReplicas) -> st.SearchStrategy[tuple[int, ...]]:
 
 
 @given(clusters())
-def test_whatever_the_cluster(given: tuple[Snapshot, int]) -> None:
+def test_any_cluster(given: tuple[Snapshot, int]) -> None:
     now, factor = given
     racks = {broker: rack or str(broker) for broker, rack in now.racks.items()}
     most = min(factor, len(set(racks.values())))
@@ -254,13 +254,13 @@ def test_whatever_the_cluster(given: tuple[Snapshot, int]) -> None:
 
 
 @given(st.integers(1, 12), st.integers(2, 8), st.data())
-def test_free_replicas_lie_evenly(partitions: int, brokers: int, data: st.DataObject) -> None:
+def test_free_replicas_are_spread_evenly(partitions: int, brokers: int, data: st.DataObject) -> None:
     factor = data.draw(st.integers(2, brokers))
     lead = data.draw(st.permutations(range(1, brokers + 1)))
     before = [(lead[number % brokers],) for number in range(partitions)]
     placed = place_replicas([declared(factor)], snapshot(live(*before), dict.fromkeys(range(1, brokers + 1))))
-    held = Counter(broker for move in placed.moves for broker in move.after)
-    counts = [held[broker] for broker in range(1, brokers + 1)]
+    replica_counts = Counter(broker for move in placed.moves for broker in move.after)
+    counts = [replica_counts[broker] for broker in range(1, brokers + 1)]
     assert max(counts) - min(counts) <= 1
 
 
@@ -269,34 +269,34 @@ def test_in_racks_of_one_size_too(partitions: int, racks: int, each: int) -> Non
     standing: dict[int, str | None] = {broker: "abcd"[broker % racks] for broker in range(racks * each)}
     before = [(number % (racks * each),) for number in range(partitions)]
     placed = place_replicas([declared(racks)], snapshot(live(*before), standing))
-    held = Counter(broker for move in placed.moves for broker in move.after)
-    counts = [held[broker] for broker in standing]
+    replica_counts = Counter(broker for move in placed.moves for broker in move.after)
+    counts = [replica_counts[broker] for broker in standing]
     assert max(counts) - min(counts) <= 1
 
 
 @given(st.integers(1, 12), st.integers(2, 6), st.data())
-def test_what_is_dropped_is_dropped_evenly(partitions: int, brokers: int, data: st.DataObject) -> None:
+def test_dropped_replicas_are_spread_evenly(partitions: int, brokers: int, data: st.DataObject) -> None:
     """At the start, each broker has all partitions, and leads about as many as the other brokers."""
     order = list(range(1, brokers + 1))
     before = [tuple(order[number % brokers :] + order[: number % brokers]) for number in range(partitions)]
     factor = data.draw(st.integers(1, brokers - 1))
     placed = place_replicas([declared(factor)], snapshot(live(*before), dict.fromkeys(order)))
-    held = Counter(broker for move in placed.moves for broker in move.after)
-    counts = [held[broker] for broker in order]
+    replica_counts = Counter(broker for move in placed.moves for broker in move.after)
+    counts = [replica_counts[broker] for broker in order]
     assert max(counts) - min(counts) <= 1
 
 
 @pytest.mark.parametrize(
-    ("log_bytes", "copied", "said"),
+    ("log_bytes", "copied", "output"),
     [(700, 700, "copies 700 bytes"), (0, 0, "copies 0 bytes"), (None, None, "did not report the size of all logs")],
 )
-def test_a_log_of_unknown_size_is_not_copied_in_no_time(log_bytes: int | None, copied: int | None, said: str) -> None:
+def test_a_log_of_unknown_size_is_not_copied_in_no_time(log_bytes: int | None, copied: int | None, output: str) -> None:
     extents = {0: PartitionExtent(0, 10, 10, None, None, log_bytes)}
     live = LiveTopic(Topic("t", 1, 1), "id", {"a": "DEFAULT_CONFIG"}, (PartitionReplicas(0, 1, (1,), (1,)),), extents)
     snapshot = Snapshot("c", 0, {1: None, 2: None}, {}, {"t": live})
-    held = Declaration(Topic("t", 1, 2), SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))
-    (change,) = changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, {})}), snapshot)
+    declaration = Declaration(Topic("t", 1, 2), SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))
+    (change,) = changes([declaration], DeployedStack({"t": DeployedTopic("t", 1, 1, {})}), snapshot)
     placement = ReplicaPlacement((ReplicaMove("t", 0, (1,), (1, 2), 1, log_bytes),))
     (found,) = replication.evaluate(change, PlanEvidence(snapshot, placement))
-    assert said in found.message
+    assert output in found.message
     assert (found.evidence["bytes"], found.evidence["bytes to broker 2"]) == (copied, copied)

@@ -12,10 +12,10 @@ def on_topic(name: str, op: str, urn: str) -> EngineStep:
     return EngineStep(op, urn, "kafka:index/topic:Topic", properties={"name": name})
 
 
-def weight(action: Action | None, op: str, live: bool = True) -> Severity | None:
+def severity(action: Action | None, op: str, live: bool = True) -> Severity | None:
     plans = [] if action is None else [TopicPlan(topic="t", action=action)]
     found = with_unpredicted(plans, [on_topic("t", op, "urn")], {"t"} if live else set())
-    return found[0].weight if found else None
+    return found[0].severity if found else None
 
 
 @pytest.mark.parametrize(
@@ -30,8 +30,8 @@ def weight(action: Action | None, op: str, live: bool = True) -> Severity | None
         (Action.DELETE, "delete"),
     ],
 )
-def test_what_is_predicted_passes(action: Action, op: str) -> None:
-    assert weight(action, op) is None
+def test_predicted_losses_pass(action: Action, op: str) -> None:
+    assert severity(action, op) is None
 
 
 @pytest.mark.parametrize(
@@ -43,20 +43,20 @@ def test_what_is_predicted_passes(action: Action, op: str) -> None:
         if (action, op) != (Action.ADOPT, "update")
     ],
 )
-def test_anything_else_is_refused(action: Action | None, op: str) -> None:
-    assert weight(action, op) is Severity.REFUSED
+def test_other_values_are_refused(action: Action | None, op: str) -> None:
+    assert severity(action, op) is Severity.REFUSED
 
 
 @pytest.mark.parametrize(
     ("action", "op"), [(Action.UPDATE, "delete-replaced"), (Action.RECREATE, "delete"), (Action.DELETE, "replace")]
 )
 def test_a_deletion_of_another_kind_is_refused(action: Action, op: str) -> None:
-    assert weight(action, op) is Severity.REFUSED
+    assert severity(action, op) is Severity.REFUSED
 
 
-def test_creating_what_is_not_there_takes_nothing_away() -> None:
-    assert weight(Action.DRIFT, "create-replacement", live=False) is None
-    assert weight(None, "delete", live=False) is Severity.REFUSED
+def test_creating_a_missing_topic_loses_nothing() -> None:
+    assert severity(Action.DRIFT, "create-replacement", live=False) is None
+    assert severity(None, "delete", live=False) is Severity.REFUSED
 
 
 def test_the_refusal_names_the_step_and_the_resource_and_comes_once() -> None:

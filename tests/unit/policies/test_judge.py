@@ -44,7 +44,7 @@ def test_kafkas_own_topics_are_protected(tmp_path: Path) -> None:
     assert (judgement.rule, judgement.level, judgement.path) == ("protected-names", Level.ERROR, ("topic",))
 
 
-def test_topics_alike_are_each_judged_by_name(tmp_path: Path) -> None:
+def test_equal_topics_are_judged_by_their_own_name(tmp_path: Path) -> None:
     topics = [Topic(name, 1, 1, {"min.insync.replicas": "2"}) for name in ("a", "b")]
     policy = _policy(tmp_path, "waivers: [{rule: min-insync-replicas, topics: b, until: 9999-12-31, reason: r, by: b}]")
     assert [(each.topic, each.rule, each.waiver is not None) for each in judge_topics(topics, policy, "dev")] == [
@@ -64,7 +64,7 @@ class _Shape(Topic):
 
 @pytest.mark.parametrize("name", sorted(name for name, rule in RULES.items() if rule.SHAPE_ONLY))
 @pytest.mark.parametrize("kept", [{"retention.ms": "5"}, {"remote.storage.enable": "true", "local.retention.ms": "7"}])
-def test_rules_by_shape_look_at_nothing_else(name: str, kept: dict[str, str]) -> None:
+def test_shape_only_rules_read_only_the_shape(name: str, kept: dict[str, str]) -> None:
     config = {"cleanup.policy": "compact,delete", "segment.ms": "9", "compression.lz4.level": "3", **kept}
     topic = _Shape("x", 3, 3, config, contents=Contents(records=RecordContents(per_day=3, max_bytes=10**7)))
     rule = RULES[name]
@@ -80,7 +80,7 @@ def test_every_rule_is_documented_with_its_settings() -> None:
     assert [name for name, field in fields.items() if not field.description] == []
 
 
-def test_a_rule_that_is_off_says_nothing(tmp_path: Path) -> None:
+def test_a_disabled_rule_reports_nothing(tmp_path: Path) -> None:
     policy = _policy(
         tmp_path, "rules:\n" + "".join(f"  {name}: {{level: 'off'}}\n" for name in {**RULES, **STACK_RULES})
     )

@@ -21,12 +21,12 @@ def test_the_pages_are_in_step_with_the_rules_and_checks(name: str) -> None:
 
 
 def test_every_rule_has_a_bad_example() -> None:
-    told = "".join(case.expected for case in cases(CASES, "bad"))
-    assert [name for name in (*RULES, *STACK_RULES) if f"[{name}]" not in told] == []
+    reported = "".join(case.expected for case in cases(CASES, "bad"))
+    assert [name for name in (*RULES, *STACK_RULES) if f"[{name}]" not in reported] == []
 
 
 @pytest.mark.parametrize("check", check_docs())
-def test_every_check_says_what_it_proves_shows_it_and_names_its_source(check: str) -> None:
+def test_every_check_documents_its_proof_example_and_source(check: str) -> None:
     """The first sentence says what the check reports. The other parts are paragraphs in this order."""
     lead, *parts = check_docs()[check].split("\n\n")
     assert lead.endswith("."), check

@@ -1,4 +1,6 @@
-"""Test requests of many topics: when they are sent together, where replicas are placed, and which errors are told."""
+"""Test requests of many topics: when they are sent together, where replicas are placed, and which errors are
+reported.
+"""
 
 from __future__ import annotations
 
@@ -162,12 +164,12 @@ def test_an_exception_of_the_request_is_the_result_of_every_item() -> None:
     racks=st.dictionaries(st.integers(0, 9), st.sampled_from(["a", "b", "c", None]), min_size=1),
     topics=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), max_size=6),
 )
-def test_every_partition_is_placed_as_a_rebalance_would_place_it(
+def test_new_partitions_are_placed_as_a_rebalance_would(
     racks: dict[int, str | None], topics: list[tuple[int, int]]
 ) -> None:
     placement = NewTopicPlacement(racks_of(racks), existing=[])
     for partitions, factor in topics:
-        placed = placement.place(partitions, factor)
+        placed = placement.assign(partitions, factor)
         assert len(placed) == (partitions if factor <= len(racks) else 0)
         for number, brokers in enumerate(placed):
             assert len(set(brokers)) == factor
@@ -176,20 +178,20 @@ def test_every_partition_is_placed_as_a_rebalance_would_place_it(
 
 def test_replicas_and_leaders_are_spread_evenly_over_brokers_and_topics() -> None:
     placement = NewTopicPlacement({1: "a", 2: "b", 3: "c"}, existing=[])
-    placed = [brokers for _ in range(20) for brokers in placement.place(partitions=3, factor=2)]
+    placed = [brokers for _ in range(20) for brokers in placement.assign(partitions=3, factor=2)]
     assert set(Counter(broker for brokers in placed for broker in brokers).values()) == {40}
     assert set(Counter(brokers[0] for brokers in placed).values()) == {20}
 
 
 def test_brokers_with_fewer_replicas_come_first() -> None:
     placement = NewTopicPlacement({1: "a", 2: "b", 3: "c"}, existing=[(1, 2)] * 5)
-    assert placement.place(partitions=1, factor=1) == ((3,),)
+    assert placement.assign(partitions=1, factor=1) == ((3,),)
 
 
 URN = "urn:pulumi:dev::p::topicwarden:index:TopicSet$topicwarden:index:Domain$kafka:index/topic:Topic::"
 
 
-def test_it_has_the_line_of_yaml_the_topic_and_the_words_of_the_broker(tmp_path: Path) -> None:
+def test_an_error_has_the_location_the_topic_and_the_brokers_message(tmp_path: Path) -> None:
     document = "topic: {}\npartitions: 1\nreplication_factor: 1\n"
     files = {"shop/orders.yaml": document.format("orders.v1") + "---\n" + document.format("paid.v1")}
     locations = ProviderHome(project_of(tmp_path, files)).locations("dev")
@@ -202,17 +204,17 @@ def test_it_has_the_line_of_yaml_the_topic_and_the_words_of_the_broker(tmp_path:
     )
 
 
-def test_a_denied_right_is_named() -> None:
+def test_a_denied_permission_is_named() -> None:
     line = resource_error(RequestError("TOPIC_AUTHORIZATION_FAILED", "Authorization failed."), f"{URN}a", None)
     assert line.startswith("a: Kafka denies this user the change: Authorization failed.; a new topic needs Create")
     create = RequestError("TOPIC_AUTHORIZATION_FAILED", "Authorization failed.")
-    create.right = "Create"
+    create.permission = "Create"
     assert resource_error(create, f"{URN}a", None) == (
         "a: Kafka denies this user the change: Authorization failed.; grant Create on the topic"
     )
 
 
-def test_an_error_that_may_pass_is_no_refusal() -> None:
+def test_a_transient_error_is_no_refusal() -> None:
     late = RequestError("REQUEST_TIMED_OUT", "Request timed out after 9999 ms", passing=True)
     assert resource_error(late, f"{URN}a", None) == (
         "a: Kafka has not done this in time: Request timed out after 9999 ms; run the command again"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
-from topicwarden.model.finding import FindingLocation
 from topicwarden.model.planned_change import (
     Action,
     ActiveAllowance,
@@ -21,7 +20,8 @@ from topicwarden.model.planned_change import (
     Severity,
     TopicPlan,
 )
-from topicwarden.model.topic import Allowance
+from topicwarden.model.problem import Location
+from topicwarden.model.topic import AllowedChange
 from topicwarden.report.plan import FORMATS, render
 
 EXPECTED = Path(__file__).with_name("expected_plans")
@@ -31,8 +31,8 @@ HOSTILE_TOPIC = "</code><script>alert('x')</script>|`rm` @octocat"
 HOSTILE = "@team/all closes #12 | `code` *bold* <img src=x> [link](http://x) $x$ :rocket: \x1b[31mred\u202e\n- [ ] do"
 
 
-def place(file: str, line: int, column: int = 3) -> FindingLocation:
-    return FindingLocation(file=f"topics/{file}.yaml", line=line, column=column)
+def location(file: str, line: int, column: int = 3) -> Location:
+    return Location(file=f"topics/{file}.yaml", line=line, column=column)
 
 
 def setting(name: str, declared: str | None, deployed: str | None, live: str | None, source: str = "") -> Setting:
@@ -78,13 +78,13 @@ def retention_cut() -> TopicPlan:
         consequences=[
             Consequence(
                 kind="batches-too-large",
-                weight=Severity.NOTE,
+                severity=Severity.NOTE,
                 message="No batch on the cluster is larger than 1 MiB.",
-                place=place("payments/payments.captured.v1", 9),
+                location=location("payments/payments.captured.v1", 9),
             ),
             Consequence(
                 kind="retention-cut",
-                weight=Severity.DANGER,
+                severity=Severity.DANGER,
                 message="1,449,612 records (212.3 MiB) older than 1 d expire within 5 min of the deploy.",
                 because=[
                     "retention.ms goes from 7 d to 1 d, and the brokers look every 5 min",
@@ -95,10 +95,10 @@ def retention_cut() -> TopicPlan:
                 evidence={"records": 1_449_612, "retention.ms": DAY},
                 partitions=effects,
                 groups=[*late, GroupEffect(group="fraud", partition=3, records=12, members=None)],
-                place=place("payments/payments.captured.v1", 7, 17),
+                location=location("payments/payments.captured.v1", 7, 17),
             ),
         ],
-        place=place("payments/payments.captured.v1", 1, 1),
+        location=location("payments/payments.captured.v1", 1, 1),
     )
 
 
@@ -111,15 +111,15 @@ def fewer_partitions() -> TopicPlan:
         consequences=[
             Consequence(
                 kind="fewer-partitions",
-                weight=Severity.REFUSED,
+                severity=Severity.REFUSED,
                 message="The topic would be deleted and created again: 51,789,485 records would be lost.",
                 because=["Kafka cannot take partitions away from a topic"],
                 measured="Offsets of every partition.",
                 remedy="Keep partitions: 12, or write allow: [recreate].",
-                place=place("orders/orders.placed.v1", 5, 13),
+                location=location("orders/orders.placed.v1", 5, 13),
             )
         ],
-        place=place("orders/orders.placed.v1", 1, 1),
+        location=location("orders/orders.placed.v1", 1, 1),
     )
 
 
@@ -140,7 +140,7 @@ def rich() -> PlanReport:
                 setting("replication_factor", "3", None, None),
                 setting("partitions", "6", None, None),
             ],
-            place=place("orders/orders.new.v1", 1, 1),
+            location=location("orders/orders.new.v1", 1, 1),
         ),
         TopicPlan(
             topic="stock.levels.v1",
@@ -149,8 +149,10 @@ def rich() -> PlanReport:
                 setting("retention.bytes", "-1", "-1", "1073741824"),
                 setting("segment.ms", None, None, "3600000", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
             ],
-            consequences=[Consequence(kind="drift", weight=Severity.NOTE, message="Changed by hand since the deploy.")],
-            place=place("stock/stock.levels.v1", 1, 1),
+            consequences=[
+                Consequence(kind="drift", severity=Severity.NOTE, message="Changed by hand since the deploy.")
+            ],
+            location=location("stock/stock.levels.v1", 1, 1),
         ),
         TopicPlan(
             topic="shipping.events.v2",
@@ -159,7 +161,7 @@ def rich() -> PlanReport:
             consequences=[
                 Consequence(
                     kind="replicas",
-                    weight=Severity.NOTE,
+                    severity=Severity.NOTE,
                     message="3.0 GiB are copied, in 1 min at 50 MiB/s.",
                     partitions=moved,
                 )
@@ -173,7 +175,7 @@ def rich() -> PlanReport:
             consequences=[
                 Consequence(
                     kind="deleted",
-                    weight=Severity.DANGER,
+                    severity=Severity.DANGER,
                     message=HOSTILE,
                     because=[HOSTILE],
                     groups=[GroupEffect(group=HOSTILE, partition=0, records=1, members=2)],
@@ -189,17 +191,17 @@ def rich() -> PlanReport:
         allowances=[
             ActiveAllowance(
                 topic="orders.returned.v1",
-                change=Allowance.DELETE,
+                change=AllowedChange.DELETE,
                 until=date(2027, 1, 31),
                 needed=False,
-                place=place("orders/orders.returned.v1", 3, 9),
+                location=location("orders/orders.returned.v1", 3, 9),
             ),
             ActiveAllowance(
                 topic="payments.captured.v1",
-                change=Allowance.SHRINK_RETENTION,
+                change=AllowedChange.SHRINK_RETENTION,
                 until=None,
                 needed=True,
-                place=place("payments/payments.captured.v1", 4, 9),
+                location=location("payments/payments.captured.v1", 4, 9),
             ),
         ],
     )

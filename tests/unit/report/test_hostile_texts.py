@@ -106,12 +106,12 @@ def test_plan(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @every_text
 def test_problems(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = Location(f"topics/a{printable(text)}.yaml", 1, 1)
+    location = Location(f"topics/a{printable(text)}.yaml", 1, 1)
     found = (
-        Problem(place, f"seen {text}", "rule", Level.ERROR),
-        Problem(place, text, "rule", Level.WARNING),
+        Problem(location, f"seen {text}", "rule", Level.ERROR),
+        Problem(location, text, "rule", Level.WARNING),
     )
-    page = ProblemDigest(tmp_path, found, (place.file,), 1)
+    page = ProblemDigest(tmp_path, found, (location.file,), 1)
     for form in problems.FORMATS:
         output = problems.render(page, form)
         assert_harmless("check-json" if form == "sarif" else form, output)

@@ -14,7 +14,7 @@ from tests.conftest import REPOSITORY
 from tests.support import reports
 from tests.support.hostile_texts import HOSTILE
 from topicwarden.model.finding import AuditReport, Finding
-from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report.audit.openmetrics import render
 
 PAGE = REPOSITORY / "docs" / "how-to" / "monitoring.md"
@@ -50,11 +50,11 @@ def test_both_formats_of_prometheus_have_the_same_series(parser: str) -> None:
         assert render(report).endswith("\n# EOF\n")
 
 
-def test_an_audit_without_topics_still_has_its_time() -> None:
+def test_an_audit_without_topics_has_a_time() -> None:
     report = reports.empty()
     found = series(render(report))
     assert value(found, "audit_finished_timestamp_seconds") == report.finished / 1000
-    assert [value(found, "audit_topics", verdict=verdict.value) for verdict in BY_WEIGHT] == [0, 0, 0, 0]
+    assert [value(found, "audit_topics", verdict=verdict.value) for verdict in WORST_FIRST] == [0, 0, 0, 0]
 
 
 def test_counts_are_those_of_the_report() -> None:
@@ -62,7 +62,7 @@ def test_counts_are_those_of_the_report() -> None:
     found = series(render(report))
     expected = Counter((finding.check, finding.verdict) for finding in report.findings)
     for check in {finding.check for finding in report.findings}:
-        for verdict in BY_WEIGHT:
+        for verdict in WORST_FIRST:
             labels = {"check": check, "verdict": verdict.value}
             assert value(found, "audit_findings", **labels) == expected[check, verdict]
     for facts in report.topics:
@@ -72,7 +72,7 @@ def test_counts_are_those_of_the_report() -> None:
         assert value(found, "topic_info", topic=facts.name, domain=facts.domain, owner=facts.owner or "") == 1
 
 
-def test_a_number_that_is_not_known_has_no_series() -> None:
+def test_an_unknown_number_has_no_series() -> None:
     unknown = dict.fromkeys(("records", "payload_bytes", "null_keys", "log_bytes"))
     unread = [reports.partition(0, 0).model_copy(update=unknown)]
     report = reports.report([reports.topic("a.unread.v1", [0]).model_copy(update={"partitions": unread})], [])
@@ -98,7 +98,7 @@ def test_the_order_of_topics_and_findings_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, 'a"b\\c\nd', "\\", "\\n", '",verdict="pass'], ids=ascii)
-def test_a_hostile_name_stays_in_its_label(text: str) -> None:
+def test_a_hostile_name_is_escaped_in_its_label(text: str) -> None:
     finding = Finding(check="retention-time", verdict=Verdict.FAIL, topic=text, message=text, evidence={text: text})
     report = reports.report([reports.topic(text, [1])], [finding])
     lines = len(render(named(report, "name")).splitlines())
@@ -117,7 +117,7 @@ def named(report: AuditReport, name: str) -> AuditReport:
     return report.model_copy(update={"stack": name, "topics": topics, "findings": findings})
 
 
-def test_no_message_and_no_evidence_is_in_a_metric() -> None:
+def test_metrics_have_no_messages_and_no_evidence() -> None:
     secret = "a-value-of-a-record"
     finding = Finding(
         check="value-schema",

@@ -28,7 +28,7 @@ def test_the_whole_output(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_no_format_depends_on_the_order_of_finding(form: str) -> None:
+def test_formats_do_not_depend_on_the_order_of_findings(form: str) -> None:
     report = plans.rich()
     turned = [topic.model_copy(update={"consequences": topic.consequences[::-1]}) for topic in report.topics[::-1]]
     assert render(report.model_copy(update={"topics": turned}), form) == render(report, form)
@@ -69,7 +69,7 @@ def test_json_follows_its_schema_and_reads_back() -> None:
         ),
     ],
 )
-def test_a_sentence_for_the_approver_and_a_line_of_counts(report: PlanReport, headline: str, summary: str) -> None:
+def test_the_report_begins_with_a_summary_and_counts(report: PlanReport, headline: str, summary: str) -> None:
     assert (digest(report).headline, digest(report).summary) == (headline, summary)
     assert summary in text.render(report).splitlines()
     assert render(report, "github").endswith(f"plan of stack prod: {summary}\n")
@@ -82,7 +82,7 @@ def test_counts_above_a_thousand_have_separators() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 140])
-def test_a_terminal_is_coloured_and_never_overrun(width: int) -> None:
+def test_terminal_output_has_colours_and_fits_the_width(width: int) -> None:
     drawn = text.render(plans.rich(), Console(file=io.StringIO(), width=width, force_terminal=True))
     lines = re.sub(r"\x1b\[[0-9;]*m", "", drawn).splitlines()
     assert "\x1b[" in drawn
@@ -100,21 +100,21 @@ def test_a_pipe_has_120_columns_and_neither_colour_nor_control(monkeypatch: pyte
     assert 100 < max(map(cell_len, piped.splitlines()[:-1])) <= 120
 
 
-def test_a_terminal_without_unicode_is_served() -> None:
+def test_a_terminal_without_unicode_gets_ascii() -> None:
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     assert text.render(plans.rich(), Console(file=out, width=80)).isascii()
 
 
-def test_the_failed_preview_is_said_first_everywhere() -> None:
-    said = "kafka:index:Topic (orders.placed.v1): 50% of"
-    assert text.render(plans.failed()).startswith(f"pulumi {said} brokers did not answer\n")
+def test_a_failed_preview_comes_first_in_every_format() -> None:
+    output = "kafka:index:Topic (orders.placed.v1): 50% of"
+    assert text.render(plans.failed()).startswith(f"pulumi {output} brokers did not answer\n")
     assert "(orders.placed.v1): 50% of brokers did not answer\n" in render(plans.failed(), "markdown")
     assert render(plans.failed(), "github").startswith(
         "::error title=pulumi preview::kafka:index:Topic (orders.placed.v1): 50%25 of%0Abrokers"
     )
 
 
-def test_markdown_shows_hostile_text_as_it_is_and_calls_no_one() -> None:
+def test_markdown_escapes_hostile_text_and_mentions_no_user() -> None:
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(markdown.render(plans.rich()))
     children = [child for token in tokens for child in token.children or []]
     assert {child.content for child in children if child.type == "html_inline"} <= {"<code>", "</code>"} | {
@@ -147,18 +147,18 @@ def test_markdown_stays_below_githubs_limit_and_counts_what_it_cuts(number: int)
     assert len(drawn.encode()) <= markdown.LIMIT
     assert drawn.splitlines()[0] == markdown.marker("prod") == "<!-- topicwarden plan prod -->"
     rows = [line for line in drawn.splitlines() if re.match(r"\| [✗!] ", line)]
-    told = [drawn.count(f"<code>{name}</code>: ") for name in (topic.topic for topic in report.topics)]
+    reported = [drawn.count(f"<code>{name}</code>: ") for name in (topic.topic for topic in report.topics)]
     cut = re.search(r"^… and ([0-9,]+) topics? more", drawn, re.MULTILINE)
     assert len(rows) + (int(cut[1].replace(",", "")) if cut else 0) == number
     folded = re.search(r"^… and the details of ([0-9,]+) topics? more", drawn, re.MULTILINE)
-    assert sum(told) + (int(folded[1].replace(",", "")) if folded else 0) == number
+    assert sum(reported) + (int(folded[1].replace(",", "")) if folded else 0) == number
     # Refused topics come first, whatever their names, with all their details.
     assert all(row.startswith("| ✗ ") for row in rows[: min(number, 7)])
     assert drawn.count("<b>refused</b>") == min(number, 7)
-    assert drawn.count("<details>") == drawn.count("</details>") == sum(told)
+    assert drawn.count("<details>") == drawn.count("</details>") == sum(reported)
 
 
-def test_no_text_however_long_makes_a_comment_too_long() -> None:
+def test_a_comment_is_never_too_long() -> None:
     """Names, messages and reasons have random lengths, from a fixed seed."""
     dice = random.Random(7)
     topics = []
@@ -175,13 +175,13 @@ def test_no_text_however_long_makes_a_comment_too_long() -> None:
 def test_a_project_in_a_folder_of_the_repository_is_named_from_its_root(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "kafka").mkdir()
-    for form, said in (("github", "::error file=kafka/topics/orders/"), ("markdown", "<code>kafka/topics/orders/")):
-        assert said in render(plans.rich(), form, tmp_path / "kafka")
-        assert said not in render(plans.rich(), form)
+    for form, output in (("github", "::error file=kafka/topics/orders/"), ("markdown", "<code>kafka/topics/orders/")):
+        assert output in render(plans.rich(), form, tmp_path / "kafka")
+        assert output not in render(plans.rich(), form)
     assert "kafka/topics" not in render(plans.rich(), "json", tmp_path / "kafka")
 
 
-def test_annotations_come_by_weight_as_actions_shows_ten_of_a_kind() -> None:
+def test_annotations_are_sorted_by_severity() -> None:
     commands = [line.split(" ")[0] for line in render(plans.many(30, refused=3), "github").splitlines()]
     assert commands == ["::error"] * 3 + ["::warning"] * 27 + ["::notice"] * 27 + ["plan"]
 
@@ -208,9 +208,9 @@ def test_annotations_come_by_weight_as_actions_shows_ten_of_a_kind() -> None:
         ),
     ],
 )
-def test_values_are_said_in_human_units(shown: str, expected: str) -> None:
+def test_values_have_human_units(shown: str, expected: str) -> None:
     assert shown == expected
 
 
-def test_weights_are_those_of_the_models() -> None:
-    assert digest(plans.rich()).weights == {Severity.REFUSED: 1, Severity.DANGER: 2, Severity.NOTE: 2}
+def test_severities_are_those_of_the_models() -> None:
+    assert digest(plans.rich()).severities == {Severity.REFUSED: 1, Severity.DANGER: 2, Severity.NOTE: 2}

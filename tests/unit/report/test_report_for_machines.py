@@ -12,7 +12,8 @@ from jsonschema import Draft4Validator
 
 from tests.support import reports
 from topicwarden.audit.check_docs import check_docs
-from topicwarden.model.finding import AuditReport, Finding, FindingLocation
+from topicwarden.model.finding import AuditReport, Finding
+from topicwarden.model.problem import Location
 from topicwarden.model.verdict import FailOn, Verdict
 from topicwarden.report.audit import junit, sarif
 from topicwarden.report.audit.background import ReportBackground
@@ -40,10 +41,10 @@ def test_sarif_meets_the_official_schema() -> None:
 
 def test_sarif_puts_each_finding_on_the_line_that_declares_it() -> None:
     run = run_of(reports.rich())
-    told = {
+    reported = {
         (result["ruleId"], result["level"]): result["locations"][0]["physicalLocation"] for result in run["results"]
     }
-    assert list(told) == [
+    assert list(reported) == [
         ("topic-missing", "error"),
         ("compaction-lag", "error"),
         ("retention-blocked", "error"),
@@ -51,17 +52,17 @@ def test_sarif_puts_each_finding_on_the_line_that_declares_it() -> None:
         ("partition-skew", "warning"),
         ("under-replicated", "note"),
     ]
-    lag = told["compaction-lag", "error"]
+    lag = reported["compaction-lag", "error"]
     assert lag["artifactLocation"] == {"uri": "topics/orders/orders.state.v1.yaml", "uriBaseId": "%SRCROOT%"}
     assert lag["region"] == {"startLine": 7, "startColumn": 19}
-    assert told["under-replicated", "note"] == {"artifactLocation": {"uri": "topics", "uriBaseId": "%SRCROOT%"}}
+    assert reported["under-replicated", "note"] == {"artifactLocation": {"uri": "topics", "uriBaseId": "%SRCROOT%"}}
 
 
-def test_sarif_tells_the_cause_the_numbers_and_the_remedy() -> None:
+def test_sarif_has_the_cause_the_evidence_and_the_remedy() -> None:
     run = run_of(reports.rich())
     (lag,) = [result for result in run["results"] if result["ruleId"] == "compaction-lag"]
     lines = lag["message"]["text"].splitlines()
-    assert lines[0].startswith("orders.state.v1 [0, 2] A superseded record still stands")
+    assert lines[0].startswith("orders.state.v1 [0, 2] A superseded record is still present")
     assert [line.split()[0] for line in lines[1:]] == ["because"] * 3 + ["evidence:", "remedy:", "declared"]
     assert lag["properties"]["evidence"]["superseded_offset"] == 4_112
     rule = run["tool"]["driver"]["rules"][lag["ruleIndex"]]
@@ -72,18 +73,20 @@ def test_sarif_tells_the_cause_the_numbers_and_the_remedy() -> None:
     assert any(limit.startswith("95.12%") for limit in limits)
 
 
-def test_sarif_knows_a_finding_again_when_its_numbers_are_others() -> None:
+def test_sarif_fingerprints_do_not_depend_on_numbers() -> None:
     def prints(report: AuditReport) -> list[str]:
         return [result["partialFingerprints"]["topicwardenAudit/v1"] for result in run_of(report)["results"]]
 
-    def said(message: str, line: int, partition: int = 0) -> Finding:
-        place = FindingLocation(file="topics/a.yaml", line=line, column=1)
-        return Finding(check="c", verdict=Verdict.FAIL, topic="a", partitions=[partition], message=message, place=place)
+    def finding_at(message: str, line: int, partition: int = 0) -> Finding:
+        location = Location(file="topics/a.yaml", line=line, column=1)
+        return Finding(
+            check="c", verdict=Verdict.FAIL, topic="a", partitions=[partition], message=message, location=location
+        )
 
-    before = prints(reports.report([], [said("3 records", 1), said("also", 1)]))
-    assert before == prints(reports.report([], [said("4 records", 9), said("as well", 9)]))
+    before = prints(reports.report([], [finding_at("3 records", 1), finding_at("also", 1)]))
+    assert before == prints(reports.report([], [finding_at("4 records", 9), finding_at("as well", 9)]))
     assert len(set(before)) == 2
-    assert not {*before} & {*prints(reports.report([], [said("3 records", 1, partition=1)]))}
+    assert not {*before} & {*prints(reports.report([], [finding_at("3 records", 1, partition=1)]))}
 
 
 def test_sarif_names_files_from_the_root_of_the_repository(tmp_path: Path) -> None:
@@ -97,8 +100,8 @@ def test_sarif_names_files_from_the_root_of_the_repository(tmp_path: Path) -> No
 def test_sarif_counts_columns_in_utf16(tmp_path: Path) -> None:
     (tmp_path / "topics").mkdir()
     (tmp_path / "topics" / "a.yaml").write_text('{"🐘": 1, config: 2}\n', encoding="utf-8")
-    place = FindingLocation(file="topics/a.yaml", line=1, column=10)
-    finding = Finding(check="c", verdict=Verdict.FAIL, topic="a", message="m", place=place)
+    location = Location(file="topics/a.yaml", line=1, column=10)
+    finding = Finding(check="c", verdict=Verdict.FAIL, topic="a", message="m", location=location)
     (result,) = run_of(reports.report([], [finding]), ReportBackground(root=tmp_path))["results"]
     assert result["locations"][0]["physicalLocation"]["region"]["startColumn"] == 11
 
@@ -123,14 +126,14 @@ def test_junit_has_a_suite_a_topic_and_a_case_a_check() -> None:
     assert (case.get("file"), case.get("line")) == ("topics/orders/orders.state.v1.yaml", "7")
     failure = case.find("failure")
     assert failure is not None
-    assert (failure.get("message") or "").startswith("fail: [0, 2] A superseded record still stands")
+    assert (failure.get("message") or "").startswith("fail: [0, 2] A superseded record is still present")
     assert "remedy: Look for a dead cleaner thread" in (failure.text or "")
     note = cases_of(report, FailOn.FAIL)["stock.levels.v1", "compaction-ratio"].find("system-out")
     assert note is not None
-    assert "lawfully" in (note.text or "")
+    assert "legitimate" in (note.text or "")
 
 
-def test_junit_brings_several_findings_of_one_check_together() -> None:
+def test_junit_combines_findings_of_one_check() -> None:
     found = [
         Finding(check="c", verdict=verdict, topic="a", partitions=[n], message=f"m{n}")
         for n, verdict in enumerate((Verdict.SUSPECT, Verdict.FAIL, Verdict.SUSPECT))

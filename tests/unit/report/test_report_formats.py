@@ -16,7 +16,7 @@ from rich.console import Console
 from tests.support import reports
 from topicwarden.model.finding import AuditReport, Finding, TopicFacts
 from topicwarden.model.problem import Refusal
-from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
 from topicwarden.report.audit import html, json, markdown, report_files, text
 from topicwarden.report.audit.digest import digest
@@ -30,10 +30,10 @@ def printed(report: AuditReport, width: int | None = None) -> str:
     return out.getvalue()
 
 
-def test_worst_comes_first_and_is_summed_up() -> None:
+def test_the_worst_comes_first_with_a_summary() -> None:
     view = digest(reports.rich())
-    weights = [BY_WEIGHT.index(topic.verdict) for topic in view.topics]
-    assert weights == sorted(weights)
+    severities = [WORST_FIRST.index(topic.verdict) for topic in view.topics]
+    assert severities == sorted(severities)
     assert view.topics[0].verdict is Verdict.FAIL
     assert view.headline == "6 of 12 topics passed all checks; 5 need attention; 1 could not be decided."
     assert view.summary == "12 topics, 51,789,485 records in 4.2 s: 3 fail, 2 suspect, 1 undecidable, 67 pass"
@@ -50,7 +50,7 @@ def test_worst_comes_first_and_is_summed_up() -> None:
         ([Verdict.UNDECIDABLE], "0 of 1 topic passed all checks; 1 could not be decided."),
     ],
 )
-def test_one_sentence_for_management(verdicts: list[Verdict], sentence: str) -> None:
+def test_the_summary_is_one_sentence(verdicts: list[Verdict], sentence: str) -> None:
     topics = [reports.topic(f"a.t{n}", [1]) for n in range(len(verdicts))]
     findings = [Finding(check="c", verdict=v, topic=t.name) for v, t in zip(verdicts, topics, strict=True)]
     assert digest(reports.report(topics, findings)).headline == sentence
@@ -64,7 +64,7 @@ def test_a_finding_on_a_topic_without_facts_is_not_lost() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 140])
-def test_a_terminal_is_filled_and_never_overrun(width: int) -> None:
+def test_terminal_output_fills_the_width(width: int) -> None:
     lines = printed(reports.rich(), width).splitlines()
     # The last line is never wrapped, for grep.
     assert max(map(cell_len, lines[:-1])) <= width
@@ -74,7 +74,7 @@ def test_a_terminal_is_filled_and_never_overrun(width: int) -> None:
     assert lines[-1] == digest(reports.rich()).summary
 
 
-def test_many_topics_show_what_needs_attention_and_fold_the_rest() -> None:
+def test_many_topics_are_folded_except_those_that_need_attention() -> None:
     lines = printed(reports.thousand(), width=100).splitlines()
     assert sum("entity-" in line and line.startswith("✗ fail") for line in lines) == 50
     assert [line.split()[:8] for line in lines if line.startswith("✓")] == [
@@ -112,7 +112,7 @@ def test_a_pipe_gets_whole_rows_without_colour_or_control(monkeypatch: pytest.Mo
     assert max(map(cell_len, out.splitlines())) <= 120
 
 
-def test_a_terminal_without_unicode_is_served() -> None:
+def test_a_terminal_without_unicode_gets_ascii() -> None:
     raw = io.BytesIO()
     console = Console(file=io.TextIOWrapper(raw, encoding="ascii", write_through=True), width=80)
     text.render(reports.rich(), console)
@@ -131,19 +131,22 @@ def test_every_format_tells_what_was_settled_and_what_limits_the_audit() -> None
         assert f"- {limit}" in marked
         assert f"<li>{limit}</li>" in page
     assert (
-        "now fail compaction-lag orders.state.v1 [0, 2]: was suspect at 2025-10-08T08:53:20Z: it still stands" in seen
+        "now fail compaction-lag orders.state.v1 [0, 2]: was suspect at 2025-10-08T08:53:20Z: it is still present"
+        in seen
     )
-    assert "- compaction-lag orders.state.v1 \\[0, 2\\]: suspect, now **fail**: it still stands (first seen" in marked
-    assert "what stood at 17 was deleted" in page
+    assert (
+        "- compaction-lag orders.state.v1 \\[0, 2\\]: suspect, now **fail**: it is still present (first seen" in marked
+    )
+    assert "the record at 17 was deleted" in page
     assert "At the audit of 2025-10-08T08:53:20Z, 10 of 13 topics passed." in marked
 
 
-def test_a_full_audit_without_trouble_has_no_limits() -> None:
+def test_a_complete_audit_has_no_notes() -> None:
     assert digest(reports.empty()).limits == []
     assert "limit" not in printed(reports.empty())
 
 
-def test_domains_and_owners_in_need_come_first() -> None:
+def test_domains_and_owners_with_findings_come_first() -> None:
     view = digest(reports.rich())
     assert [(group.name, group.topics) for group in view.domains][:3] == [
         ("orders", 3),
@@ -153,7 +156,7 @@ def test_domains_and_owners_in_need_come_first() -> None:
     assert [group.name for group in view.owners] == ["", "team-orders", "team-payments"]
 
 
-def test_findings_beyond_what_a_page_bears_are_counted() -> None:
+def test_findings_above_the_page_limit_are_counted() -> None:
     found = [Finding(check=f"c{n}", verdict=Verdict.FAIL, topic="a.t", message="m") for n in range(1_200)]
     page = html.render(reports.report([reports.topic("a.t", [1])], found))
     assert page.count('<details class="finding') == 1_000
@@ -180,7 +183,7 @@ def test_json_and_markdown_do_not_depend_on_the_order_of_finding() -> None:
     assert markdown.render(turned) == markdown.render(report)
 
 
-def test_markdown_shows_hostile_text_as_it_is() -> None:
+def test_markdown_escapes_hostile_text() -> None:
     tokens = MarkdownIt("commonmark").enable("table").parse(markdown.render(reports.rich()))
     # markdown-it drops excess cells of a row, so text is lost if a character splits a cell.
     lines = [line for line in markdown.render(reports.rich()).splitlines() if line.startswith("|")]
@@ -195,7 +198,7 @@ def test_markdown_shows_hostile_text_as_it_is() -> None:
     assert "<img" not in blocks
 
 
-def test_html_lets_nothing_out_of_its_text() -> None:
+def test_html_escapes_every_text() -> None:
     page = html.render(reports.rich())
     script = (Path(html.__file__).parent / "report.js").read_text(encoding="utf-8")
     (at,) = [match.start() for match in re.finditer("<script", page)]
@@ -207,7 +210,7 @@ def test_html_lets_nothing_out_of_its_text() -> None:
     assert "http://" not in page.replace("http://www.w3.org/", "").replace("[link](http://x)", "")
 
 
-def test_times_that_no_calendar_holds_and_topics_without_partitions_are_shown() -> None:
+def test_out_of_range_times_and_topics_without_partitions_are_shown() -> None:
     page = html.render(reports.rich())
     assert "1760000000000000 (year 57742)" in page
     assert "1969-12-31T00:00:00Z" in page
@@ -215,7 +218,7 @@ def test_times_that_no_calendar_holds_and_topics_without_partitions_are_shown() 
     assert "customers.profile.v3" in page.split('id="details"')[1]
 
 
-def test_a_thousand_topics_make_a_page_that_opens() -> None:
+def test_a_page_of_1_000_topics_opens() -> None:
     page = html.render(reports.thousand())
     assert len(page.encode()) < 1_000_000
     assert page.count("<tr data-topic=") == 1_000
@@ -242,12 +245,12 @@ def test_files_are_written_whole_and_replaced(tmp_path: Path) -> None:
     assert AuditReport.model_validate_json(paths[2].read_bytes()).topics == []
 
 
-def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_a_read_only_location_is_refused(tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.write_text("mine")
-    for place in (taken, taken / "below"):
+    for folder in (taken, taken / "below"):
         with pytest.raises(Refusal, match="--out"):
-            report_files.write(reports.empty(), place)
+            report_files.write(reports.empty(), folder)
     assert taken.read_text() == "mine"
 
 

@@ -30,9 +30,7 @@ from topicwarden.report.audit.timeline import timeline
         ({"rolled": 5_000, "last_stable": None}, [("rolled", 0, 1_000)]),
     ],
 )
-def test_stretches_are_what_is_known_and_no_more(
-    known: dict[str, object], expected: list[tuple[str, int, int]]
-) -> None:
+def test_offset_ranges_cover_only_known_offsets(known: dict[str, object], expected: list[tuple[str, int, int]]) -> None:
     line = timeline(partition(0, 1_000, **known))
     assert line is not None
     assert [(each.kind, each.start, each.end) for each in line.ranges] == expected
@@ -75,7 +73,7 @@ def first_topics(report: AuditReport, number: int) -> AuditReport:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_eight_times_the_topics_execute_less_than_ten_times_the_lines(form: str) -> None:
+def test_check_scales_linearly_with_topics(form: str) -> None:
     whole = reports.thousand()
 
     def executed_lines(report: AuditReport) -> int:

@@ -38,8 +38,8 @@ def blocks() -> Iterator[Any]:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         for found in _BLOCK.finditer(text):
-            place = f"{page.relative_to(REPOSITORY)}:{text.count(chr(10), 0, found.start()) + 1}"
-            yield pytest.param(page, found[1], id=place)
+            location = f"{page.relative_to(REPOSITORY)}:{text.count(chr(10), 0, found.start()) + 1}"
+            yield pytest.param(page, found[1], id=location)
 
 
 def test_the_site_builds_without_a_broken_link_and_without_other_hosts(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_the_generated_pages_are_current(page: Path) -> None:
 
 
 @pytest.mark.parametrize(("page", "text"), list(blocks()))
-def test_a_block_of_yaml_is_what_topicwarden_accepts(
+def test_yaml_blocks_of_the_pages_are_valid(
     page: Path, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if page.name in _WRITTEN_ELSEWHERE:
@@ -149,7 +149,7 @@ def _variables(node: ast.AST) -> Iterator[str]:
             yield name
 
 
-def test_the_misspelt_setting_is_reported_as_the_page_shows(
+def test_the_misspelled_setting_is_reported_as_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (DOCS / "reference" / "topics.md").read_text(encoding="utf-8")

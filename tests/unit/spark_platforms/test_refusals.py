@@ -68,14 +68,14 @@ def test_databricks_own_runtime_may_contain_databricks_connect(monkeypatch: pyte
     refuse_unsupported(None, {"DATABRICKS_RUNTIME_VERSION": "17.3"})
 
 
-def test_a_session_of_spark_connect_is_refused_without_a_sign_before() -> None:
+def test_a_spark_connect_session_is_refused() -> None:
     session = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
     with pytest.raises(Refusal, match="this platform offers only Spark Connect"):
         refuse_connect_session(session)
     refuse_connect_session(type("SparkSession", (), {"__module__": "pyspark.sql.session"})())
 
 
-def test_an_audit_names_spark_connect_before_anything_else(tmp_path: Path) -> None:
+def test_spark_connect_is_refused_before_the_declarations_are_read(tmp_path: Path) -> None:
     done = topicwarden("audit", "--stack", "no-such-stack", "--master", "sc://spark.example.com", cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert "--master sc://spark.example.com is an address of Spark Connect" in done.err

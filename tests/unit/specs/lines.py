@@ -22,7 +22,7 @@ def setting_lines(tree: Path) -> Iterator[str]:
     loaded = load(tree / "topics", tree, STACKS)
     for stack in STACKS:
         for declaration in resolve(loaded, stack).declarations:
-            places = declaration.places
-            for path, value in sorted(places.settings.items()):
+            locations = declaration.locations
+            for path, value in sorted(locations.settings.items()):
                 setting = " ".join(map(str, path))
-                yield f"{stack} {declaration.topic.name} {setting} = {value!r} at {places.at(path)}"
+                yield f"{stack} {declaration.topic.name} {setting} = {value!r} at {locations.at(path)}"

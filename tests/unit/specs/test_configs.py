@@ -17,7 +17,7 @@ def test_the_catalogue_is_kafkas() -> None:
     assert {each.type for each in definitions().values()} == {"boolean", "string", "int", "long", "double", "list"}
 
 
-def test_every_validator_is_understood() -> None:
+def test_every_kafka_validator_is_translated() -> None:
     for each in definitions().values():
         low, high = each.bounds
         throttled = each.name.endswith("throttled.replicas")
@@ -53,24 +53,24 @@ def test_bounds_are_kafkas(name: str, valid: list[str], invalid: list[str]) -> N
     assert [value for value in invalid if not known.problem(value)] == []
 
 
-def test_a_message_says_expected_against_seen() -> None:
+def test_a_message_has_the_expected_and_the_actual_value() -> None:
     known = definition("max.message.bytes")
     assert known is not None
     assert known.problem("2147483648", "2GiB") == (
-        "expected a whole number (int) of at least 0, seen 2GiB (2147483648); the maximum int is 2147483647"
+        "expected a whole number (int) of at least 0, got 2GiB (2147483648); the maximum int is 2147483647"
     )
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("written", "expected"),
     [("retention_ms", "retention.ms"), ("log.retention.ms", "retention.ms"), ("Cleanup.Policy", "cleanup.policy")],
 )
-def test_the_nearest_name(written: str, meant: str) -> None:
-    assert nearest(written) == meant
+def test_the_nearest_name(written: str, expected: str) -> None:
+    assert nearest(written) == expected
     assert definition(written) is None
 
 
-def test_nothing_is_near_nonsense() -> None:
+def test_a_random_name_has_no_suggestion() -> None:
     assert nearest("zzz") is None
 
 
@@ -88,14 +88,14 @@ def test_a_line_of_kafka_has_its_own_settings(name: str, lines: tuple[str, ...])
     assert definition(name) is not None
 
 
-def test_bounds_and_defaults_are_of_the_line() -> None:
+def test_bounds_and_defaults_are_those_of_the_kafka_version() -> None:
     small = {line: definitions(line)["segment.bytes"].problem("1000") is None for line in kafka_lines()}
     assert small == {"3.9": True, "4.0": True, "4.1": False, "4.2": False, "4.3": False, "4.4": False}
     assert definitions("3.9")["message.timestamp.after.max.ms"].default == str(2**63 - 1)
     assert definitions("4.0")["message.timestamp.after.max.ms"].default == "3600000"
 
 
-def test_deprecated_is_what_kafka_calls_so() -> None:
+def test_deprecated_settings_are_those_of_kafka() -> None:
     assert {each.name for each in definitions("3.9").values() if each.deprecated} == {
         "message.format.version",
         "message.timestamp.difference.max.ms",
@@ -103,7 +103,7 @@ def test_deprecated_is_what_kafka_calls_so() -> None:
     assert not [each for each in definitions("4.4").values() if each.deprecated]
 
 
-def test_the_generator_says_since_until_and_what_differs() -> None:
+def test_the_catalogue_has_versions_and_differences() -> None:
     old, new = (
         {"type": "int", "default": "1", "documentation": "x"},
         {"type": "int", "default": "2", "documentation": "y"},
@@ -140,7 +140,7 @@ def test_the_generator_says_since_until_and_what_differs() -> None:
         (SIZE, "10B", 10),
     ],
 )
-def test_what_is_taken(unit: ValueUnit, text: str, number: int) -> None:
+def test_accepted_values(unit: ValueUnit, text: str, number: int) -> None:
     assert unit.parse(text) == number
     assert re.search(unit.pattern, text.strip()), "the JSON Schema takes it too"
 
@@ -148,24 +148,24 @@ def test_what_is_taken(unit: ValueUnit, text: str, number: int) -> None:
 @pytest.mark.parametrize(
     ("unit", "text", "end"),
     [
-        (DURATION, "", 'seen ""'),
+        (DURATION, "", 'got ""'),
         (DURATION, "7", None),
         (DURATION, "7 days", "units are ms, s, m, h, d"),
         (DURATION, "1M", "m means minutes, and a month is 30d"),
-        (DURATION, "-7d", 'seen "-7d"'),
-        (DURATION, "1e3", 'seen "1e3"'),
+        (DURATION, "-7d", 'got "-7d"'),
+        (DURATION, "1e3", 'got "1e3"'),
         (DURATION, "1_000", "write 1000"),
-        (DURATION, "12:30", 'seen "12:30"'),
+        (DURATION, "12:30", 'got "12:30"'),
         (DURATION, "0.5ms", "0.5 milliseconds, not a whole number"),
         (DURATION, "forever", "write -1"),
-        (DURATION, "٣d", 'seen "٣d"'),
+        (DURATION, "٣d", 'got "٣d"'),
         (SIZE, "1KB", "did you mean kB (1000) or KiB (1024)?"),
         (SIZE, "1G", "did you mean GB (1000000000) or GiB (1073741824)?"),
         (SIZE, "7d", "units are B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"),
         (SIZE, "1" * 5000, "..."),
     ],
 )
-def test_what_is_refused(unit: ValueUnit, text: str, end: str | None) -> None:
+def test_refused_settings(unit: ValueUnit, text: str, end: str | None) -> None:
     if end is None:
         assert unit.parse(text) == int(text)
         return

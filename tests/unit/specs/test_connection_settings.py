@@ -31,8 +31,8 @@ CLIENT = {"kafka:clientCert": CERTIFICATE, "kafka:clientKey": KEY}
 IAM = {"kafka:saslMechanism": "aws-iam", "kafka:saslAwsRegion": "eu-central-1"}
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "address": ({"kafka:bootstrapServers": "kafka"}, "kafka:bootstrapServers: expected addresses such as"),
-    "port": ({"kafka:bootstrapServers": ["kafka:70000"]}, 'seen "kafka:70000"'),
-    "URL": ({"kafka:bootstrapServers": ["https://kafka:9092"]}, 'seen "https://kafka:9092"'),
+    "port": ({"kafka:bootstrapServers": ["kafka:70000"]}, 'got "kafka:70000"'),
+    "URL": ({"kafka:bootstrapServers": ["https://kafka:9092"]}, 'got "https://kafka:9092"'),
     "list": ({"kafka:bootstrapServers": 9092}, "expected a list such as [localhost:9092]"),
     "flag": ({"kafka:skipTlsVerify": "on"}, "kafka:skipTlsVerify: expected true or false"),
     "mechanism": ({"kafka:saslMechanism": "gssapi"}, "expected one of plain, scram-sha256, scram-sha512"),
@@ -138,7 +138,7 @@ def test_a_certificate_may_be_a_path_below_the_project(tmp_path: Path) -> None:
     assert "PRIVATE" not in repr(found)
 
 
-def test_a_file_that_exists_elsewhere_is_no_problem_offline(tmp_path: Path) -> None:
+def test_a_file_missing_on_this_machine_is_no_problem_offline(tmp_path: Path) -> None:
     settings = {**SERVERS, "kafka:caCertFile": "/etc/kafka/ca.pem"}
     assert not read_connection_settings(settings, tmp_path, offline=True)[1]
     (problem,) = read_connection_settings(settings, tmp_path)[1]
@@ -158,7 +158,7 @@ def test_a_secret_that_is_added_later_is_no_problem_offline(settings: dict[str, 
     assert read_connection_settings({**SERVERS, **settings}, tmp_path)[1]
 
 
-def test_check_names_the_place_and_judges_nothing_that_is_encrypted(tmp_path: Path) -> None:
+def test_check_has_the_location_and_ignores_encrypted_values(tmp_path: Path) -> None:
     secret = {"secure": "v1:x:y"}
     settings = {
         "kafka:bootstrapServers": ["kafka"],
@@ -173,7 +173,7 @@ def test_check_names_the_place_and_judges_nothing_that_is_encrypted(tmp_path: Pa
     (tmp_path / "stacks" / "Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": settings}, sort_keys=False))
     (problem,) = read_stack_file(Project(tmp_path), "prod").problems
     assert str(problem.location) == "stacks/Pulumi.prod.yaml:3:5"
-    assert 'seen "kafka"' in problem.message
+    assert 'got "kafka"' in problem.message
 
 
 @pytest.mark.parametrize(

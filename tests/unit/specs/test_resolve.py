@@ -14,12 +14,12 @@ from topicwarden.model.contents import (
     ValueContents,
 )
 from topicwarden.model.problem import Location
-from topicwarden.model.topic import Allowance, Permission, Topic
+from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
 
 
-def test_the_design_example_is_this_topic(tmp_path: Path) -> None:
+def test_the_documented_example_resolves_to_this_topic(tmp_path: Path) -> None:
     tree = find_case(CASES, "good", "design-example").write(tmp_path)
     resolved = resolve(load(tree / "topics", tree, ["dev", "prod"]), "prod")
     assert resolved.problems == ()
@@ -45,27 +45,27 @@ def test_the_design_example_is_this_topic(tmp_path: Path) -> None:
                 records=RecordContents(max_bytes=65_536),
                 partitions=PartitionContents(max_skew=4.0),
             ),
-            allow=frozenset({Permission(Allowance.DELETE)}),
+            allow=frozenset({Allowance(AllowedChange.DELETE)}),
         )
     ]
 
 
-def test_a_place_is_where_the_value_was_written_or_where_it_belongs(tmp_path: Path) -> None:
+def test_a_location_is_that_of_the_value_or_of_its_parent(tmp_path: Path) -> None:
     tree = find_case(CASES, "good", "defaults").write(tmp_path)
     loaded = load(tree / "topics", tree, ["dev", "prod"])
-    places = {each.topic.name: each.places for each in resolve(loaded, "dev").declarations}["placed"]
+    locations = {each.topic.name: each.locations for each in resolve(loaded, "dev").declarations}["placed"]
     own, nearer, root = (
         f"topics/{name}" for name in ("orders/eu/placed.yaml", "orders/_defaults.yaml", "_defaults.yaml")
     )
-    assert places.at(("config", "retention.ms")) == Location(nearer, 4, 17)
-    assert places.at(("replication_factor",)) == Location(root, 9, 25)
-    assert places.at(("config", "cleanup.policy", 0)) == Location(own, 4, 19)
-    assert places.at(("config", "flush.ms")).file == own
-    assert places.at(("contents", "key", "required")) == Location(own, 1, 1)
-    assert places.at(()) == Location(own, 1, 1)
+    assert locations.at(("config", "retention.ms")) == Location(nearer, 4, 17)
+    assert locations.at(("replication_factor",)) == Location(root, 9, 25)
+    assert locations.at(("config", "cleanup.policy", 0)) == Location(own, 4, 19)
+    assert locations.at(("config", "flush.ms")).file == own
+    assert locations.at(("contents", "key", "required")) == Location(own, 1, 1)
+    assert locations.at(()) == Location(own, 1, 1)
 
 
-def test_a_stack_is_not_needed(tmp_path: Path) -> None:
+def test_check_needs_no_stack(tmp_path: Path) -> None:
     tree = find_case(CASES, "good", "defaults").write(tmp_path)
     declared = {each.topic.name: each.topic for each in resolve(load(tree / "topics", tree, []), None).declarations}
     assert declared == {}, "stacks that do not exist are problems, so the defaults that name them hold nothing"
@@ -82,7 +82,7 @@ def test_a_project_without_topics_has_no_problem(tmp_path: Path) -> None:
     assert resolve(load(tmp_path / "topics", tmp_path, ["dev"]), "dev").declarations == ()
 
 
-def test_a_broken_document_hides_no_other(tmp_path: Path) -> None:
+def test_a_broken_document_does_not_hide_others(tmp_path: Path) -> None:
     (tmp_path / "topics").mkdir()
     (tmp_path / "topics/a.yaml").write_text("partitions: x\n")
     (tmp_path / "topics/b.yaml").write_text("{partitions: 1, replication_factor: 1}\n")

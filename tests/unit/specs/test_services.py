@@ -81,7 +81,7 @@ def test_host_names_tell_the_service(addresses: list[str], name: str | None) -> 
         (None, (), "apache"),
     ],
 )
-def test_a_cluster_tells_its_service(cluster_id: str | None, requests: set[int], name: str) -> None:
+def test_the_service_is_detected_from_the_cluster(cluster_id: str | None, requests: set[int], name: str) -> None:
     assert by_cluster(cluster_id, requests).name == name
 
 

@@ -103,7 +103,7 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("- a\n", "1:1: expected a mapping, seen a list [stack-setting]"),
+        ("- a\n", "1:1: expected a mapping, got a list [stack-setting]"),
         (
             "topicwarden:cluster: sandbox\n",
             '1:1: "topicwarden:cluster" is outside of config, where Pulumi ignores it; move it under `config:` '
@@ -118,7 +118,7 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
         (
             "config:\n  kafka:bootstrapServers: [a:1]\n  kafka:saslMechanism: SCRAM-SHA-512\n"
             "  kafka:saslUsername: me\n",
-            "3:24: kafka:saslMechanism: expected one of plain, scram-sha256, scram-sha512, oauthbearer, aws-iam, seen "
+            "3:24: kafka:saslMechanism: expected one of plain, scram-sha256, scram-sha512, oauthbearer, aws-iam, got "
             '"SCRAM-SHA-512"; did you mean scram-sha512? [stack-setting]',
         ),
         (
@@ -133,7 +133,7 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
         ),
     ],
 )
-def test_a_mistake_in_a_stack_file_is_named_at_its_place(text: str, expected: str, tmp_path: Path) -> None:
+def test_an_error_in_a_stack_file_has_its_location(text: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / "stacks").mkdir()
     (tmp_path / "stacks" / "Pulumi.dev.yaml").write_text(text)
     problems = read_stack_file(Project(tmp_path), "dev").problems
@@ -164,7 +164,7 @@ def test_every_setting_of_the_connection_is_described() -> None:
     assert [name for name in names if len(described[name].get("description", "")) < 20] == []
 
 
-def test_exclusions_win_in_any_order() -> None:
+def test_exclusions_apply_in_any_order() -> None:
     for patterns in (["orders.*", "!orders.tmp.*"], ["!orders.tmp.*", "orders.*"]):
         assert [selected(name, patterns) for name in ("orders.a", "orders.tmp.a", "a")] == [True, False, False]
     assert [selected(name, ["!orders.*"]) for name in ("orders.a", "a")] == [False, True]

@@ -23,5 +23,5 @@ NAMES = ["shop.orders", "shop.customers", "billing.invoices"]
         ([], "there is no declared topic"),
     ],
 )
-def test_patterns_without_a_match_are_answered_with_what_they_resemble(patterns: list[str], message: str) -> None:
+def test_patterns_without_a_match_have_a_suggestion(patterns: list[str], message: str) -> None:
     assert str(none_selected("declared topic", patterns, NAMES)) == message

@@ -47,13 +47,13 @@ def echoed(client: socket.socket, size: int = 5) -> bytes:
     return received
 
 
-def test_passes_all_bytes_on(proxy: ByteProxy, port: int) -> None:
+def test_the_proxy_forwards_all_bytes(proxy: ByteProxy, port: int) -> None:
     proxy.latency_s = 0.01
     with socket.create_connection((HOST, port), 10) as client:
         assert echoed(client, 300_000) == b"x" * 300_000
 
 
-def test_cuts_connections(proxy: ByteProxy, port: int) -> None:
+def test_the_proxy_cuts_connections(proxy: ByteProxy, port: int) -> None:
     with socket.create_connection((HOST, port), 10) as client:
         assert echoed(client)
         assert proxy.cut() == 1
@@ -63,7 +63,7 @@ def test_cuts_connections(proxy: ByteProxy, port: int) -> None:
         assert echoed(client), "new connections are accepted"
 
 
-def test_cuts_after_some_bytes(proxy: ByteProxy, port: int) -> None:
+def test_the_proxy_cuts_after_some_bytes(proxy: ByteProxy, port: int) -> None:
     proxy.cut_after = 5
     with socket.create_connection((HOST, port), 10) as client:
         client.sendall(b"x" * 5)
@@ -72,7 +72,7 @@ def test_cuts_after_some_bytes(proxy: ByteProxy, port: int) -> None:
                 pass
 
 
-def test_is_silent_until_it_is_healed(proxy: ByteProxy, port: int) -> None:
+def test_the_proxy_is_silent_until_it_is_healed(proxy: ByteProxy, port: int) -> None:
     with socket.create_connection((HOST, port), 0.3) as client:
         assert echoed(client)
         proxy.silent = True

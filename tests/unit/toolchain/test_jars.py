@@ -97,7 +97,7 @@ def test_all_jars_are_downloaded_and_reported(repository: Repository, tmp_path: 
     assert lines[-1].startswith(f"Kafka: 3 jars from {repository.url} in ")
 
 
-def test_an_error_that_passes_is_retried(repository: Repository, tmp_path: Path) -> None:
+def test_a_transient_error_is_retried(repository: Repository, tmp_path: Path) -> None:
     repository.failures = {JARS[0].path: [503, 429]}
     jars.fetch(tmp_path, silent)
     assert fetched(tmp_path) == NAMES
@@ -107,7 +107,7 @@ def test_another_file_than_the_locked_one_is_refused_and_nothing_is_installed(
     repository: Repository, tmp_path: Path
 ) -> None:
     repository.contents[JARS[1].path] = b"x" * JARS[1].size
-    with pytest.raises(Refusal, match=f"{repository.url} has another {JARS[1].name} than the locked one"):
+    with pytest.raises(Refusal, match=f"checksum mismatch for {JARS[1].name} from {repository.url}"):
         jars.fetch(tmp_path, silent)
     assert not jars.folder(tmp_path).exists()
     repository.contents = dict(CONTENTS)
@@ -160,7 +160,7 @@ def test_an_address_that_is_no_url_is_refused(
 
 
 @pytest.mark.parametrize("layout", ["side by side", "repository"])
-def test_a_folder_replaces_the_network(
+def test_jars_are_taken_from_a_folder_without_the_network(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str
 ) -> None:
     for jar in JARS:
@@ -203,7 +203,7 @@ def test_commands_at_the_same_time_download_once(
     assert set(repository.requests.values()) == {1}
 
 
-def test_a_cache_that_cannot_be_written_is_one_line(
+def test_a_read_only_cache_is_reported_in_one_line(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()

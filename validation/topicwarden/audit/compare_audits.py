@@ -80,7 +80,7 @@ def settled_findings(subject: AuditedTopic, results: ResultsByCheck) -> Iterator
 
 
 def _undecidable(results: Sequence[CheckResult]) -> tuple[Verdict, str] | None:
-    """Return the reason if the check cannot judge the topic at all, such as without the right to read it."""
+    """Return the reason if the check cannot judge the topic at all, such as without the permission to read it."""
     whole = (each for each in results if each.verdict is Verdict.UNDECIDABLE and not each.partitions)
     return next(((each.verdict, each.message) for each in whole), None)
 

@@ -19,7 +19,7 @@ from topicwarden.audit.evidence import (
 )
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.effective_defaults import differing_defaults
-from topicwarden.model.finding import Finding, FindingLocation
+from topicwarden.model.finding import Finding
 from topicwarden.model.verdict import Verdict
 from topicwarden.plan.consequence_text import by_broker
 from topicwarden.specs.resolve import Declaration
@@ -87,7 +87,7 @@ def _limit_by_defaults(subject: AuditedTopic, result: CheckResult) -> CheckResul
 
 
 def _finding(check_id: str, topic: str, result: CheckResult, declaration: Declaration | None) -> Finding:
-    place = declaration.places.at(result.path) if declaration else None
+    location = declaration.locations.at(result.path) if declaration else None
     return Finding(
         check=check_id,
         verdict=result.verdict,
@@ -97,5 +97,5 @@ def _finding(check_id: str, topic: str, result: CheckResult, declaration: Declar
         because=list(result.because),
         remedy=result.remedy,
         evidence=dict(result.evidence),
-        place=FindingLocation(file=place.file, line=place.line, column=place.column) if place else None,
+        location=location,
     )

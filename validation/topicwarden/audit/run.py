@@ -95,7 +95,7 @@ def audit(
 def _changes(evidence: AuditEvidence) -> Iterator[str]:
     """Yield a note for each topic that changed during the audit, and for the partitions that could not be read."""
     for name, change in evidence.changes.items():
-        consequence = "the new partitions were not audited" if change.grown else "nothing was concluded about the topic"
+        consequence = "the new partitions were not audited" if change.grown else "the topic was not judged"
         yield f"{name} {change.message}: {consequence}; audit it again"
     reasons: dict[tuple[str, str], list[int]] = {}
     for (name, partition), reason in evidence.unread.items():

@@ -19,7 +19,8 @@ _PULL_REQUEST_EVENT: Final = "pull_request"
 
 @dataclass(frozen=True)
 class PullRequest:
-    """A pull request of GitHub, or a merge request of GitLab. ``fork`` says that the run has only the rights of a fork.
+    """A pull request of GitHub, or a merge request of GitLab. ``fork`` says that the run has only the permissions of a
+    fork.
 
     ``comments`` is the path of its comments in the REST API.
     """

@@ -11,7 +11,7 @@ from topicwarden.ci.rest_api import RestApi
 
 _BOT: Final = "github-actions[bot]"
 """The author of comments that a workflow writes with its own token."""
-_RIGHTS: Final = {
+_PERMISSIONS: Final = {
     "github": "the job needs `permissions: {contents: read, pull-requests: write}`",
     "gitlab": "the token must be a project access token with the scope `api` and the role Reporter or higher",
 }
@@ -59,7 +59,7 @@ def _github(run: CiRun, pull_request: PullRequest, token: str) -> Comments:
     }
     each = pull_request.comments.rpartition("/issues/")[0] + "/issues/comments"
     return Comments(
-        RestApi(run.api, headers, _RIGHTS["github"]),
+        RestApi(run.api, headers, _PERMISSIONS["github"]),
         pull_request.comments,
         lambda comment: (comment.get("user") or {}).get("login") == _BOT,
         lambda number: ("PATCH", f"{each}/{number}"),
@@ -67,7 +67,7 @@ def _github(run: CiRun, pull_request: PullRequest, token: str) -> Comments:
 
 
 def _gitlab(run: CiRun, pull_request: PullRequest, token: str) -> Comments:
-    api = RestApi(run.api, {"PRIVATE-TOKEN": token}, _RIGHTS["gitlab"])
+    api = RestApi(run.api, {"PRIVATE-TOKEN": token}, _PERMISSIONS["gitlab"])
     user = api.call("GET", "/user")["id"]
     return Comments(
         api,

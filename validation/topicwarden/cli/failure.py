@@ -29,7 +29,7 @@ _OF_THE_MACHINE = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE),
     *(errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EIO),
 }
-"""The errors of files that are not a bug: rights, full disks, wrong paths."""
+"""The errors of files that are not a bug: permissions, full disks, wrong paths."""
 
 
 def details_of(error: Exception) -> str:

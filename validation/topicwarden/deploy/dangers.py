@@ -19,7 +19,7 @@ def dangers(plans: Iterable[TopicPlan], stack: str) -> list[str]:
         f"{plan.topic}: {' '.join(consequence.message.split())} [{consequence.kind}]"
         for plan in plans
         for consequence in plan.consequences
-        if consequence.weight is Severity.DANGER or consequence.kind == _BY_REBALANCE
+        if consequence.severity is Severity.DANGER or consequence.kind == _BY_REBALANCE
     )
     more = len(lines) - MOST
     if more > 0:

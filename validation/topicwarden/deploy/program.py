@@ -33,7 +33,7 @@ from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.model.planned_change import Action, TopicPlan
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.model.topic import Allowance, Topic
+from topicwarden.model.topic import AllowedChange, Topic
 from topicwarden.model.topic_selection import selected
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
@@ -186,10 +186,10 @@ def _registrations(
         declared_as_added = added_by_hand(declaration.topic, deployed.topics.get(name), live.topics.get(name))
         yield TopicRegistration(
             declaration.topic,
-            declaration.places.at(()),
+            declaration.locations.at(()),
             adopt=action is Action.ADOPT,
-            deletable=Allowance.DELETE in allowed,
-            replaced=Allowance.RECREATE in allowed and action is Action.RECREATE,
+            deletable=AllowedChange.DELETE in allowed,
+            replaced=AllowedChange.RECREATE in allowed and action is Action.RECREATE,
             unchanged=_drifted(plan) if plan and plan.held else ("partitions",) if declared_as_added else (),
             throttles=throttles if written and action is not Action.RECREATE else {},
             throttled=bool(throttles or throttles_in_state) and not written,

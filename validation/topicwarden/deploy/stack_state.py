@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine
-from topicwarden.model.topic import Allowance, Permission, Topic
+from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
 
 SET_TYPE = "topicwarden:index:TopicSet"
@@ -56,8 +56,8 @@ def recorded(topic: Topic, file: str | None) -> dict[str, Any]:
         "replicationFactor": topic.replication_factor,
         "config": dict(sorted(topic.config.items())),
         "allow": [
-            {"change": permit.change.value} | ({"until": permit.until.isoformat()} if permit.until else {})
-            for permit in sorted(topic.allow, key=lambda permit: permit.change.value)
+            {"change": allowance.change.value} | ({"until": allowance.until.isoformat()} if allowance.until else {})
+            for allowance in sorted(topic.allow, key=lambda allowance: allowance.change.value)
         ],
     }
 
@@ -100,10 +100,10 @@ def _topic(name: str, entry: Mapping[str, Any]) -> Topic:
         int(entry["partitions"]),
         int(entry["replicationFactor"]),
         {str(key): str(value) for key, value in entry["config"].items()},
-        allow=frozenset(map(_permit, entry["allow"])),
+        allow=frozenset(map(_allowance, entry["allow"])),
     )
 
 
-def _permit(record: Mapping[str, str]) -> Permission:
+def _allowance(record: Mapping[str, str]) -> Allowance:
     until = record.get("until")
-    return Permission(Allowance(record["change"]), None if until is None else date.fromisoformat(until))
+    return Allowance(AllowedChange(record["change"]), None if until is None else date.fromisoformat(until))

@@ -1,1 +1,1 @@
-"""Reports what each command needs, and what of it is missing: programs, APIs of the brokers, rights of the user."""
+"""Reports what each command needs and what is missing: programs, APIs of the brokers, permissions of the user."""

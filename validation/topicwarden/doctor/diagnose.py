@@ -1,4 +1,4 @@
-"""Says what each command and each check of the audit can do, from what is installed, offered and permitted."""
+"""Says what each command and each check of the audit can do, from what is installed, offered and allowed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from topicwarden import __version__
 from topicwarden.audit.checks import CHECKS
 from topicwarden.doctor.api_uses import missing_apis
-from topicwarden.doctor.command_rights import AUDIT, COMMANDS
-from topicwarden.doctor.right_states import UserRights, right_states
+from topicwarden.doctor.command_permissions import AUDIT, COMMANDS
+from topicwarden.doctor.permission_states import UserPermissions, permission_states
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.diagnosis import (
     Ability,
@@ -20,52 +20,52 @@ from topicwarden.model.diagnosis import (
     CommandState,
     Diagnosis,
     InstalledPart,
+    PermissionState,
     Possession,
-    RightState,
 )
 from topicwarden.model.message_text import counted
-from topicwarden.model.topic import Allowance, Topic
+from topicwarden.model.topic import AllowedChange, Topic
 from topicwarden.stacks.stack_scope import StackScope
 
 if TYPE_CHECKING:
     from topicwarden.kafka.read.broker_features import BrokerFeatures
 
 ALL_COMMANDS: Final = ("check", *COMMANDS)
-_DELETING: Final = {Allowance.DELETE, Allowance.RECREATE}
+_DELETING: Final = {AllowedChange.DELETE, AllowedChange.RECREATE}
 
 
 @dataclass(frozen=True)
 class ClusterState:
-    """The cluster as its brokers report it, with the rights of the user."""
+    """The cluster as its brokers report it, with the permissions of the user."""
 
     cluster_id: str | None
     brokers: int
     features: BrokerFeatures
-    rights: UserRights
+    permissions: UserPermissions
 
 
 def read_cluster_state(connection: Connection, declared: Collection[str], scope: StackScope) -> ClusterState:
-    """Return the cluster and the rights of the user, read in few requests that change nothing.
+    """Return the cluster and the permissions of the user, read in few requests that change nothing.
 
-    ``scope`` has the topics that the stack owns: the rights on others do not count.
+    ``scope`` has the topics that the stack owns: the permissions on others do not count.
 
     Raises Refusal if the cluster cannot be reached.
     """
     # Without a stack, this command needs no client, and tells how to install it.
     from topicwarden.kafka.connect.admin_client import open_admin  # noqa: PLC0415
     from topicwarden.kafka.read.broker_features import read_broker_features  # noqa: PLC0415
-    from topicwarden.kafka.read.user_rights import (  # noqa: PLC0415
-        read_cluster_rights,
-        read_group_rights,
-        read_topic_rights,
+    from topicwarden.kafka.read.user_permissions import (  # noqa: PLC0415
+        read_cluster_permissions,
+        read_group_permissions,
+        read_topic_permissions,
     )
 
     with open_admin(connection) as admin:
         described = admin.describe_cluster()
-        topics = read_topic_rights(admin, declared, scope)
-        rights = UserRights(read_cluster_rights(admin), topics, read_group_rights(admin))
+        topics = read_topic_permissions(admin, declared, scope)
+        permissions = UserPermissions(read_cluster_permissions(admin), topics, read_group_permissions(admin))
         living = [each["broker_id"] for each in described["brokers"] if not each.get("is_fenced")]
-        return ClusterState(described["cluster_id"], len(living), read_broker_features(admin, living), rights)
+        return ClusterState(described["cluster_id"], len(living), read_broker_features(admin, living), permissions)
 
 
 def diagnose(
@@ -91,23 +91,25 @@ def diagnose(
             parts=[*parts],
         )
     deletable = [topic.name for topic in topics if {each.change for each in topic.allow} & _DELETING]
-    rights = list(right_states(state.rights, [topic.name for topic in topics], deletable, commands))
+    permissions = list(permission_states(state.permissions, [topic.name for topic in topics], deletable, commands))
     apis = [api for api in missing_apis(state.features.apis) if not {*api.commands}.isdisjoint(commands)]
     return Diagnosis(
         topicwarden=__version__,
         stack=stack,
-        commands=[_command(name, needed_parts, apis, rights, errors if name != "check" else 0) for name in commands],
+        commands=[
+            _command(name, needed_parts, apis, permissions, errors if name != "check" else 0) for name in commands
+        ],
         parts=[*parts],
         cluster=_facts(state),
         missing_apis=apis,
-        rights=rights,
+        permissions=permissions,
         checks=len(CHECKS) if "audit" in commands else 0,
-        undecidable=list(_undecidable(rights)) if "audit" in commands else [],
+        undecidable=list(_undecidable(permissions)) if "audit" in commands else [],
     )
 
 
 def _facts(state: ClusterState) -> ClusterFacts:
-    seen = state.rights.topics
+    seen = state.permissions.topics
     return ClusterFacts(
         cluster_id=state.cluster_id,
         kafka=state.features.kafka,
@@ -115,7 +117,7 @@ def _facts(state: ClusterState) -> ClusterFacts:
         features=dict(sorted(state.features.features.items())),
         brokers=state.brokers,
         topics=len(seen.operations.keys() - seen.missing),
-        groups=len(state.rights.groups.groups),
+        groups=len(state.permissions.groups.groups),
     )
 
 
@@ -123,7 +125,7 @@ def _command(
     name: str,
     parts: Sequence[InstalledPart],
     apis: Sequence[AbsentApi],
-    rights: Sequence[RightState],
+    permissions: Sequence[PermissionState],
     errors: int = 0,
 ) -> CommandState:
     lacking = [f"{part.name} is missing" for part in parts if name in part.commands and part.version is None]
@@ -131,19 +133,27 @@ def _command(
         lacking.append(f"`topicwarden check` reports {counted(errors, 'error')}")
     limits = [f"the brokers lack {api.name}, version {api.version}: {api.lost}" for api in apis if name in api.commands]
     limits += [
-        f"{right.right} is missing{right.extent}; {right.lost[name]}"
-        for right in rights
-        if right.state is Possession.MISSING and name in right.commands
+        f"{permission.permission} is missing{permission.extent}; {permission.lost[name]}"
+        for permission in permissions
+        if permission.state is Possession.MISSING and name in permission.commands
     ]
     ability = Ability.UNABLE if lacking else Ability.LIMITED if limits else Ability.READY
     return CommandState(command=name, ability=ability, reasons=[*lacking, *limits])
 
 
-def _undecidable(rights: Sequence[RightState]) -> Iterator[CheckState]:
-    """Yield the checks that miss a right, at least for some topics."""
-    affected = {str(required.right): required.affected for required in AUDIT}
-    missing = [right for right in rights if right.state is Possession.MISSING and "audit" in right.commands]
+def _undecidable(permissions: Sequence[PermissionState]) -> Iterator[CheckState]:
+    """Yield the checks that miss a permission, at least for some topics."""
+    affected = {str(required.permission): required.affected for required in AUDIT}
+    missing = [
+        permission
+        for permission in permissions
+        if permission.state is Possession.MISSING and "audit" in permission.commands
+    ]
     for check in CHECKS:
-        reasons = [f"{right.right}{right.extent}" for right in missing if check in affected.get(right.right, ())]
+        reasons = [
+            f"{permission.permission}{permission.extent}"
+            for permission in missing
+            if check in affected.get(permission.permission, ())
+        ]
         if reasons:
             yield CheckState(check=check, reasons=reasons)

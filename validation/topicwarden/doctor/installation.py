@@ -44,7 +44,7 @@ def _pulumi(project: Project | None) -> InstalledPart:
     found = Path(on_path) if on_path else pulumi_cli.present(project.tools_cache) if project else None
     seen, oldest = pulumi_cli.version(found) if found else None, ".".join(map(str, pulumi_cli.OLDEST))
     usable = pulumi_cli.recent_enough(seen)
-    problem = "" if usable else f"expected {oldest} or newer, found {seen}; " if seen else ""
+    problem = "" if usable else f"expected {oldest} or newer, got {seen}; " if seen else ""
     remedy = f"{problem}install Pulumi (https://www.pulumi.com/docs/iac/download-install), and put it on the PATH"
     return InstalledPart(
         name="Pulumi CLI", version=seen if usable else None, commands=[*_DEPLOY], remedy="" if usable else remedy
@@ -53,7 +53,7 @@ def _pulumi(project: Project | None) -> InstalledPart:
 
 def _java() -> InstalledPart:
     usable, seen = prerequisites.find_java() is not None, prerequisites.java_version()
-    problem = f"expected {prerequisites.JAVA} or newer, found {seen}; " if seen else ""
+    problem = f"expected {prerequisites.JAVA} or newer, got {seen}; " if seen else ""
     remedy = f"{problem}install {prerequisites.HOW['java']}"
     return InstalledPart(
         name="Java", version=seen if usable else None, commands=[*_AUDIT], remedy="" if usable else remedy

@@ -119,7 +119,7 @@ class ImportSession:
                     message = (
                         f"{name}: {path[-1]} is {declared} in YAML, but {actual} {where}; nothing was changed: {remedy}"
                     )
-                    found.append(Problem(declaration.places.at(path), message, "import"))
+                    found.append(Problem(declaration.locations.at(path), message, "import"))
         return found
 
     def check_files(self, files: Collection[NewFile], dry_run: bool) -> list[Problem]:

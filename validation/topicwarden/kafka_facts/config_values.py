@@ -33,7 +33,7 @@ def kafka_spelling(definition: ConfigDefinition, value: Any) -> str:
     Raise ValueError, with a message for the user, if Kafka would reject the value.
     """
     if isinstance(value, float) and definition.type in _INTEGER_TYPES:
-        raise ValueError(f"expected {definition.expected}, seen {value}{message_text.whole_number_hint(value)}")
+        raise ValueError(f"expected {definition.expected}, got {value}{message_text.whole_number_hint(value)}")
     text = _to_text(definition, value)
     if problem := definition.problem(text, value if isinstance(value, str) else None):
         raise ValueError(problem)
@@ -70,7 +70,7 @@ def _list_text(definition: ConfigDefinition, value: str | list[Any]) -> str:
 def _unexpected(definition: ConfigDefinition, description: str) -> ValueError:
     unit = unit_of(definition.name)
     expected = f"a {unit.noun} such as {unit.example}" if unit else definition.expected
-    return ValueError(f"expected {expected}, seen {description}")
+    return ValueError(f"expected {expected}, got {description}")
 
 
 def _convert(name: str, value: Any) -> str | PydanticCustomError | None:

@@ -14,14 +14,14 @@ MAX_LENGTH: Final = 249
 def name_problem(name: str) -> str | None:
     """Return the message why no topic with this name can be declared; None if the name is valid."""
     if not name:
-        return "expected a topic name, seen empty text"
+        return "expected a topic name, got empty text"
     if name in (".", ".."):
         return f"{quoted(name)} cannot be a topic name, because it names a directory"
     if len(name) > MAX_LENGTH:
-        return f"expected a topic name of at most {MAX_LENGTH} characters, seen {len(name)}: {quoted(name)}"
+        return f"expected a topic name of at most {MAX_LENGTH} characters, got {len(name)}: {quoted(name)}"
     if illegal := re.search(r"[^a-zA-Z0-9._-]", name):
         return (
-            f"expected a topic name of ASCII letters, digits, '.', '_' and '-', seen {quoted(name)}; "
+            f"expected a topic name of ASCII letters, digits, '.', '_' and '-', got {quoted(name)}; "
             f"replace {quoted(illegal[0])}"
         )
     if name in INTERNAL_TOPICS:

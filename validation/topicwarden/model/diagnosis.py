@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from topicwarden.model.frozen_model import FrozenModel
 from topicwarden.model.message_text import counted
 
 
@@ -21,7 +22,7 @@ class Ability(StrEnum):
 
 
 class Possession(StrEnum):
-    """The state of a right of the user, as far as it can be found out without any effect."""
+    """The state of a permission of the user, as far as it can be found out without any effect."""
 
     GRANTED = "granted"
     MISSING = "missing"
@@ -29,11 +30,7 @@ class Possession(StrEnum):
     UNTESTED = "not tested"
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class InstalledPart(_Model):
+class InstalledPart(FrozenModel):
     """A program or package that commands need."""
 
     name: str
@@ -42,7 +39,7 @@ class InstalledPart(_Model):
     remedy: str = ""
 
 
-class ClusterFacts(_Model):
+class ClusterFacts(FrozenModel):
     """The cluster that the stack's settings lead to."""
 
     cluster_id: str | None
@@ -54,7 +51,7 @@ class ClusterFacts(_Model):
     groups: int = Field(description="Consumer groups that this user sees.")
 
 
-class AbsentApi(_Model):
+class AbsentApi(FrozenModel):
     """An API that not all brokers offer, and what is lost without it."""
 
     name: str
@@ -63,10 +60,10 @@ class AbsentApi(_Model):
     lost: str
 
 
-class RightState(_Model):
-    """The state of one right of the user."""
+class PermissionState(FrozenModel):
+    """The state of one permission of the user."""
 
-    right: str
+    permission: str
     state: Possession
     commands: list[str] = Field(description="The commands that need it.")
     topics: list[str] = Field(default=[], description="The topics or groups on which it is missing or not tested.")
@@ -79,26 +76,26 @@ class RightState(_Model):
         """The share of topics or groups that ``topics`` are, such as `` on 3 of 12 topics``; empty for Cluster."""
         if not self.of or not self.topics:
             return ""
-        noun = "group" if self.right.endswith("Group") else "topic"
+        noun = "group" if self.permission.endswith("Group") else "topic"
         return f" on {len(self.topics):,} of {counted(self.of, noun)}"
 
 
-class CommandState(_Model):
+class CommandState(FrozenModel):
     """The ability of one command, with what it misses."""
 
     command: str
     ability: Ability
-    reasons: list[str] = []
+    reasons: list[str] = Field(default=[])
 
 
-class CheckState(_Model):
+class CheckState(FrozenModel):
     """A check of the audit that is undecidable, at least for some topics."""
 
     check: str
     reasons: list[str]
 
 
-class Diagnosis(_Model):
+class Diagnosis(FrozenModel):
     """The whole report. Without a stack, it has only the installed parts and the commands that they allow."""
 
     topicwarden: str
@@ -106,10 +103,10 @@ class Diagnosis(_Model):
     commands: list[CommandState]
     parts: list[InstalledPart]
     cluster: ClusterFacts | None = None
-    missing_apis: list[AbsentApi] = []
-    rights: list[RightState] = []
+    missing_apis: list[AbsentApi] = Field(default=[])
+    permissions: list[PermissionState] = Field(default=[])
     checks: int = Field(default=0, description="The number of checks of the audit.")
-    undecidable: list[CheckState] = []
+    undecidable: list[CheckState] = Field(default=[])
 
     @property
     def healthy(self) -> bool:

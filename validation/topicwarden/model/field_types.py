@@ -31,7 +31,7 @@ def _parse_unit(unit: ValueUnit) -> Callable[[Any], Any]:
         if isinstance(value, bool) or not isinstance(value, int):
             hint = whole_number_hint(value) if isinstance(value, float) else ""
             raise custom_error(
-                "type", f"expected a {unit.noun} such as {unit.example}, seen {describe_value(value)}{hint}"
+                "type", f"expected a {unit.noun} such as {unit.example}, got {describe_value(value)}{hint}"
             )
         return value
 
@@ -44,7 +44,7 @@ def _parse_day(value: Any) -> date:
             return date.fromisoformat(value)
     except ValueError:
         pass
-    raise custom_error("value", f"expected a day of the calendar such as 2027-01-31, seen {describe_value(value)}")
+    raise custom_error("value", f"expected a day of the calendar such as 2027-01-31, got {describe_value(value)}")
 
 
 class _NullableSchema:

@@ -9,27 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from topicwarden.model.verdict import BY_WEIGHT, FailOn, ReadScope, Verdict
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from topicwarden.model.frozen_model import FrozenModel
+from topicwarden.model.problem import Location
+from topicwarden.model.verdict import WORST_FIRST, FailOn, ReadScope, Verdict
 
 
-class FindingLocation(_Model):
-    """The line of YAML that declares the subject of a finding."""
-
-    file: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
-
-
-class Finding(_Model):
+class Finding(FrozenModel):
     """One check's verdict on one topic, or on some of its partitions."""
 
     check: str = Field(description="The check's id, as `topicwarden rules` lists it.")
@@ -46,7 +33,7 @@ class Finding(_Model):
     evidence: dict[str, int | float | str | None] = Field(
         default={}, description="The numbers that the verdict is based on."
     )
-    place: FindingLocation | None = Field(default=None, description="The line of YAML that declares the expectation.")
+    location: Location | None = Field(default=None, description="The line of YAML that declares the expectation.")
     since: int | None = Field(
         default=None,
         description="The first audit of an unbroken series whose check did not pass for this topic; null for a pass, "
@@ -54,7 +41,7 @@ class Finding(_Model):
     )
 
 
-class SeenFinding(_Model):
+class SeenFinding(FrozenModel):
     """A check that did not pass for a topic, and the first audit of an unbroken series that saw it."""
 
     topic: str
@@ -63,7 +50,7 @@ class SeenFinding(_Model):
     since: int
 
 
-class PartitionFacts(_Model):
+class PartitionFacts(FrozenModel):
     """One partition, as the snapshot and the scan saw it.
 
     Counts include all records that were read, committed or not. A count is null if no record was read.
@@ -122,7 +109,7 @@ class PartitionFacts(_Model):
     hottest_offset: int | None = Field(default=None, description="The offset of the first record of that key.")
 
 
-class AgeBand(_Model):
+class AgeBand(FrozenModel):
     """The number of records of a topic with an age of at least ``from_ms`` and less than ``to_ms``.
 
     All records in the log count, committed or not. A negative age means a timestamp in the future. Records that an
@@ -135,7 +122,7 @@ class AgeBand(_Model):
     records: int
 
 
-class PartitionerFacts(_Model):
+class PartitionerFacts(FrozenModel):
     """The partitioner that the producers used, as far as the partitions of the keys show it."""
 
     conclusion: str
@@ -149,7 +136,7 @@ class PartitionerFacts(_Model):
     )
 
 
-class TopicFacts(_Model):
+class TopicFacts(FrozenModel):
     """One topic of the cluster, or a declared topic that does not exist there (without partitions)."""
 
     name: str
@@ -157,8 +144,8 @@ class TopicFacts(_Model):
     declared: bool
     topic_id: str | None = None
     cleanup_policy: str | None = None
-    partitions: list[PartitionFacts] = []
-    ages: list[AgeBand] = []
+    partitions: list[PartitionFacts] = Field(default=[])
+    ages: list[AgeBand] = Field(default=[])
     owner: str | None = Field(default=None, description="The declared owner; null if the YAML declares none.")
     partitioner: PartitionerFacts | None = Field(default=None, description="Null if keys were not examined.")
 
@@ -193,7 +180,7 @@ def _sum_known(numbers: Iterable[int | None]) -> int | None:
     return sum(known) if known or not every else None
 
 
-class SettledFinding(_Model):
+class SettledFinding(FrozenModel):
     """The outcome of a finding that the previous audit left open."""
 
     check: str
@@ -205,7 +192,7 @@ class SettledFinding(_Model):
     why: str
 
 
-class PastAudit(_Model):
+class PastAudit(FrozenModel):
     """The result of an earlier audit of the same topics."""
 
     started: int
@@ -215,7 +202,7 @@ class PastAudit(_Model):
     )
 
 
-class AuditReport(_Model):
+class AuditReport(FrozenModel):
     """One audit of one stack."""
 
     schema_version: int = 1
@@ -267,4 +254,4 @@ class AuditReport(_Model):
     def worst(self, name: str) -> Verdict:
         """Return the worst verdict on the topic ``name``; ``pass`` if it has no findings."""
         verdicts = {finding.verdict for finding in self.of_topic(name)}
-        return next((verdict for verdict in BY_WEIGHT if verdict in verdicts), Verdict.PASS)
+        return next((verdict for verdict in WORST_FIRST if verdict in verdicts), Verdict.PASS)

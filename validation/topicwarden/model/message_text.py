@@ -56,7 +56,7 @@ def quoted(text: str) -> str:
 
 
 def describe_value(value: object) -> str:
-    """Return the kind and text of a value from YAML, to end ``expected …, seen …``."""
+    """Return the kind and text of a value from YAML, to end ``expected …, got …``."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):

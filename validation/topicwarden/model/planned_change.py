@@ -10,10 +10,11 @@ from collections import Counter
 from datetime import date
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from topicwarden.model.finding import FindingLocation
-from topicwarden.model.topic import Allowance
+from topicwarden.model.frozen_model import FrozenModel
+from topicwarden.model.problem import Location
+from topicwarden.model.topic import AllowedChange
 
 
 class Severity(StrEnum):
@@ -24,7 +25,7 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
-BY_WEIGHT = (Severity.REFUSED, Severity.DANGER, Severity.NOTE)
+MOST_SEVERE_FIRST = (Severity.REFUSED, Severity.DANGER, Severity.NOTE)
 
 
 class Action(StrEnum):
@@ -41,11 +42,7 @@ class Action(StrEnum):
     """Pulumi changes nothing; a manual change remains until a refresh, or until an update of the topic."""
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Setting(_Model):
+class Setting(FrozenModel):
     """One setting of a topic that will change, or that was changed manually. Values have Kafka's own spelling."""
 
     name: str = Field(description="`partitions`, `replication_factor`, or Kafka's name of a configuration.")
@@ -53,10 +50,10 @@ class Setting(_Model):
     deployed: str | None = Field(description="The value in Pulumi's state, as last deployed; null if it has none.")
     live: str | None = Field(description="The value in force on the cluster; null if the topic does not exist.")
     source: str | None = Field(default=None, description="The source of the live value (Kafka's ConfigSource).")
-    place: FindingLocation | None = None
+    location: Location | None = None
 
 
-class PartitionEffect(_Model):
+class PartitionEffect(FrozenModel):
     """The effect of a change on one partition. Counts are exact unless the consequence says otherwise."""
 
     partition: int
@@ -66,11 +63,11 @@ class PartitionEffect(_Model):
     last_offset: int | None = None
     first_timestamp: int | None = None
     last_timestamp: int | None = None
-    replicas_before: list[int] = []
-    replicas_after: list[int] = []
+    replicas_before: list[int] = Field(default=[])
+    replicas_after: list[int] = Field(default=[])
 
 
-class GroupEffect(_Model):
+class GroupEffect(FrozenModel):
     """The effect of a change on one consumer group, in one partition."""
 
     group: str
@@ -82,59 +79,59 @@ class GroupEffect(_Model):
     members: int | None = Field(default=None, description="Current number of members; null if not available.")
 
 
-class Consequence(_Model):
+class Consequence(FrozenModel):
     """One consequence of a change, with its numbers and how they were measured."""
 
     kind: str
-    weight: Severity
+    severity: Severity
     message: str
     because: list[str] = Field(default=[], description="The reasons, one per entry.")
     measured: str = Field(default="", description="How the numbers were measured, and how exact they are.")
     remedy: str = ""
-    evidence: dict[str, int | float | str | None] = {}
-    partitions: list[PartitionEffect] = []
-    groups: list[GroupEffect] = []
-    place: FindingLocation | None = Field(default=None, description="The line of YAML that causes it.")
+    evidence: dict[str, int | float | str | None] = Field(default={})
+    partitions: list[PartitionEffect] = Field(default=[])
+    groups: list[GroupEffect] = Field(default=[])
+    location: Location | None = Field(default=None, description="The line of YAML that causes it.")
 
 
-class TopicPlan(_Model):
+class TopicPlan(FrozenModel):
     """One topic that will change."""
 
     topic: str
     domain: str = ""
     action: Action
-    settings: list[Setting] = []
+    settings: list[Setting] = Field(default=[])
     consequences: list[Consequence] = Field(default=[], description="The most severe first.")
     held: bool = Field(
         default=False,
         description="The deploy keeps a manual change, because reverting it would lose data and the YAML does not "
         "allow this loss.",
     )
-    needs: list[Allowance] = Field(
+    needs: list[AllowedChange] = Field(
         default=[], description="Entries of `allow` that this change needs; without them it would be refused."
     )
-    place: FindingLocation | None = None
+    location: Location | None = None
 
     @property
-    def weight(self) -> Severity | None:
+    def severity(self) -> Severity | None:
         """The severity of the most severe consequence; None if there are no consequences."""
-        weights = {consequence.weight for consequence in self.consequences}
-        return next((weight for weight in BY_WEIGHT if weight in weights), None)
+        severities = {consequence.severity for consequence in self.consequences}
+        return next((severity for severity in MOST_SEVERE_FIRST if severity in severities), None)
 
 
-class ActiveAllowance(_Model):
+class ActiveAllowance(FrozenModel):
     """A destructive change that a topic's YAML allows on the day of the plan."""
 
     topic: str
-    change: Allowance
+    change: AllowedChange
     until: date | None = Field(description="The last day (UTC) on which the change is allowed; null for no end.")
     needed: bool = Field(
         description="True if this plan needs it; false if the change is already done, or not declared yet."
     )
-    place: FindingLocation | None = None
+    location: Location | None = None
 
 
-class PreviewResult(_Model):
+class PreviewResult(FrozenModel):
     """The result of the `pulumi preview` that the plan ran."""
 
     ran: bool = Field(description="True if the preview ended without an error.")
@@ -142,7 +139,7 @@ class PreviewResult(_Model):
     errors: list[str] = Field(default=[], description="Pulumi's own errors, one per entry.")
 
 
-class PlanReport(_Model):
+class PlanReport(FrozenModel):
     """The changes that a deploy of one stack would make, and their consequences, at one point in time."""
 
     schema_version: int = 1
@@ -164,7 +161,7 @@ class PlanReport(_Model):
     @property
     def refused(self) -> bool:
         """True if the YAML does not allow at least one of the changes."""
-        return any(topic.weight is Severity.REFUSED for topic in self.topics)
+        return any(topic.severity is Severity.REFUSED for topic in self.topics)
 
     @property
     def deployable(self) -> bool:

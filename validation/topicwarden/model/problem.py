@@ -59,11 +59,11 @@ def limited(problems: Iterable[Problem]) -> list[Problem]:
     seen: Counter[tuple[str, Level]] = Counter()
     kept: list[Problem] = []
     for problem in problems:
-        place = (problem.location.file, problem.level)
-        seen[place] += 1
-        if seen[place] <= MOST_PROBLEMS:
+        key = (problem.location.file, problem.level)
+        seen[key] += 1
+        if seen[key] <= MOST_PROBLEMS:
             kept.append(problem)
-        elif seen[place] == MOST_PROBLEMS + 1:
+        elif seen[key] == MOST_PROBLEMS + 1:
             message = f"there are more {problem.level.value}s than these {MOST_PROBLEMS}; correct them, and check again"
             kept.append(Problem(problem.location, message, "problems-more", problem.level))
     return kept

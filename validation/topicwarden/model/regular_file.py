@@ -23,7 +23,7 @@ def read_regular_file(path: Path, most: int = MAX_BYTES) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise UnusableFile(0, "expected a regular file, seen a device, pipe or socket")
+            raise UnusableFile(0, "expected a regular file, got a device, pipe or socket")
         if status.st_size > most:
-            raise UnusableFile(0, f"expected a file of at most {most} bytes, seen {status.st_size}")
+            raise UnusableFile(0, f"expected a file of at most {most} bytes, got {status.st_size}")
         return file.read(most)

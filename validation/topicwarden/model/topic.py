@@ -10,8 +10,8 @@ from enum import StrEnum
 from topicwarden.model.contents import NO_CONTENTS, Contents
 
 
-class Allowance(StrEnum):
-    """One destructive change that the YAML of a topic can allow by name. Each name permits only this one change."""
+class AllowedChange(StrEnum):
+    """One destructive change that the YAML of a topic can allow by name. Each name allows only this one change."""
 
     DELETE = "delete"
     RECREATE = "recreate"
@@ -23,24 +23,24 @@ class Allowance(StrEnum):
     RELAX_FLUSH = "relax-flush"
 
 
-PERMITS = {
-    Allowance.DELETE: "The topic is deleted when its YAML is removed.",
-    Allowance.RECREATE: "The topic is deleted and created again, with fewer partitions.",
-    Allowance.SHRINK_RETENTION: "Records are kept for a shorter time, or fewer bytes are kept.",
-    Allowance.COMPACT: "The log cleaner removes records that it would otherwise keep, or removes them earlier.",
-    Allowance.REDUCE_REPLICAS: "Partitions lose replicas.",
-    Allowance.LOWER_MIN_INSYNC: "Fewer replicas must acknowledge a write.",
-    Allowance.UNCLEAN_ELECTION: "A replica that lacks acknowledged records may become leader.",
-    Allowance.RELAX_FLUSH: "Records are flushed to disk less often.",
+ALLOWED_BY = {
+    AllowedChange.DELETE: "The topic is deleted when its YAML is removed.",
+    AllowedChange.RECREATE: "The topic is deleted and created again, with fewer partitions.",
+    AllowedChange.SHRINK_RETENTION: "Records are kept for a shorter time, or fewer bytes are kept.",
+    AllowedChange.COMPACT: "The log cleaner removes records that it would otherwise keep, or removes them earlier.",
+    AllowedChange.REDUCE_REPLICAS: "Partitions lose replicas.",
+    AllowedChange.LOWER_MIN_INSYNC: "Fewer replicas must acknowledge a write.",
+    AllowedChange.UNCLEAN_ELECTION: "A replica that lacks acknowledged records may become leader.",
+    AllowedChange.RELAX_FLUSH: "Records are flushed to disk less often.",
 }
-"""The change that each name permits."""
+"""The change that each name allows."""
 
 
 @dataclass(frozen=True, order=True)
-class Permission:
+class Allowance:
     """An allowed change. ``until`` is the last day (UTC) on which it is allowed, None for no end."""
 
-    change: Allowance
+    change: AllowedChange
     until: date | None = None
 
     def valid_on(self, today: date) -> bool:
@@ -65,7 +65,7 @@ class Topic:
     owner: str | None = None
     description: str | None = None
     contents: Contents = NO_CONTENTS
-    allow: frozenset[Permission] = frozenset()
+    allow: frozenset[Allowance] = frozenset()
 
     @property
     def cleanup_policies(self) -> frozenset[str] | None:
@@ -73,9 +73,9 @@ class Topic:
         value = self.config.get("cleanup.policy")
         return None if value is None else frozenset(part.strip() for part in value.split(",") if part.strip())
 
-    def allowed(self, today: date) -> frozenset[Allowance]:
+    def allowed(self, today: date) -> frozenset[AllowedChange]:
         """Return the destructive changes that the YAML allows on ``today`` (UTC)."""
-        return frozenset(permit.change for permit in self.allow if permit.valid_on(today))
+        return frozenset(allowance.change for allowance in self.allow if allowance.valid_on(today))
 
     @property
     def compacted(self) -> bool:

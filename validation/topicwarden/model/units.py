@@ -54,7 +54,7 @@ class ValueUnit:
         return lower.rstrip("b").rstrip("i") or lower if "B" in self.suffixes else lower
 
     def _expected(self, text: str) -> str:
-        return f"expected a {self.noun} such as {self.example}, seen {quoted(text)}"
+        return f"expected a {self.noun} such as {self.example}, got {quoted(text)}"
 
     def _remedy(self, text: str, suffix: str | None) -> str:
         if text.lower() in _UNLIMITED:

@@ -24,7 +24,7 @@ class ReadScope(StrEnum):
     LAST = "last"
 
 
-BY_WEIGHT = (Verdict.FAIL, Verdict.SUSPECT, Verdict.UNDECIDABLE, Verdict.PASS)
+WORST_FIRST = (Verdict.FAIL, Verdict.SUSPECT, Verdict.UNDECIDABLE, Verdict.PASS)
 
 
 class FailOn(StrEnum):
@@ -38,4 +38,4 @@ class FailOn(StrEnum):
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdicts that lead to exit code 1, the worst first."""
-        return () if self is FailOn.NEVER else BY_WEIGHT[: BY_WEIGHT.index(Verdict(self.value)) + 1]
+        return () if self is FailOn.NEVER else WORST_FIRST[: WORST_FIRST.index(Verdict(self.value)) + 1]

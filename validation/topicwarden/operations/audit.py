@@ -84,8 +84,8 @@ def audit_topics(
         report = audit_once(patterns)
         if on_report is not None:
             on_report(report)
-        for place in save(contents(report, background)) if save else ():
-            listener.note(str(place))
+        for location in save(contents(report, background)) if save else ():
+            listener.note(str(location))
     return report
 
 

@@ -34,7 +34,7 @@ def check_topics(project: Project, stack: str | None = None, paths: Sequence[Pat
     checked = check(project, selected_stacks(project, stack), paths=selection.topics)
     problems = tuple(problem for problem in checked.problems if selection.shows(problem))
     declarations = [declaration for declared in checked.declarations.values() for declaration in declared]
-    files = {declaration.places.own.file for declaration in declarations}
+    files = {declaration.locations.own.file for declaration in declarations}
     files |= {problem.location.file for problem in problems}
     topics = {declaration.topic.name for declaration in declarations}
     return CheckReport(

@@ -48,8 +48,8 @@ def import_files(
         {source.topic.name: source.comments for source in converted},
         {source.topic.name: source.schemas for source in converted},
     )
-    places = {source.topic.name: source.place for source in converted}
-    refused = [Problem(places[name], f"{name}: {reason}", "value") for name, reason in draft.refused.items()]
+    locations = {source.topic.name: source.location for source in converted}
+    refused = [Problem(locations[name], f"{name}: {reason}", "value") for name, reason in draft.refused.items()]
     if rejected := sorted([*imported.problems, *unknown_counts, *refused]):
         return ImportReport(session.stack, rejected=tuple(rejected), notes=imported.notes)
     if not dry_run:

@@ -32,10 +32,10 @@ class PathSelection:
         """
         if not self.paths:
             return True
-        place = self.project.root / problem.location.file
-        if place.name == DEFAULTS and any(path.is_relative_to(place.parent) for path in self.paths):
+        file = self.project.root / problem.location.file
+        if file.name == DEFAULTS and any(path.is_relative_to(file.parent) for path in self.paths):
             return True
-        return any(place.is_relative_to(_selected_root(path)) for path in self.paths)
+        return any(file.is_relative_to(_selected_root(path)) for path in self.paths)
 
     def names(self, file: str) -> bool:
         """Return True if the user selected ``file`` itself or a folder above it, or if everything is selected."""

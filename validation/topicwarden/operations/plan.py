@@ -58,7 +58,7 @@ def _omitted(patterns: Sequence[str]) -> Iterator[str]:
 
 def _protection_errors(preview: PreviewResult, plans: Sequence[TopicPlan]) -> tuple[str, ...]:
     """Return Pulumi's errors about protected topics that the plan refuses anyway, with a better explanation."""
-    refused = [plan for plan in plans if plan.weight is Severity.REFUSED]
+    refused = [plan for plan in plans if plan.severity is Severity.REFUSED]
     resources = [f"::{plan.topic}" for plan in refused]
     resources += [str(each.evidence["urn"]) for plan in refused for each in plan.consequences if "urn" in each.evidence]
     return tuple(error for error in preview.errors if "protect" in error and any(name in error for name in resources))

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from topicwarden.pages import checks_page, guards_page, rights_page, rules_page, runbook_page, services_page
+from topicwarden.pages import checks_page, guards_page, permissions_page, rules_page, runbook_page, services_page
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "rules": rules_page.page,
     "checks": checks_page.page,
     "runbook": runbook_page.page,
     "guards": guards_page.page,
-    "rights": rights_page.page,
+    "permissions": permissions_page.page,
     "services": services_page.page,
 }
-"""The pages by name: rules for the YAML, checks of the cluster, a runbook, consequences of changes, rights, services.
+"""The pages by name: rules for the YAML, checks of the cluster, a runbook, consequences of changes, permissions,
+services.
 
 Each is also in ``docs/``.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from topicwarden.model.topic import PERMITS, Allowance
+from topicwarden.model.topic import ALLOWED_BY, AllowedChange
 from topicwarden.plan.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk
 
 
@@ -12,14 +12,14 @@ def page() -> str:
     """Return the page as Markdown, generated from the table that the guards use."""
     settings = (_row(f"`{name}`", effect) for name, effect in EFFECTS.items())
     changes = (_row(change, effect) for change, effect in CHANGES.items())
-    words = (f"| `{allowance.value}` | {meaning} |" for allowance, meaning in PERMITS.items())
+    words = (f"| `{allowance.value}` | {meaning} |" for allowance, meaning in ALLOWED_BY.items())
     return (
         "\n\n".join(
             [
                 "# Guards",
                 _INTRODUCTION,
                 "## Words",
-                _table("| word under `allow` | permits |", words),
+                _table("| entry of `allow` | allowed change |", words),
                 _WORDS,
                 "## Settings",
                 "All topic settings that Kafka knows. A change in the other direction is a note, or is not reported.",
@@ -45,14 +45,14 @@ CHANGES = {
         SettingRisk.ANY,
         (DataLoss.RECORDS, DataLoss.AVAILABILITY),
         "destroyed",
-        (Allowance.DELETE,),
+        (AllowedChange.DELETE,),
         "the topic and all its records are deleted; the word must be in the YAML of the last deploy",
     ),
     "`partitions` is lowered": SettingEffect(
         SettingRisk.LOWER,
         (DataLoss.RECORDS, DataLoss.AVAILABILITY),
         "destroyed",
-        (Allowance.RECREATE,),
+        (AllowedChange.RECREATE,),
         "Kafka cannot remove a partition: the topic is deleted and created again",
     ),
     "`partitions` is raised": SettingEffect(
@@ -66,7 +66,7 @@ CHANGES = {
         SettingRisk.LOWER,
         (DataLoss.DURABILITY,),
         "replication-factor",
-        (Allowance.REDUCE_REPLICAS,),
+        (AllowedChange.REDUCE_REPLICAS,),
         "the topic survives the loss of fewer brokers; `rebalance` does it, and needs the same word",
     ),
     "`replication_factor` is raised": SettingEffect(SettingRisk.NONE, why="`rebalance` copies, throttled"),
@@ -85,13 +85,13 @@ CHANGES = {
         (DataLoss.RECORDS,),
         "outside-scope",
         (),
-        "the topic belongs to another team; `pulumi state delete` gives it up without a change",
+        "the topic belongs to another team; `pulumi state delete` releases it from the stack without a change",
     ),
     "somebody changed the topic by hand": SettingEffect(
         SettingRisk.ANY,
         (DataLoss.RECORDS, DataLoss.DURABILITY),
         "drift, and the consequence of the setting",
-        tuple(Allowance),
+        tuple(AllowedChange),
         "reverted only if that loses nothing or is allowed; else it stays as it is, and the plan reports it",
     ),
     "brokers have different defaults": SettingEffect(
@@ -111,7 +111,7 @@ CHANGES = {
 def _row(change: str, effect: SettingEffect) -> str:
     risk = "–" if effect.risk is SettingRisk.NONE else effect.risk.value
     harms, allow = ", ".join(effect.harms) or "nothing", ", ".join(f"`{word.value}`" for word in effect.allow)
-    if len(effect.allow) == len(Allowance):
+    if len(effect.allow) == len(AllowedChange):
         allow = "the setting's word"
     return f"| {change} | {risk} | {harms} | {effect.consequence or '–'} | {allow or '–'} | {effect.why} |"
 
@@ -126,7 +126,7 @@ name. `topicwarden plan`, `pulumi preview` and `pulumi up` use the same code, an
 is registered with the engine. A number is exact, or it is an upper bound and says "at most"."""
 
 _WORDS = """\
-Each word permits one kind of change, for the topic whose own file contains the word. A `_defaults.yaml` cannot allow
+Each entry allows one kind of change, for the topic whose own file contains the entry. A `_defaults.yaml` cannot allow
 anything. A word may have an end: `allow: [{change: shrink-retention, until: 2027-01-31}]` is valid through that day
 (UTC). `plan` lists the words that are valid. `check` warns about words that have expired or have no end."""
 
@@ -134,7 +134,7 @@ _UNSEEN = """\
 Unknown never counts as zero. Some losses cannot be measured: in a partition without a leader, in a log whose size this
 user may not see, or in a topic whose configuration or existence this user may not see. A change that could cause such a
 loss is refused; if the partitions are not seen, unless the topic's YAML allows the loss by name. The message names the
-broker to start or the right that is missing."""
+broker to start or the permission that is missing."""
 
 _COMMANDS = """\
 | command | what stops it |
@@ -173,8 +173,8 @@ provider did.
 Since the second run, sequences also have every command of `pulumi state`, the options `--replace`, `--target` and
 `--exclude`, `destroy`, days that pass an `until`, addresses of two clusters, a second process in another PID namespace,
 records without a timestamp, expired records behind younger ones, and aborted transactions. In the second run, a
-command, the program and the provider are one process. It began at commit 5ab35d6; messages and the dispatch of the provider's
-calls changed while it ran. Other work on the two cores made it slow, at a load of 20 to 60.
+command, the program and the provider are one process. It began at commit 5ab35d6; messages and the dispatch of the
+provider's calls changed while it ran. Other work on the two cores made it slow, at a load of 20 to 60.
 
 A sequence is the history of one topic; twelve topics share a project and its commands. The sequences do not include
 brokers with different defaults (tested in `test_losses.py`), share groups and tiered storage (tested in

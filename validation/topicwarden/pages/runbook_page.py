@@ -34,5 +34,5 @@ with Kafka's own tools, how to repair the cause, and how to prevent it.
 - `T`, `P`, `O` and `G` are the topic, partition, offset and group in the finding. `N` is a broker. The commands with
   `kafka-console-consumer` and `--print-data-log` print records: mind who can read your terminal.
 - `suspect`: run the next audit first. It settles the verdict.
-- `undecidable`: the finding names the missing evidence. `topicwarden doctor --stack prod` names missing rights.
+- `undecidable`: the finding names the missing evidence. `topicwarden doctor --stack prod` names missing permissions.
 - If the finding is intended, change the declaration. A waiver exempts topics from policies, not from audits."""

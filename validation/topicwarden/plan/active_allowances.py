@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from datetime import date
 
 from topicwarden.model.planned_change import ActiveAllowance, TopicPlan
-from topicwarden.plan.topic_change import place_of
 from topicwarden.specs.resolve import Declaration
 
 
@@ -18,13 +17,13 @@ def active_allowances(
     allowances = (
         ActiveAllowance(
             topic=declaration.topic.name,
-            change=permit.change,
-            until=permit.until,
-            needed=(declaration.topic.name, permit.change) in needed,
-            place=place_of(declaration.places.at(("allow",))),
+            change=allowance.change,
+            until=allowance.until,
+            needed=(declaration.topic.name, allowance.change) in needed,
+            location=declaration.locations.at(("allow",)),
         )
         for declaration in declarations
-        for permit in declaration.topic.allow
-        if permit.valid_on(today)
+        for allowance in declaration.topic.allow
+        if allowance.valid_on(today)
     )
     return tuple(sorted(allowances, key=lambda each: (each.topic, each.change)))

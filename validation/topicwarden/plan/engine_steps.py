@@ -41,7 +41,7 @@ def with_unpredicted(
     by_topic = {plan.topic: plan for plan in plans}
     for step in steps:
         plan = by_topic.get(step.topic)
-        if _predicted(step, plan, live) or (plan is not None and plan.weight is Severity.REFUSED):
+        if _predicted(step, plan, live) or (plan is not None and plan.severity is Severity.REFUSED):
             continue
         plan = plan or TopicPlan(topic=step.topic, action=_ACTIONS.get(step.op, Action.UPDATE))
         by_topic[step.topic] = plan.model_copy(update={"consequences": [_refusal(step), *plan.consequences]})
@@ -57,7 +57,7 @@ def _predicted(step: EngineStep, plan: TopicPlan | None, live: Collection[str]) 
 def _refusal(step: EngineStep) -> Consequence:
     return Consequence(
         kind="unpredicted-step",
-        weight=Severity.REFUSED,
+        severity=Severity.REFUSED,
         message=f"the engine would {step.op} the topic ({step.urn}), and nothing in the YAML, in Pulumi's state or on "
         "the cluster explains why: the effect on its records is not known",
         measured="the steps of `pulumi preview --json`",

@@ -7,19 +7,19 @@ from collections.abc import Iterable
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import shorten
 from topicwarden.plan.topic_change import TopicChange
 
 
-def severity_of(change: TopicChange, allowance: Allowance) -> Severity:
+def severity_of(change: TopicChange, allowance: AllowedChange) -> Severity:
     """Return ``REFUSED``, or ``DANGER`` if the topic's YAML allows the loss by name."""
-    return Severity.DANGER if change.permits(allowance) else Severity.REFUSED
+    return Severity.DANGER if change.allows(allowance) else Severity.REFUSED
 
 
-def remedy_of(change: TopicChange, allowance: Allowance, instead: str) -> str:
+def remedy_of(change: TopicChange, allowance: AllowedChange, instead: str) -> str:
     """Return the remedy for a refused loss: do ``instead``, or allow the loss; empty if the loss is allowed."""
-    if change.permits(allowance):
+    if change.allows(allowance):
         return ""
     return f"{instead}; if the loss is intended, write `allow: [{allowance.value}]` into the topic's YAML"
 

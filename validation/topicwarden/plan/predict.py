@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import Snapshot
-from topicwarden.model.planned_change import BY_WEIGHT, Action, Consequence, Severity, TopicPlan
+from topicwarden.model.planned_change import MOST_SEVERE_FIRST, Action, Consequence, Severity, TopicPlan
 from topicwarden.model.problem import Location, Problem
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import shorten
 from topicwarden.plan.consequences import CONSEQUENCES
 from topicwarden.plan.deployed_stack import DeployedStack
@@ -108,10 +108,10 @@ def _plan(change: TopicChange, rules: Iterable[str], evidence: PlanEvidence) -> 
         domain=change.declaration.topic.domain if change.declaration else "",
         action=Action.DRIFT if drift_left else change.action,
         settings=list(change.settings),
-        consequences=sorted(consequences, key=lambda each: BY_WEIGHT.index(each.weight)),
+        consequences=sorted(consequences, key=lambda each: MOST_SEVERE_FIRST.index(each.severity)),
         held=drift_left,
         needs=[] if drift_left else sorted(_needed_allowances(change, rules, evidence, consequences)),
-        place=change.at(),
+        location=change.at(),
     )
 
 
@@ -121,28 +121,28 @@ def _consequences(change: TopicChange, rules: Iterable[str], evidence: PlanEvide
 
 def _needed_allowances(
     change: TopicChange, rules: Iterable[str], evidence: PlanEvidence, consequences: Sequence[Consequence]
-) -> Iterable[Allowance]:
+) -> Iterable[AllowedChange]:
     """Yield the allowances without which more consequences would be refused."""
-    for allowance in change.permitted:
-        without = replace(change, permitted=change.permitted - {allowance})
+    for allowance in change.allowed:
+        without = replace(change, allowed=change.allowed - {allowance})
         if _refused(_consequences(without, rules, evidence)) > _refused(consequences):
             yield allowance
 
 
 def _allowance_for(
     consequence: Consequence, change: TopicChange, rules: Iterable[str], evidence: PlanEvidence
-) -> Allowance | None:
+) -> AllowedChange | None:
     """Return the allowance without which ``consequence`` is refused; None if no allowance has this effect."""
-    for allowance in Allowance:
-        allowed = _consequences(replace(change, permitted=change.permitted | {allowance}), rules, evidence)
-        if not any(each.weight is Severity.REFUSED and each.kind == consequence.kind for each in allowed):
+    for allowance in AllowedChange:
+        allowed = _consequences(replace(change, allowed=change.allowed | {allowance}), rules, evidence)
+        if not any(each.severity is Severity.REFUSED and each.kind == consequence.kind for each in allowed):
             return allowance
     return None
 
 
 def _refused(consequences: Iterable[Consequence]) -> int:
     """Return the number of refused consequences."""
-    return sum(consequence.weight is Severity.REFUSED for consequence in consequences)
+    return sum(consequence.severity is Severity.REFUSED for consequence in consequences)
 
 
 def _leaves_drift(change: TopicChange, consequences: Iterable[Consequence]) -> bool:
@@ -158,17 +158,17 @@ def _leaves_drift(change: TopicChange, consequences: Iterable[Consequence]) -> b
 
 def _refuses_revert(consequence: Consequence) -> bool:
     """Return whether ``consequence`` is refused, and does not occur if the deploy leaves manual changes."""
-    return consequence.weight is Severity.REFUSED and consequence.kind in _BY_CONFIG
+    return consequence.severity is Severity.REFUSED and consequence.kind in _BY_CONFIG
 
 
-def _as_left(consequence: Consequence, allowance: Allowance | None) -> Consequence:
+def _as_left(consequence: Consequence, allowance: AllowedChange | None) -> Consequence:
     """Return a refused consequence of reverting a manual change as a danger of the change, which the deploy leaves.
 
     ``allowance`` is the one that would allow the loss.
     """
     return consequence.model_copy(
         update={
-            "weight": Severity.DANGER,
+            "severity": Severity.DANGER,
             "message": "it has drifted and stays as it is, because reverting it to the declared value would "
             f"lose data: {consequence.message}",
             "remedy": "declare it as it is now"
@@ -188,12 +188,12 @@ def refusals(plans: Iterable[TopicPlan]) -> list[Problem]:
         Problem(_location(plan, consequence), _message(plan.topic, consequence), rule=consequence.kind)
         for plan in plans
         for consequence in plan.consequences
-        if consequence.weight is Severity.REFUSED
+        if consequence.severity is Severity.REFUSED
     ]
 
 
 def _location(plan: TopicPlan, consequence: Consequence) -> Location:
-    location = consequence.place or plan.place
+    location = consequence.location or plan.location
     return Location(location.file, location.line, location.column) if location else Location("Pulumi's state")
 
 

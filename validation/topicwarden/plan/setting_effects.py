@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 
 
 class DataLoss(StrEnum):
@@ -43,11 +43,11 @@ class SettingEffect:
     risk: SettingRisk
     harms: tuple[DataLoss, ...] = ()
     consequence: str = ""
-    allow: tuple[Allowance, ...] = ()
+    allow: tuple[AllowedChange, ...] = ()
     why: str = ""
 
 
-_SHRINK, _COMPACT = (Allowance.SHRINK_RETENTION,), (Allowance.COMPACT,)
+_SHRINK, _COMPACT = (AllowedChange.SHRINK_RETENTION,), (AllowedChange.COMPACT,)
 _HARMLESS = SettingEffect(SettingRisk.NONE)
 
 
@@ -94,14 +94,14 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
         SettingRisk.HIGHER,
         (DataLoss.DURABILITY,),
         "flush",
-        (Allowance.RELAX_FLUSH,),
+        (AllowedChange.RELAX_FLUSH,),
         "records that are only in memory are lost when all replicas lose power at once",
     ),
     "flush.ms": SettingEffect(
         SettingRisk.HIGHER,
         (DataLoss.DURABILITY,),
         "flush",
-        (Allowance.RELAX_FLUSH,),
+        (AllowedChange.RELAX_FLUSH,),
         "records that are only in memory are lost when all replicas lose power at once",
     ),
     "follower.replication.throttled.replicas": SettingEffect(
@@ -138,7 +138,7 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
         SettingRisk.LOWER,
         (DataLoss.DURABILITY, DataLoss.AVAILABILITY),
         "min-insync, eligible-leaders",
-        (Allowance.LOWER_MIN_INSYNC,),
+        (AllowedChange.LOWER_MIN_INSYNC,),
         "fewer replicas have an acknowledged write; a higher one refuses writes while replicas are missing",
     ),
     "preallocate": _HARMLESS,
@@ -165,7 +165,7 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
         SettingRisk.TRUE,
         (DataLoss.RECORDS,),
         "unclean-election",
-        (Allowance.UNCLEAN_ELECTION,),
+        (AllowedChange.UNCLEAN_ELECTION,),
         "a replica that lacks acknowledged records may become leader; all of them are lost",
     ),
 }

@@ -9,10 +9,9 @@ from datetime import date
 from topicwarden.kafka.read.effective_defaults import effective_defaults
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kafka_facts.throttle_settings import REPLICAS
-from topicwarden.model.finding import FindingLocation
 from topicwarden.model.planned_change import Action, Setting
 from topicwarden.model.problem import Location
-from topicwarden.model.topic import Allowance, Topic
+from topicwarden.model.topic import AllowedChange, Topic
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
 from topicwarden.plan.setting_effects import lowered, raised, riskiest, safest
 from topicwarden.specs.resolve import Declaration
@@ -26,7 +25,7 @@ class TopicChange:
     ``before`` is the topic with its effective settings, ``after`` is the topic as a deploy would leave it. Each is None
     if there is no such topic, or if the brokers do not report the effective settings. If a setting moves between the
     topic and brokers with different defaults, ``before`` and ``after`` have the most different of these values.
-    ``permitted`` are the destructive changes that are allowed today. ``duplicates`` are further resources of the topic
+    ``allowed`` are the destructive changes that are allowed today. ``duplicates`` are further resources of the topic
     in Pulumi's state. ``edited`` is true if the YAML has changed since the last deploy. ``owned`` is false if the topic
     is outside of the stack's scope. ``held`` is true if the deploy leaves manual changes, because
     reverting them would lose data. ``destroying`` is true if the command deletes all topics of the stack.
@@ -40,18 +39,18 @@ class TopicChange:
     before: Topic | None
     after: Topic | None
     settings: tuple[Setting, ...] = ()
-    permitted: frozenset[Allowance] = frozenset()
+    allowed: frozenset[AllowedChange] = frozenset()
     duplicates: tuple[DuplicateResource, ...] = ()
     edited: bool = True
     owned: bool = True
     held: bool = False
     destroying: bool = False
 
-    def permits(self, allowance: Allowance) -> bool:
+    def allows(self, allowance: AllowedChange) -> bool:
         """Return whether ``allowance`` is valid today."""
-        return allowance in self.permitted
+        return allowance in self.allowed
 
-    def expired(self, allowance: Allowance, today: date) -> date | None:
+    def expired(self, allowance: AllowedChange, today: date) -> date | None:
         """Return the last day on which the deployed YAML allowed ``allowance``, if that is before ``today``."""
         declared = self.deployed.declared if self.deployed else None
         ends = [each.until for each in declared.allow if each.change is allowance and each.until] if declared else []
@@ -74,18 +73,13 @@ class TopicChange:
             return []
         return [(name, self.before.config.get(name), self.after.config.get(name)) for name in settings]
 
-    def at(self, *path: str) -> FindingLocation | None:
+    def at(self, *path: str) -> Location | None:
         """Return the YAML location of ``path``; for a topic that is no longer declared, its last known file."""
         if self.declaration is not None:
-            return place_of(self.declaration.places.at(path))
+            return self.declaration.locations.at(path)
         if self.deployed is not None and self.deployed.file is not None:
-            return FindingLocation(file=self.deployed.file, line=1, column=1)
+            return Location(file=self.deployed.file, line=1, column=1)
         return None
-
-
-def place_of(location: Location) -> FindingLocation:
-    """Return ``location`` as the model of a report."""
-    return FindingLocation(file=location.file, line=location.line, column=location.column)
 
 
 def changes(
@@ -102,9 +96,9 @@ def _change(name: str, declaration: Declaration | None, stack: DeployedStack, sn
     live, deployed, duplicates = snapshot.topics.get(name), stack.topics.get(name), stack.duplicates.get(name, ())
     today = snapshot.day
     if declaration is None:
-        permitted = deployed.declared.allowed(today) if deployed and deployed.declared else frozenset()
+        allowed = deployed.declared.allowed(today) if deployed and deployed.declared else frozenset()
         before = live.topic if live and live.sources else None
-        return TopicChange(name, Action.DELETE, None, deployed, live, before, None, (), permitted, duplicates)
+        return TopicChange(name, Action.DELETE, None, deployed, live, before, None, (), allowed, duplicates)
     known_state = deployed
     if deployed is not None and added_by_hand(declaration.topic, deployed, live):
         known_state = replace(deployed, partitions=declaration.topic.partitions)
@@ -114,11 +108,9 @@ def _change(name: str, declaration: Declaration | None, stack: DeployedStack, sn
         return None  # what cannot be seen is no change by hand
     kept = _kept_settings(declaration.topic, known_state, live) if live and action is not Action.RECREATE else {}
     before, after = _effective(declaration.topic, kept, live, snapshot) if live else (None, declaration.topic)
-    permitted = declaration.topic.allowed(today)
+    allowed = declaration.topic.allowed(today)
     edited = deployed is None or _deployed_values(deployed.declared or deployed) != _deployed_values(declaration.topic)
-    return TopicChange(
-        name, action, declaration, deployed, live, before, after, settings, permitted, duplicates, edited
-    )
+    return TopicChange(name, action, declaration, deployed, live, before, after, settings, allowed, duplicates, edited)
 
 
 def added_by_hand(declared: Topic, deployed: DeployedTopic | None, live: LiveTopic | None) -> bool:
@@ -175,7 +167,7 @@ def _settings(declaration: Declaration, deployed: DeployedTopic | None, live: Li
             deployed=deployed_value,
             live=live_value,
             source=live.sources.get(name) if live else None,
-            place=place_of(declaration.places.at(path)),
+            location=declaration.locations.at(path),
         )
 
 

@@ -62,10 +62,10 @@ def _compile_messages(variables: tuple[str, ...]) -> Mapping[str, Callable[[re.M
         r"mismatched input '<EOF>'": lambda _: "the expression ends too early; write the value that is missing",
         r"token recognition error at: '(.+)'$": lambda match: _invalid_token(match[1]),
         r"(?:mismatched|extraneous) input '(.+?)' expecting <EOF>": lambda match: (
-            f"expected an operator or the end, seen {quoted(match[1])}{_suggestion(match[1])}"
+            f"expected an operator or the end, got {quoted(match[1])}{_suggestion(match[1])}"
         ),
         r"(?:mismatched|extraneous) input '(.+?)' expecting": lambda match: (
-            f"expected a value, seen {quoted(match[1])}{_suggestion(match[1])}"
+            f"expected a value, got {quoted(match[1])}{_suggestion(match[1])}"
         ),
         r"undeclared reference to '([^']+)'": lambda match: _undeclared(match[1], variables),
         r"found no matching overload for '([^']+)' applied to '(.*)'$": lambda match: _overload(match[1], match[2]),

@@ -19,7 +19,7 @@ from topicwarden.policies.policy import Policy
 from topicwarden.policies.policy_file import load_policy
 from topicwarden.policies.scope_problems import outside_scope, overlapping_scopes
 from topicwarden.policies.unmatched_patterns import unmatched_patterns
-from topicwarden.policies.waivers import PlacedWaiver
+from topicwarden.policies.waivers import WaiverEntry
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.spec_files import SpecFile
@@ -107,7 +107,7 @@ class _ProblemCollector:
     def __init__(self, policy: Policy) -> None:
         self.waived: set[Problem] = set()
         self._policy = policy
-        self._used: set[PlacedWaiver] = set()
+        self._used: set[WaiverEntry] = set()
         self._judge = TopicJudge(policy)
         self._affected: dict[Problem, _Affected] = {}
 
@@ -154,14 +154,14 @@ def _problem(result: RuleResult, declarations: Mapping[str, Declaration]) -> tup
 
     ``declarations`` are those of the stack, by topic name.
     """
-    place, inherited = result.place, True
-    if place is None and result.topic is not None:
-        places = declarations[result.topic].places
-        place = places.at(result.path)
-        inherited = place.file != places.own.file
-    if place is None:
+    location, inherited = result.location, True
+    if location is None and result.topic is not None:
+        locations = declarations[result.topic].locations
+        location = locations.at(result.path)
+        inherited = location.file != locations.own.file
+    if location is None:
         raise ValueError(f"the result of the stack rule {result.rule} has no location")
-    return Problem(place, result.message, result.rule, result.level), inherited
+    return Problem(location, result.message, result.rule, result.level), inherited
 
 
 def _affected_suffix(affected: _Affected, stacks: Sequence[str]) -> str:

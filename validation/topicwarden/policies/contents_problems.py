@@ -25,7 +25,7 @@ RULE: Final = "contents"
 _PARTITIONER_SETTINGS: Final = ("partitioner", "partition_expression", "partition_function")
 
 _Message: TypeAlias = tuple[KeyPath, str]
-"""The place of a problem in the topic's document, and its text."""
+"""The path of a problem in the topic's document, and its text."""
 
 
 def contents_problems(declarations: Sequence[Declaration], root: Path) -> Iterator[Problem]:
@@ -37,7 +37,7 @@ def contents_problems(declarations: Sequence[Declaration], root: Path) -> Iterat
         if messages is None:
             messages = known[id(contents)] = tuple(_contents_messages(contents))
         for path, message in (*messages, *_schema_messages(declaration, root)):
-            yield Problem(declaration.places.at(path), message, RULE)
+            yield Problem(declaration.locations.at(path), message, RULE)
 
 
 def _contents_messages(contents: Contents) -> Iterator[_Message]:
@@ -47,7 +47,7 @@ def _contents_messages(contents: Contents) -> Iterator[_Message]:
             yield ("contents", part, key), message
     declared = [name for name in _PARTITIONER_SETTINGS if getattr(contents.key, name)]
     if len(declared) > 1:
-        message = f"expected one partitioner, seen {' and '.join(declared)}; keep one, and write null for the others"
+        message = f"expected one partitioner, got {' and '.join(declared)}; keep one, and write null for the others"
         yield ("contents", "key", declared[1]), message
     seen: set[str] = set()
     for number, expression in enumerate(contents.expressions or ()):

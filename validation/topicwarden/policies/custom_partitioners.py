@@ -31,7 +31,7 @@ def partitioner_problems(declarations: Iterable[Declaration], functions: frozens
     """
     for declaration in declarations:
         for path, message in _messages(declaration.topic.contents, functions):
-            yield Problem(declaration.places.at(path), message, RULE)
+            yield Problem(declaration.locations.at(path), message, RULE)
 
 
 def refusal_reason(contents: Contents, functions: frozenset[str]) -> str | None:
@@ -50,6 +50,6 @@ def _messages(contents: Contents, functions: frozenset[str]) -> Iterator[tuple[K
     if expression and (match := _FORBIDDEN.search(expression)):
         yield (
             ("contents", "key", "partition_expression"),
-            f"partition_expression: expected arithmetic and functions over key and partitions, seen "
+            f"partition_expression: expected arithmetic and functions over key and partitions, got "
             f"{quoted(match[0])}; an expression must not call Java, read tables or variables, or contain comments",
         )

@@ -38,12 +38,12 @@ class ExpressionSpec(RuleSettings):
 
 @dataclass(frozen=True)
 class CompiledExpression:
-    """A compiled expression. ``places`` has the locations of its ``when`` and ``require`` in the policy file."""
+    """A compiled expression. ``locations`` has the locations of its ``when`` and ``require`` in the policy file."""
 
     expression: ExpressionSpec
     when: Any
     require: Any
-    places: Mapping[str, Location]
+    locations: Mapping[str, Location]
 
     def judge(self, activation: Any, fields: Iterable[str] = ()) -> str | tuple[str, str] | None:
         """Return None if the topic meets the expression, else its message, or ``(part, error)`` if evaluation fails.
@@ -62,7 +62,7 @@ class CompiledExpression:
             if kind == "ERROR":
                 return part, evaluation_message(str(result.value()), fields)
             if kind != "BOOL":
-                return part, f"expected true or false, seen {result.value()}"
+                return part, f"expected true or false, got {result.value()}"
             if not result.value():
                 return None if part == "when" else self.expression.message
         return None
@@ -76,14 +76,14 @@ class CelError(ValueError):
         self.part = part
 
 
-def compile_expression(expression: ExpressionSpec, place: Callable[[str], Location]) -> CompiledExpression:
-    """Return the compiled expression. ``place`` returns the location of the value of a key.
+def compile_expression(expression: ExpressionSpec, locate: Callable[[str], Location]) -> CompiledExpression:
+    """Return the compiled expression. ``locate`` returns the location of the value of a key.
 
     Raises CelError with a message if ``when`` or ``require`` is not valid CEL.
     """
     when = None if expression.when is None else _compile("when", expression.when)
-    places = {"when": place("when"), "require": place("require")}
-    return CompiledExpression(expression, when, _compile("require", expression.require), places)
+    locations = {"when": locate("when"), "require": locate("require")}
+    return CompiledExpression(expression, when, _compile("require", expression.require), locations)
 
 
 def activation(topic: Mapping[str, Any]) -> Any:
@@ -114,5 +114,5 @@ def _compile(part: str, text: str, environment: Any = None, variables: Iterable[
         raise CelError(part, compile_message(str(error), variables)) from error
     kind = program.return_type().name()
     if kind not in ("BOOL", "DYN"):
-        raise CelError(part, f"expected CEL that is true or false, seen CEL of type {kind.lower()}")
+        raise CelError(part, f"expected CEL that is true or false, got CEL of type {kind.lower()}")
     return program

@@ -14,15 +14,16 @@ from topicwarden.policies.policy import Policy, RuleBlock, StackPolicy
 from topicwarden.policies.rule import RuleViolation
 from topicwarden.policies.rules import RULES, STACK_RULES
 from topicwarden.policies.topic_view import view
-from topicwarden.policies.waivers import PlacedWaiver
+from topicwarden.policies.waivers import WaiverEntry
 
 
 @dataclass(frozen=True)
 class RuleResult:
     """A violation of a rule by one topic, or by a whole stack if ``topic`` is None.
 
-    ``path`` is the position in the topic, as in ``RuleViolation.path``. ``place`` is set instead if the error is in a
-    policy file. ``waiver`` is the waiver that hides the violation. ``applied`` are all waivers that changed the result.
+    ``path`` is the position in the topic, as in ``RuleViolation.path``. ``location`` is set instead if the error is in
+    a policy file. ``waiver`` is the waiver that hides the violation. ``applied`` are all waivers that changed the
+    result.
     """
 
     rule: str
@@ -30,9 +31,9 @@ class RuleResult:
     topic: str | None
     path: tuple[str, ...]
     message: str
-    place: Location | None = None
-    waiver: PlacedWaiver | None = None
-    applied: tuple[PlacedWaiver, ...] = ()
+    location: Location | None = None
+    waiver: WaiverEntry | None = None
+    applied: tuple[WaiverEntry, ...] = ()
 
 
 def judge_topics(topics: Sequence[Topic], policy: Policy, stack: str) -> Iterator[RuleResult]:
@@ -124,7 +125,7 @@ def _expression_results(topic: Topic, stack_policy: StackPolicy) -> Iterator[Rul
         elif outcome:
             part, error = outcome
             message = f"{part} cannot be evaluated: {error}"
-            yield RuleResult(name, Level.ERROR, topic.name, (), message, compiled.places[part])
+            yield RuleResult(name, Level.ERROR, topic.name, (), message, compiled.locations[part])
 
 
 def _keys(fields: Mapping[str, Any]) -> Iterator[str]:
@@ -154,7 +155,7 @@ def _stack_results(topics: Iterable[Topic], stack_policy: StackPolicy) -> Iterat
 
 
 def _block_results(
-    name: str, block: RuleBlock, violations: Iterable[RuleViolation], waivers: Mapping[str, PlacedWaiver], waived: bool
+    name: str, block: RuleBlock, violations: Iterable[RuleViolation], waivers: Mapping[str, WaiverEntry], waived: bool
 ) -> Iterator[RuleResult]:
     """Yield the results of one block of a stack rule.
 
@@ -168,7 +169,7 @@ def _block_results(
         level = _milder(block.level or Level.ERROR, violation.level)
         message = violation.message + suffix
         waiver = applied[0] if waived else None
-        yield RuleResult(name, level, None, violation.path, message, block.placed.place, waiver, applied)
+        yield RuleResult(name, level, None, violation.path, message, block.placed.location, waiver, applied)
 
 
 def _matching_block(blocks: tuple[RuleBlock, ...], topic: Topic) -> RuleBlock | None:
@@ -182,10 +183,10 @@ def _milder(first: Level, second: Level) -> Level:
     return Level.WARNING if Level.WARNING in (first, second) else Level.ERROR
 
 
-def _with_waiver(result: RuleResult, topic: Topic, waivers: Iterable[PlacedWaiver]) -> RuleResult:
+def _with_waiver(result: RuleResult, topic: Topic, waivers: Iterable[WaiverEntry]) -> RuleResult:
     waiver = _waiver(result.rule, topic, waivers)
     return replace(result, waiver=waiver, applied=(waiver,)) if waiver else result
 
 
-def _waiver(rule: str, topic: Topic, waivers: Iterable[PlacedWaiver]) -> PlacedWaiver | None:
+def _waiver(rule: str, topic: Topic, waivers: Iterable[WaiverEntry]) -> WaiverEntry | None:
     return next((waiver for waiver in waivers if waiver.covers(rule, topic)), None)

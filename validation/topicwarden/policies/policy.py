@@ -14,7 +14,7 @@ from topicwarden.policies.expressions import CompiledExpression
 from topicwarden.policies.rule import RuleSettings
 from topicwarden.policies.topic_view import TopicFields, required_fields
 from topicwarden.policies.unmatched_patterns import PlacedPattern
-from topicwarden.policies.waivers import PlacedWaiver
+from topicwarden.policies.waivers import WaiverEntry
 from topicwarden.stacks.stack_file import StackFile
 
 Matches: TypeAlias = Callable[[Topic], Any]
@@ -25,7 +25,7 @@ class PlacedSettings:
     """One block of a rule's settings, and its location; None for the default settings of a rule that is always on."""
 
     settings: RuleSettings
-    place: Location | None = None
+    location: Location | None = None
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class StackPolicy:
 
     rules: Mapping[str, tuple[RuleBlock, ...]]
     expressions: tuple[tuple[CompiledExpression, Level, Matches | None], ...]
-    waivers: tuple[PlacedWaiver, ...]
+    waivers: tuple[WaiverEntry, ...]
     brokers: BrokerSettings
 
     @cached_property
@@ -70,7 +70,7 @@ class Policy:
 
     rules: Mapping[str, tuple[PlacedSettings, ...]]
     expressions: tuple[CompiledExpression, ...] = ()
-    waivers: tuple[PlacedWaiver, ...] = ()
+    waivers: tuple[WaiverEntry, ...] = ()
     stack_files: Mapping[str, StackFile] = field(default_factory=dict)
     patterns: tuple[PlacedPattern, ...] = ()
     problems: tuple[Problem, ...] = ()

@@ -20,7 +20,7 @@ from topicwarden.policies.rule import Rule, StackRule
 from topicwarden.policies.rules import RULES, STACK_RULES
 from topicwarden.policies.scope import Scope
 from topicwarden.policies.unmatched_patterns import PlacedPattern
-from topicwarden.policies.waivers import PlacedWaiver, Waiver, expiry_problem
+from topicwarden.policies.waivers import Waiver, WaiverEntry, expiry_problem
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.spec_files import SpecFile, read_files
 from topicwarden.specs.validation_errors import validation_problems
@@ -98,7 +98,7 @@ class _PolicyLoader:
         self._today = today
         self._rules: dict[str, list[PlacedSettings]] = {}
         self._expressions: dict[str, CompiledExpression] = {}
-        self._waivers: list[PlacedWaiver] = []
+        self._waivers: list[WaiverEntry] = []
         self._patterns: list[PlacedPattern] = []
         self._first_locations: dict[str, Location] = {}
 
@@ -139,7 +139,7 @@ class _PolicyLoader:
         for index, waiver in enumerate(file.waivers):
             path: KeyPath = ("waivers", index)
             self._add_scope(waiver, path, document)
-            self._waivers.append(PlacedWaiver(waiver, document.at((*path, "rule")), waiver.matcher()))
+            self._waivers.append(WaiverEntry(waiver, document.at((*path, "rule")), waiver.matcher()))
 
     def _block(self, name: str, index: int, settings: Any, document: ParsedDocument) -> PlacedSettings:
         path: KeyPath = ("rules", name, index)
@@ -158,17 +158,17 @@ class _PolicyLoader:
             return
         self._expressions[expression.id] = compiled
 
-    def _is_first(self, kind: str, name: str, place: Location) -> bool:
+    def _is_first(self, kind: str, name: str, location: Location) -> bool:
         """Return True if ``name`` is declared for the first time, else add a problem. ``kind`` is for the message."""
         if kind == "expression" and name in _ALL_RULES:
             message = f"{name} is the id of a rule; choose a different id for the expression"
-            self.problems.append(Problem(place, message, "rule-twice"))
+            self.problems.append(Problem(location, message, "rule-twice"))
             return False
-        first = self._first_locations.setdefault(name, place)
-        if first != place:
+        first = self._first_locations.setdefault(name, location)
+        if first != location:
             message = f"the {kind} {name} is set twice, first at {first}; keep one"
-            self.problems.append(Problem(place, message, "rule-twice"))
-        return first == place
+            self.problems.append(Problem(location, message, "rule-twice"))
+        return first == location
 
     def _add_scope(self, scope: Scope, path: KeyPath, document: ParsedDocument) -> None:
         """Record the topic patterns of ``scope``, and add a problem for each unknown stack and domain."""
@@ -199,11 +199,11 @@ class _PolicyLoader:
                 unknown += 1
                 if unknown <= MOST_PROBLEMS + 1:
                     message = _unknown_rule_message(placed.waiver.rule, known)
-                    self.problems.append(Problem(placed.place, message, "rule-unknown"))
+                    self.problems.append(Problem(placed.location, message, "rule-unknown"))
 
-    def _is_expired(self, placed: PlacedWaiver) -> bool:
+    def _is_expired(self, placed: WaiverEntry) -> bool:
         """Return True if the last day of the waiver is over, and add a problem."""
-        if problem := expiry_problem(placed.waiver, placed.place, self._today):
+        if problem := expiry_problem(placed.waiver, placed.location, self._today):
             self.problems.append(problem)
         return problem is not None
 

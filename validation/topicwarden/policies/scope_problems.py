@@ -17,16 +17,16 @@ _OVERLAP: Final = "scope-overlap"
 
 def outside_scope(declarations: Iterable[Declaration], stack_file: StackFile) -> Iterator[Problem]:
     """Yield a problem for each declared topic that the stack does not own."""
-    if stack_file.scope_place is None:
+    if stack_file.scope_location is None:
         return
     for declaration in declarations:
         name = declaration.topic.name
         if not stack_file.scope.owns(name):
             message = (
-                f"{name} is outside of the stack's scope, {stack_file.scope} ({stack_file.scope_place}), so it belongs "
-                "to somebody else; rename or remove it, or add it to the scope"
+                f"{name} is outside of the stack's scope, {stack_file.scope} ({stack_file.scope_location}); "
+                "rename or remove it, or add it to the scope"
             )
-            yield Problem(declaration.places.at(("topic",)), message, OUTSIDE)
+            yield Problem(declaration.locations.at(("topic",)), message, OUTSIDE)
 
 
 def overlapping_scopes(
@@ -40,13 +40,13 @@ def overlapping_scopes(
     for (one, first), (other, second) in combinations(sorted(stack_files.items()), 2):
         if not {one, other} & {*checked} or first.addresses.isdisjoint(second.addresses):
             continue
-        if first.scope_place is None or second.scope_place is None:
+        if first.scope_location is None or second.scope_location is None:
             continue
         both = next((name for name in names if first.scope.owns(name) and second.scope.owns(name)), None)
         shared = both or shared_name(first.scope, second.scope)
         if shared is not None:
             message = (
-                f"the scopes of the stacks {other} and {one} ({first.scope_place}) overlap on one cluster: both own "
+                f"the scopes of the stacks {other} and {one} ({first.scope_location}) overlap on one cluster: both own "
                 f"{f'the topic {shared}' if both else f'topics such as {shared}'}; give each topic to one stack"
             )
-            yield Problem(second.scope_place, message, _OVERLAP)
+            yield Problem(second.scope_location, message, _OVERLAP)

@@ -23,7 +23,7 @@ class PlacedPattern:
 
     scope: Scope
     pattern: str
-    place: Location
+    location: Location
 
     def problem(self, names: Iterable[str]) -> Problem:
         """Return the warning that the pattern matches none of ``names``, the topics of its stacks and domains."""
@@ -32,7 +32,7 @@ class PlacedPattern:
         suggestion = nearest_pattern(self.pattern, names)
         remedy = f"did you mean {suggestion}?" if suggestion else "correct the pattern, or delete it"
         message = f"topics: {quoted(self.pattern)} matches no topic{where}; {remedy}"
-        return Problem(self.place, message, RULE, Level.WARNING)
+        return Problem(self.location, message, RULE, Level.WARNING)
 
 
 def unmatched_patterns(

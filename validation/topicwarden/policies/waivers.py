@@ -31,11 +31,11 @@ class Waiver(Scope):
 
 
 @dataclass(frozen=True, eq=False)
-class PlacedWaiver:
+class WaiverEntry:
     """A waiver with its location. ``matches`` is true for the topics that it exempts; None if it exempts all."""
 
     waiver: Waiver
-    place: Location
+    location: Location
     matches: Callable[[Topic], Any] | None
 
     def covers(self, rule: str, topic: Topic) -> bool:
@@ -45,10 +45,10 @@ class PlacedWaiver:
     def unused(self) -> Problem:
         """Return the warning that the waiver hides no problem."""
         message = f"this waiver of {self.waiver.rule} hides no problem any more; delete it"
-        return Problem(self.place, message, "waiver-unused", Level.WARNING)
+        return Problem(self.location, message, "waiver-unused", Level.WARNING)
 
 
-def expiry_problem(waiver: Waiver, place: Location, today: date) -> Problem | None:
+def expiry_problem(waiver: Waiver, location: Location, today: date) -> Problem | None:
     """Return the error of a waiver whose last day is before ``today``; None if it is still valid."""
     if today <= waiver.until:
         return None
@@ -56,4 +56,4 @@ def expiry_problem(waiver: Waiver, place: Location, today: date) -> Problem | No
         f"the waiver of {waiver.rule} by {waiver.by} expired on {waiver.until} ({waiver.reason}); "
         "correct the topics and delete the waiver, or extend it"
     )
-    return Problem(place, message, "waiver-expired")
+    return Problem(location, message, "waiver-expired")

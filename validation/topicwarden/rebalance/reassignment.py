@@ -65,7 +65,9 @@ class ReassignmentRunner:
 
     def ongoing(self) -> dict[PartitionId, OngoingReassignment]:
         """Return the reassignments in progress of the runner's topics."""
-        return {place: state for place, state in self._cluster.ongoing().items() if place[0] in self._topics}
+        return {
+            partition: state for partition, state in self._cluster.ongoing().items() if partition[0] in self._topics
+        }
 
     def run(self, moves: Collection[ReplicaMove], under_way: Collection[ReplicaMove]) -> ReassignmentResult:
         """Start ``moves``, and wait for them and for those ``under_way``, until all have ended or ``stop`` is set.

@@ -70,7 +70,7 @@ def _hidden(declaration: Declaration) -> Problem:
         f"{declaration.topic.name}: the brokers do not report whether the topic exists, so its replicas are not known: "
         "grant Describe on the topic"
     )
-    return Problem(declaration.places.at(()), message, "unseen")
+    return Problem(declaration.locations.at(()), message, "unseen")
 
 
 def _move(snapshot: Snapshot, partition_id: PartitionId, ongoing: OngoingReassignment) -> ReplicaMove:

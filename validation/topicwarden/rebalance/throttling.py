@@ -89,7 +89,7 @@ class ReplicationThrottle:
         """Apply this run's rate to reassignments of topics ``under_way``, which an earlier run started.
 
         Refuses if another user throttles: this run would overwrite that throttle now, and remove it at the end. Refuses
-        without the rights to see throttles and to remove this run's own.
+        without the permissions to see throttles and to remove this run's own.
         """
         use = self._current_use()
         self._listed_before = use.own
@@ -106,7 +106,7 @@ class ReplicationThrottle:
                 "it alone"
             )
         brokers = _brokers(moves) & self._seen_alive
-        self._require_rights(use, moves, brokers)
+        self._require_permissions(use, moves, brokers)
         rated = self._throttle.rates(brokers)
         for broker in sorted(rated.keys() - named):
             if reason := use.use_by_others(broker):
@@ -117,7 +117,7 @@ class ReplicationThrottle:
                 )
         self.apply(moves, under_way)
 
-    def _require_rights(self, use: _ThrottleUse, moves: Collection[ReplicaMove], brokers: Collection[int]) -> None:
+    def _require_permissions(self, use: _ThrottleUse, moves: Collection[ReplicaMove], brokers: Collection[int]) -> None:
         """Refuse before the first change if this user may not see or set the throttle of ``moves``."""
         if self._rate is None or not brokers:
             return

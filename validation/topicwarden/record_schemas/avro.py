@@ -64,7 +64,7 @@ def _compile(schema: Any, named_types: dict[str, _Type], namespace: str) -> _Typ
         return _Type(kind, kind, [_compile(schema[items_key], named_types, namespace)])
     if not isinstance(kind, str):
         raise _SchemaError(
-            "expected the name of a type under type, seen a schema; replace the whole part by this schema"
+            "expected the name of a type under type, got a schema; replace the whole part by this schema"
         )
     return _reference(kind, named_types, namespace)
 

@@ -61,8 +61,8 @@ def _require_valid(schema: Any, draft: str) -> None:
 
     validator = validator_for({"$schema": draft})
     if error := best_match(validator(validator.META_SCHEMA).iter_errors(schema)):
-        place = "/" + "/".join(map(str, error.absolute_path))
-        raise _SchemaError(f"is not a JSON Schema: at {quoted(place)}, {error.message[:200]}")
+        location = "/" + "/".join(map(str, error.absolute_path))
+        raise _SchemaError(f"is not a JSON Schema: at {quoted(location)}, {error.message[:200]}")
 
 
 def _schemas(schema: Any, draft: str) -> Iterator[dict[str, Any]]:

@@ -27,26 +27,26 @@ _UNITS: Final = {"ms": duration, "bytes": size, "max_ahead": duration, "max_byte
 class DeclaredValue:
     """A setting with its path and its value in Kafka's notation.
 
-    ``place`` is the line that declares it; None for Kafka's default. ``broker_setting`` is the broker property that
+    ``location`` is the line that declares it; None for Kafka's default. ``broker_setting`` is the broker property that
     replaces Kafka's default if the broker sets it.
     """
 
     path: tuple[str, ...]
     value: Any
-    place: Location | None
+    location: Location | None
     broker_setting: str | None = None
 
     @property
     def source(self) -> str:
-        return str(self.place) if self.place else KAFKAS_DEFAULT
+        return str(self.location) if self.location else KAFKAS_DEFAULT
 
 
 def values(declaration: Declaration, brokers: BrokerSettings) -> list[DeclaredValue]:
     """Return every value of a topic: the declared settings, then the defaults of the stack's Kafka version."""
-    places = declaration.places
-    declared = [DeclaredValue(("topic",), declaration.topic.name, places.own.at(("topic",)))]
+    locations = declaration.locations
+    declared = [DeclaredValue(("topic",), declaration.topic.name, locations.own.at(("topic",)))]
     declared += [
-        DeclaredValue(tuple(map(str, path)), value, places.at(path)) for path, value in places.settings.items()
+        DeclaredValue(tuple(map(str, path)), value, locations.at(path)) for path, value in locations.settings.items()
     ]
     declared.sort(
         key=lambda each: (
@@ -66,21 +66,21 @@ def topic_text(topic_values: Sequence[DeclaredValue], stack: str, brokers: Broke
     lines = [
         f"{topic_values[0].value if topic_values else NOTHING} on stack {stack}, Kafka {kafka_version(brokers.kafka)}"
     ]
-    declared = [each for each in topic_values if each.place]
-    defaults = [each for each in topic_values if not each.place]
+    declared = [each for each in topic_values if each.location]
+    defaults = [each for each in topic_values if not each.location]
     rows = [(".".join(_setting_name(each.path)), _value_text(each), each.source) for each in declared]
     rows += [(each.path[-1], _value_text(each), each.source + _broker_note(each)) for each in defaults]
     return "\n".join([*lines, *_columns(rows)]) + "\n"
 
 
 def topic_json(topic_values: Sequence[DeclaredValue], stack: str, brokers: BrokerSettings) -> str:
-    """Return ``values`` as JSON. ``place`` has ``file``, ``line`` and ``column``, or is null for Kafka's default."""
+    """Return ``values`` as JSON. ``location`` has ``file``, ``line`` and ``column``, or is null for Kafka's default."""
     entries = [
         {
             "path": each.path,
             "value": _plain(each.value),
             "source": each.source,
-            "place": asdict(each.place) if each.place else None,
+            "location": asdict(each.location) if each.location else None,
         }
         for each in topic_values
     ]
@@ -106,7 +106,7 @@ def list_text(declarations: Iterable[Declaration], brokers: BrokerSettings) -> s
             _setting_text(topic, name, brokers) for name in ("min.insync.replicas", "cleanup.policy", "retention.ms")
         ]
         counts = (str(topic.partitions), str(topic.replication_factor))
-        rows.append((topic.name, *counts, *settings, one_line(topic.owner or NOTHING), each.places.own.file))
+        rows.append((topic.name, *counts, *settings, one_line(topic.owner or NOTHING), each.locations.own.file))
     return "\n".join(_columns(rows)) + "\n"
 
 
@@ -119,7 +119,7 @@ def list_json(declarations: Iterable[Declaration], stack: str, brokers: BrokerSe
             "replication_factor": each.topic.replication_factor,
             "config": dict(each.topic.config),
             "owner": each.topic.owner,
-            "file": each.places.own.file,
+            "file": each.locations.own.file,
         }
         for each in declarations
     ]

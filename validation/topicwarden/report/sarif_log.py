@@ -35,15 +35,15 @@ def file(path: str) -> dict[str, Any]:
     return {"artifactLocation": {"uri": quote(path), "uriBaseId": "%SRCROOT%"}}
 
 
-def at(place: Location, prefix: str, line: str) -> dict[str, Any]:
+def at(location: Location, prefix: str, line: str) -> dict[str, Any]:
     """Return a location with line and column.
 
     ``prefix`` is the path from the repository to the project; ``line`` is the text of the line.
     """
-    region = {"startLine": place.line, "startColumn": _utf16_column(place, line)}
-    return file(prefix + place.file) | {"region": region}
+    region = {"startLine": location.line, "startColumn": _utf16_column(location, line)}
+    return file(prefix + location.file) | {"region": region}
 
 
-def _utf16_column(place: Location, line: str) -> int:
+def _utf16_column(location: Location, line: str) -> int:
     """Return the column in UTF-16 code units: a character outside of the Basic Multilingual Plane counts as two."""
-    return place.column + sum(ord(character) > 0xFFFF for character in line[: place.column - 1])
+    return location.column + sum(ord(character) > 0xFFFF for character in line[: location.column - 1])

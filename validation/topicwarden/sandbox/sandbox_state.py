@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
+from topicwarden.model.frozen_model import FrozenModel
 from topicwarden.model.problem import Refusal
 from topicwarden.model.replace_file import replace_file
 from topicwarden.model.sandbox_folder import STATE_FILE
@@ -24,11 +25,7 @@ HOST = "127.0.0.1"
 _LOCK_WAIT_S = 180.0
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class BrokerPorts(_Model):
+class BrokerPorts(FrozenModel):
     """A broker's id, and the ports of its listeners. Only the first ``QUORUM`` brokers are controllers."""
 
     id: int
@@ -40,7 +37,7 @@ class BrokerPorts(_Model):
         return f"{HOST}:{self.port}"
 
 
-class SandboxState(_Model):
+class SandboxState(FrozenModel):
     """One cluster: the folder in which it was started, its id, its brokers, and the settings that they start with."""
 
     version: Literal[1] = 1

@@ -23,7 +23,7 @@ from topicwarden.model.field_types import (
     Text,
     custom_error,
 )
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 
 
 def _check_name(value: str) -> str:
@@ -36,7 +36,7 @@ class _ChangeOrMapping:
     """Adds the name of the change alone to the JSON Schema of a mapping."""
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"anyOf": [{"enum": [allowance.value for allowance in Allowance]}, handler(schema)]}
+        return {"anyOf": [{"enum": [allowance.value for allowance in AllowedChange]}, handler(schema)]}
 
 
 TopicName = Annotated[
@@ -64,11 +64,11 @@ class CommonSettings(StrictModel):
 class PermissionSpec(StrictModel):
     """One destructive change that is allowed, optionally until a day."""
 
-    change: Allowance = Field(description="The change that is allowed.")
+    change: AllowedChange = Field(description="The change that is allowed.")
     until: Day | None = Field(default=None, description="The last day on which it is allowed, as 2027-01-31 (in UTC).")
 
 
-Permission = Annotated[
+Allowance = Annotated[
     PermissionSpec,
     BeforeValidator(lambda value: value if isinstance(value, dict) else {"change": value}),
     _ChangeOrMapping(),
@@ -78,7 +78,7 @@ Permission = Annotated[
 class TopicSettings(CommonSettings):
     """Settings that are valid in a topic's own document: all of them, and the destructive changes that it allows."""
 
-    allow: list[Permission] | None = Field(
+    allow: list[Allowance] | None = Field(
         default=None,
         description="Destructive changes that are allowed, each by name: [delete], "
         "[{change: shrink-retention, until: 2027-01-31}].",

@@ -89,7 +89,7 @@ class _Loader:
 
     def _add_defaults(self, spec: SpecFile, documents: list[ParsedDocument], broken: bool) -> None:
         if len(documents) > 1:
-            message = f"expected one document in {DEFAULTS}, seen {len(documents)}; merge them into one"
+            message = f"expected one document in {DEFAULTS}, got {len(documents)}; merge them into one"
             self.problems.append(Problem(documents[1].at(()), message, "document-extra"))
             broken = True
         validated = [self._validate(document, DefaultsSpec) for document in documents]
@@ -124,7 +124,7 @@ class _Loader:
         if not only_document:
             message, rule = "missing topic name in a file with several documents; write topic: NAME", "missing"
         elif spec.stem.startswith("_"):
-            message = f"expected {DEFAULTS}, seen {quoted(spec.stem + '.yaml')}; rename it, or write a topic: key"
+            message = f"expected {DEFAULTS}, got {quoted(spec.stem + '.yaml')}; rename it, or write a topic: key"
         elif message:
             message += "; the file's name is the topic's name, unless the file has topic: NAME"
         if message:
@@ -134,25 +134,25 @@ class _Loader:
 
     def _register(self, name: str, document: ParsedDocument) -> bool:
         """Return whether no other topic has this name, or the same name in Kafka's metrics; report it otherwise."""
-        place = document.at(("topic",))
-        first, first_place = self._by_metric_name.setdefault(metric_name(name), (name, place))
-        if first_place == place:
-            self._check_case(name, place)
+        location = document.at(("topic",))
+        first, first_location = self._by_metric_name.setdefault(metric_name(name), (name, location))
+        if first_location == location:
+            self._check_case(name, location)
             return True
         if first == name:
-            message, rule = f"the topic {name} is declared twice, first at {first_place}; keep one", "topic-twice"
+            message, rule = f"the topic {name} is declared twice, first at {first_location}; keep one", "topic-twice"
         else:
             message = (
-                f"{name} and {first} ({first_place}) have the same name in Kafka's metrics, "
+                f"{name} and {first} ({first_location}) have the same name in Kafka's metrics, "
                 "so Kafka rejects the second; rename one"
             )
             rule = "topic-collision"
-        self.problems.append(Problem(place, message, rule))
+        self.problems.append(Problem(location, message, rule))
         return False
 
-    def _check_case(self, name: str, place: Location) -> None:
+    def _check_case(self, name: str, location: Location) -> None:
         # Kafka accepts both names. People, brokers on case-insensitive disks and some metric stores confuse them.
-        first, first_place = self._by_lower_name.setdefault(metric_name(name).lower(), (name, place))
-        if first_place != place:
-            message = f"{name} and {first} ({first_place}) differ only in upper and lower case; rename one"
-            self.problems.append(Problem(place, message, "topic-case", Level.WARNING))
+        first, first_location = self._by_lower_name.setdefault(metric_name(name).lower(), (name, location))
+        if first_location != location:
+            message = f"{name} and {first} ({first_location}) differ only in upper and lower case; rename one"
+            self.problems.append(Problem(location, message, "topic-case", Level.WARNING))

@@ -7,7 +7,7 @@ from typing import Final
 
 PROBLEM_IDS: Final = MappingProxyType(
     {
-        "allowance-expired": "The last day of an allowed change has passed. The entry permits nothing; delete it.",
+        "allowance-expired": "The last day of an allowed change has passed. The entry allows nothing; delete it.",
         "config-unknown": "Kafka has no topic configuration of this name. The names are those of Kafka's TopicConfig.",
         "config-value": "Kafka's own definition of the configuration rejects this value, so its brokers would, too.",
         "document-extra": "A _defaults.yaml has more than one document. Only one document can apply to its folder.",

@@ -14,7 +14,7 @@ from typing import Any
 
 from topicwarden.model.contents import NO_CONTENTS, Contents
 from topicwarden.model.problem import Problem
-from topicwarden.model.topic import Permission, Topic
+from topicwarden.model.topic import Allowance, Topic
 from topicwarden.specs.load import LoadedSpecs, LoadedTopic
 from topicwarden.specs.spec_files import printable_path
 from topicwarden.specs.validated_document import FlatSettings, SettingLocations, ValidatedDocument
@@ -26,7 +26,7 @@ class Declaration:
     """A topic as declared for one stack, and the locations of its settings."""
 
     topic: Topic
-    places: SettingLocations
+    locations: SettingLocations
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def resolve(loaded: LoadedSpecs, stack: str | None) -> ResolvedStack:
         problems += [_missing(topic, documents, name, loaded.stacks) for name in missing]
         if not missing:
             declarations.append(
-                Declaration(_topic(topic, settings, contents.of(settings)), _places(documents, stack, settings))
+                Declaration(_topic(topic, settings, contents.of(settings)), _locations(documents, stack, settings))
             )
     declarations.sort(key=lambda declaration: declaration.topic.name)
     return ResolvedStack(tuple(declarations), tuple(sorted(set(problems))))
@@ -104,7 +104,7 @@ def _layered(
     return merged
 
 
-def _places(documents: Sequence[ValidatedDocument], stack: str | None, settings: FlatSettings) -> SettingLocations:
+def _locations(documents: Sequence[ValidatedDocument], stack: str | None, settings: FlatSettings) -> SettingLocations:
     layers: list[tuple[ParsedDocument, KeyPath]] = []
     if stack is not None:
         layers += [(document.source, ("stacks", stack)) for document in reversed(documents) if stack in document.stacks]
@@ -122,7 +122,7 @@ def _topic(topic: LoadedTopic, settings: FlatSettings, contents: Contents) -> To
         owner=settings.get(("owner",)),
         description=settings.get(("description",)),
         contents=contents,
-        allow=frozenset(Permission(**permission) for permission in settings.get(("allow",), ())),
+        allow=frozenset(Allowance(**permission) for permission in settings.get(("allow",), ())),
     )
 
 

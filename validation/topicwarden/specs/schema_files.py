@@ -30,5 +30,5 @@ def schema_path(declaration: Declaration, part: str) -> str | None:
     written = declaration.topic.contents.encoding(part).schema_file
     if written is None:
         return None
-    file = declaration.places.at(("contents", part, "schema")).file
+    file = declaration.locations.at(("contents", part, "schema")).file
     return posixpath.normpath(posixpath.join(posixpath.dirname(file), written))

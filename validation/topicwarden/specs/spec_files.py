@@ -89,22 +89,22 @@ def _read_folder(
             yield problem
         elif _is_folder(entry):
             if is_yaml:
-                yield _problem(file, f"expected a file, seen a folder; rename it without {suffix}", "file-kind")
+                yield _problem(file, f"expected a file, got a folder; rename it without {suffix}", "file-kind")
             else:
                 nested = None if selection is None else selection[entry.name]
                 yield from _read_folder(path / entry.name, (*folder, entry.name), topics_root, root, nested)
         elif is_yaml and suffix != ".yaml":
-            yield _problem(file, f"expected a name that ends in .yaml, seen {suffix}; rename the file", "file-name")
+            yield _problem(file, f"expected a name that ends in .yaml, got {suffix}; rename the file", "file-name")
         elif is_yaml:
             yield _read_file(entry, SpecFile(file, folder, stem, b""))
 
 
 def _read_file(entry: os.DirEntry[str], spec: SpecFile) -> SpecFile | Problem:
     if not entry.is_file():
-        return _problem(spec.file, "expected a regular file, seen a device, pipe or socket; delete it", "file-kind")
+        return _problem(spec.file, "expected a regular file, got a device, pipe or socket; delete it", "file-kind")
     try:
         if (size := entry.stat().st_size) > MAX_BYTES:
-            message = f"expected a file of at most {MAX_BYTES} bytes, seen {size}; split it"
+            message = f"expected a file of at most {MAX_BYTES} bytes, got {size}; split it"
             return _problem(spec.file, message, "file-size")
         with open(entry.path, "rb", buffering=0) as stream:  # noqa: PTH123 - Path objects are slow
             return SpecFile(spec.file, spec.folder, spec.stem, stream.read(MAX_BYTES))

@@ -62,7 +62,7 @@ def _problem(error: ErrorDetails, document: ParsedDocument, model: type[BaseMode
     if kind == "string_too_short":
         inherits = issubclass(model, CommonSettings) and isinstance(path[-1], str)
         remedy = "write it, or null to unset the inherited value" if inherits else "write it"
-        return Problem(document.at(path), f"{_name(path)}: expected text, seen empty text; {remedy}", rule)
+        return Problem(document.at(path), f"{_name(path)}: expected text, got empty text; {remedy}", rule)
     return Problem(document.at(path), f"{_name(path)}: {_message(kind, error, value)}", rule)
 
 
@@ -95,19 +95,19 @@ def _name(path: KeyPath) -> str:
 
 def _message(kind: str, error: ErrorDetails, value: Any) -> str:
     if kind in _TYPES:
-        return f"expected {_TYPES[kind]}, seen {describe_value(value)}{_remedy(kind, value)}"
+        return f"expected {_TYPES[kind]}, got {describe_value(value)}{_remedy(kind, value)}"
     context = error.get("ctx", {})
     if kind in ("literal_error", "enum"):
         choices = re.findall("'([^']+)'", context["expected"])
         suggestion = "; write error" if value == "on" and "error" in choices else did_you_mean(str(value), choices)
-        return f"expected one of {', '.join(choices)}, seen {describe_value(value)}{suggestion}"
+        return f"expected one of {', '.join(choices)}, got {describe_value(value)}{suggestion}"
     messages = {
         "missing": "missing; write it",
-        "greater_than_equal": f"expected at least {context.get('ge')}, seen {value}",
-        "less_than_equal": f"expected at most {context.get('le')}, seen {value}",
-        "finite_number": "expected a number such as 4.0, seen a number that is too large",
-        "string_pattern_mismatch": f"expected text that matches {context.get('pattern')}, seen {describe_value(value)}",
-        "too_short": "expected at least one item, seen none",
+        "greater_than_equal": f"expected at least {context.get('ge')}, got {value}",
+        "less_than_equal": f"expected at most {context.get('le')}, got {value}",
+        "finite_number": "expected a number such as 4.0, got a number that is too large",
+        "string_pattern_mismatch": f"expected text that matches {context.get('pattern')}, got {describe_value(value)}",
+        "too_short": "expected at least one item, got none",
     }
     return messages.get(kind, error["msg"])
 

@@ -66,14 +66,14 @@ def read_documents(data: bytes, file: str) -> tuple[list[ParsedDocument], list[P
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        place = _end_location(data[: error.start].decode("utf-8-sig"), file)
+        location = _end_location(data[: error.start].decode("utf-8-sig"), file)
         byte = f"byte 0x{data[error.start]:02x}"
-        return [], [Problem(place, f"expected UTF-8, seen {byte}; save the file as UTF-8", "yaml-encoding")]
+        return [], [Problem(location, f"expected UTF-8, got {byte}; save the file as UTF-8", "yaml-encoding")]
     if match := _UNPRINTABLE.search(text):
-        place = _end_location(text[: match.start()], file)
-        return [], [Problem(place, f"U+{ord(match[0]):04X} is not allowed in YAML; delete it", "yaml-syntax")]
+        location = _end_location(text[: match.start()], file)
+        return [], [Problem(location, f"U+{ord(match[0]):04X} is not allowed in YAML; delete it", "yaml-syntax")]
     if len(text) > MAX_LINE and (long_line := _overlong_line(text, file)):
-        message = f"expected lines of at most {MAX_LINE:,} characters, seen a longer one; split it"
+        message = f"expected lines of at most {MAX_LINE:,} characters, got a longer one; split it"
         return [], [Problem(long_line, message, "yaml-line")]
     documents: list[ParsedDocument] = []
     try:
@@ -142,19 +142,19 @@ class _NodeReader:
             return
         mark = item.end_mark if item.value else key.end_mark
         if match := _UNSPACED_COMMENT.match(self._text, mark.index):
-            place = Location(self._document.file, mark.line + 1, mark.column + 1 + match.start(1) - mark.index)
+            location = Location(self._document.file, mark.line + 1, mark.column + 1 + match.start(1) - mark.index)
             content = "empty" if item.value == "" else f"only {quoted(item.value)}"
             comment = quoted(match[1].strip())
             message = f"{name} is {content}, as {comment} is a comment; if it belongs to the value, quote the value"
-            self._document.warnings.append(Problem(place, message, "yaml-comment", Level.WARNING))
+            self._document.warnings.append(Problem(location, message, "yaml-comment", Level.WARNING))
 
     def _key(self, node: yaml.Node) -> str | None:
         if not isinstance(node, yaml.ScalarNode):
             kind = "a list" if isinstance(node, yaml.SequenceNode) else "a mapping"
             remedy = "" if kind == "a list" else "; if {{ }} is a template expression, render it"
-            self._problem(node, f"expected text as a key, seen {kind}{remedy}", "key-type")
+            self._problem(node, f"expected text as a key, got {kind}{remedy}", "key-type")
         elif node.tag != TAG + "str":
-            message = f"expected text as a key, seen {quoted(node.value)}; put it in quotes"
+            message = f"expected text as a key, got {quoted(node.value)}; put it in quotes"
             self._problem(node, message, "key-type")
         elif node.value == "<<":
             message = "the merge key << is not part of YAML 1.2; put shared settings in a _defaults.yaml"

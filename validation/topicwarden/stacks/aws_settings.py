@@ -66,5 +66,5 @@ def read_aws_settings(reader: SettingsReader, mechanism: str) -> AwsSettings | N
 def _of_form(reader: SettingsReader, name: str, form: re.Pattern[str], example: str) -> str | None:
     text = reader.text(name)
     if text is not None and not form.fullmatch(text):
-        reader.problem(name, f"expected {example}, seen {quoted(text)}")
+        reader.problem(name, f"expected {example}, got {quoted(text)}")
     return text

@@ -22,7 +22,7 @@ def certificates(text: str) -> list[x509.Certificate]:
     try:
         found = x509.load_pem_x509_certificates(text.encode())
     except ValueError:
-        raise ValueError("expected certificates in PEM (-----BEGIN CERTIFICATE-----), seen other text") from None
+        raise ValueError("expected certificates in PEM (-----BEGIN CERTIFICATE-----), got other text") from None
     expiry = max(certificate.not_valid_after_utc for certificate in found)
     if expiry < datetime.now(UTC):
         raise ValueError(f"expired at {expiry:%Y-%m-%d %H:%M} UTC; renew it")

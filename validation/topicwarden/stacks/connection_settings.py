@@ -101,13 +101,13 @@ def read_connection_settings(
 def _servers(reader: SettingsReader) -> tuple[str, ...]:
     addresses = reader.texts(SERVERS, "a list such as [localhost:9092]")
     if decoded(reader.settings.get(SERVERS)) == []:
-        reader.problem(SERVERS, "expected addresses such as kafka-1.example.com:9092, seen an empty list")
+        reader.problem(SERVERS, "expected addresses such as kafka-1.example.com:9092, got an empty list")
     listed = isinstance(reader.settings.get(SERVERS), list)
     for index, address in enumerate(addresses):
         match = _ADDRESS.fullmatch(address)
         if not match or not 0 < int(match[2]) < 65536:
             expected = "expected addresses such as kafka-1.example.com:9092"
-            reader.problem(SERVERS, f"{expected}, seen {quoted(address)}", (index,) if listed else ())
+            reader.problem(SERVERS, f"{expected}, got {quoted(address)}", (index,) if listed else ())
     return addresses
 
 
@@ -119,7 +119,7 @@ def _credentials(reader: SettingsReader) -> tuple[str | None, str | None, str | 
     if mechanism not in _MECHANISMS:
         # Kafka's own names, such as SCRAM-SHA-512, are closest to the right one in lower case.
         hint = did_you_mean(mechanism.lower().replace("sha-", "sha"), _MECHANISMS)
-        reader.problem(_MECHANISM, f"expected one of {', '.join(_MECHANISMS)}, seen {quoted(mechanism)}{hint}")
+        reader.problem(_MECHANISM, f"expected one of {', '.join(_MECHANISMS)}, got {quoted(mechanism)}{hint}")
     if mechanism == _AWS_IAM:
         return OAUTHBEARER, None, None
     for name in (_USER, _PASSWORD):
@@ -145,7 +145,7 @@ def _aws(reader: SettingsReader, *, tls: bool) -> AwsSettings | None:
 def _token_url(reader: SettingsReader, mechanism: str | None) -> str | None:
     url = reader.text(_TOKEN_URL)
     if url is not None and not url.startswith(("https://", "http://")):
-        reader.problem(_TOKEN_URL, f"expected a URL such as https://sso.example.com/token, seen {quoted(url)}")
+        reader.problem(_TOKEN_URL, f"expected a URL such as https://sso.example.com/token, got {quoted(url)}")
     by_client = mechanism == OAUTHBEARER and reader.settings.get(_MECHANISM) != _AWS_IAM
     if by_client and _TOKEN_URL not in reader.settings:
         reader.problem(_MECHANISM, f"needs {_TOKEN_URL}; write it")

@@ -50,10 +50,10 @@ def read_registry_settings(
             reader.problem(name, f"unknown key{did_you_mean(name, KEYS) or '; known are ' + ', '.join(KEYS)}")
     if not reader.settings:
         expected = f"a URL such as http://localhost:8081, or a mapping of {', '.join(KEYS[:4])} and certificates"
-        reader.problem("", f"expected {expected}, seen {describe_value(value)}")
+        reader.problem("", f"expected {expected}, got {describe_value(value)}")
     url = reader.text(_URL) or ""
     if reader.settings and not reader.encrypted(_URL) and not url.startswith(("http://", "https://")):
-        reader.problem(_URL, f"expected a URL such as http://localhost:8081, seen {quoted(url)}")
+        reader.problem(_URL, f"expected a URL such as http://localhost:8081, got {quoted(url)}")
     for name, other in ((_USER, _PASSWORD), (_PASSWORD, _USER)):
         if name in reader.settings and other not in reader.settings:
             reader.problem(name, f"needs {other}; write it")

@@ -64,7 +64,7 @@ class SettingsReader:
         value = self.settings.get(name)
         if value is None or isinstance(value, str) or self.encrypted(name):
             return value if isinstance(value, str) else None
-        self.problem(name, "expected text, seen another type; put it in quotes")
+        self.problem(name, "expected text, got another type; put it in quotes")
         return None
 
     def flag(self, name: str, *, default: bool) -> bool:
@@ -74,7 +74,7 @@ class SettingsReader:
         if isinstance(written, bool):
             return written
         if not self.encrypted(name):
-            self.problem(name, f"expected true or false, seen {describe_value(value)}")
+            self.problem(name, f"expected true or false, got {describe_value(value)}")
         return default
 
     def texts(self, name: str, expected: str) -> tuple[str, ...]:
@@ -86,5 +86,5 @@ class SettingsReader:
         texts = [listed] if isinstance(listed, str) else listed
         if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
             return tuple(texts)
-        self.problem(name, f"expected {expected}, seen {describe_value(value)}")
+        self.problem(name, f"expected {expected}, got {describe_value(value)}")
         return ()

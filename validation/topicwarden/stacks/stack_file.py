@@ -51,13 +51,13 @@ _BROKER_FIELDS: Final = {
 class StackFile:
     """The settings of a stack that need no decryption; those that are missing or invalid have their default.
 
-    ``scope_place`` is the location of the scope, None if the stack owns all topics. ``addresses`` identify the cluster:
-    the addresses of its brokers, or ``sandbox``; empty if they are not known.
+    ``scope_location`` is the location of the scope, None if the stack owns all topics. ``addresses`` identify the
+    cluster: the addresses of its brokers, or ``sandbox``; empty if they are not known.
     """
 
     brokers: BrokerSettings = field(default_factory=BrokerSettings)
     scope: StackScope = EVERY_TOPIC
-    scope_place: Location | None = None
+    scope_location: Location | None = None
     addresses: frozenset[str] = frozenset()
     problems: tuple[Problem, ...] = ()
 
@@ -74,7 +74,7 @@ def read_stack_file(project: Project, stack: str) -> StackFile:
     problems += _misplaced(document)
     config = document.value.get("config") if isinstance(document.value, dict) else None
     if config is not None and not isinstance(config, dict):
-        message = f"config: expected a mapping, seen {describe_value(config)}"
+        message = f"config: expected a mapping, got {describe_value(config)}"
         problems.append(Problem(document.at(("config",)), message, _RULE))
     settings: Mapping[str, Any] = config if isinstance(config, dict) else {}
     problems += islice(_unknown(document, settings), MOST_PROBLEMS + 1)
@@ -100,7 +100,7 @@ def read_stack_file(project: Project, stack: str) -> StackFile:
     return StackFile(
         brokers=BrokerSettings(**{field: values[name] for name, field in _BROKER_FIELDS.items() if name in values}),
         scope=values.get(SCOPE, EVERY_TOPIC),
-        scope_place=document.at(("config", SCOPE)) if SCOPE in values else None,
+        scope_location=document.at(("config", SCOPE)) if SCOPE in values else None,
         addresses=frozenset({SANDBOX} if on_sandbox else map(str.lower, connection.servers)),
         problems=tuple(limited(problems)),
     )
@@ -109,7 +109,7 @@ def read_stack_file(project: Project, stack: str) -> StackFile:
 def _misplaced(document: ParsedDocument) -> Iterator[Problem]:
     """Yield the problems of a file without ``config``; other keys belong to Pulumi, which ignores unknown ones."""
     if document.value is not None and not isinstance(document.value, dict):
-        yield Problem(document.at(()), f"expected a mapping, seen {describe_value(document.value)}", _RULE)
+        yield Problem(document.at(()), f"expected a mapping, got {describe_value(document.value)}", _RULE)
         return
     for name in document.value or ():
         if name.startswith((_NAMESPACE, "kafka:")):

@@ -81,10 +81,10 @@ def _patterns(scope: Any) -> Any:
 
 def _problems(scope: Any) -> Iterator[tuple[KeyPath, str]]:
     if not isinstance(scope, dict):
-        yield (), f"expected a mapping such as {_EXAMPLE}, seen {describe_value(scope)}"
+        yield (), f"expected a mapping such as {_EXAMPLE}, got {describe_value(scope)}"
         return
     if "secure" in scope:
-        yield (), "expected plain text, seen an encrypted value; every command reads the scope without decryption"
+        yield (), "expected plain text, got an encrypted value; every command reads the scope without decryption"
         return
     unknown = [str(key) for key in scope if key != _TOPICS]
     for key in unknown:
@@ -94,14 +94,14 @@ def _problems(scope: Any) -> Iterator[tuple[KeyPath, str]]:
     patterns = _patterns(scope)
     if not isinstance(patterns, list) or not patterns:
         seen = "an empty list" if patterns == [] else describe_value(patterns)
-        yield (_TOPICS,), f"expected a list of patterns such as ['orders.*', '!orders.tmp.*'], seen {seen}"
+        yield (_TOPICS,), f"expected a list of patterns such as ['orders.*', '!orders.tmp.*'], got {seen}"
         return
     for index, pattern in enumerate(patterns):
         if not isinstance(pattern, str):
-            yield (_TOPICS, index), f"expected a pattern such as 'orders.*', seen {describe_value(pattern)}"
+            yield (_TOPICS, index), f"expected a pattern such as 'orders.*', got {describe_value(pattern)}"
         elif not re.fullmatch(GLOB, pattern, re.ASCII):
             yield (
                 (_TOPICS, index),
-                f"expected a pattern such as 'orders.*' or '!orders.tmp.*', seen {quoted(pattern)}; * is any text, "
+                f"expected a pattern such as 'orders.*' or '!orders.tmp.*', got {quoted(pattern)}; * is any text, "
                 "? any character, [ab] one of these; all other characters must be legal in topic names",
             )

@@ -68,7 +68,7 @@ def named_profile(value: Any) -> ServiceProfile:
     if not isinstance(value, str) or value not in PROFILES:
         known = f"one of {', '.join(PROFILES)}"
         hint = did_you_mean(value, PROFILES) if isinstance(value, str) else ""
-        raise ValueError(f"expected {known}, seen {describe_value(value)}{hint}")
+        raise ValueError(f"expected {known}, got {describe_value(value)}{hint}")
     return PROFILES[value]
 
 
@@ -80,17 +80,17 @@ def _kafka(value: Any, _root: Path) -> str:
     lines = configs.kafka_lines()
     known = f"expected one of {', '.join(lines)}"
     if not isinstance(value, str):
-        raise ValueError(f"{known} as text, seen {describe_value(value)}; put it in quotes")
+        raise ValueError(f"{known} as text, got {describe_value(value)}; put it in quotes")
     match = re.fullmatch(r"([0-9]+\.[0-9]+)(\.[0-9]+)?", value, re.ASCII)
     if not match or match[1] not in lines:
-        raise ValueError(f"{known}, seen {describe_value(value)}; use the nearest version")
+        raise ValueError(f"{known}, got {describe_value(value)}; use the nearest version")
     return match[1]
 
 
 def _bytes(value: Any, _root: Path) -> int:
     size = SIZE.parse(value) if isinstance(value, str) else value
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-        raise ValueError(f"expected a {SIZE.noun} such as {SIZE.example}, seen {describe_value(value)}")
+        raise ValueError(f"expected a {SIZE.noun} such as {SIZE.example}, got {describe_value(value)}")
     return size
 
 
@@ -98,7 +98,7 @@ def _count(value: Any, _root: Path) -> int:
     # `pulumi config set` writes every value as text.
     number = int(value) if isinstance(value, str) and re.fullmatch(r"[1-9][0-9]{0,5}", value, re.ASCII) else value
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise ValueError(f"expected the number of brokers, such as 3, seen {describe_value(value)}")
+        raise ValueError(f"expected the number of brokers, such as 3, got {describe_value(value)}")
     return number
 
 
@@ -106,7 +106,7 @@ def _functions(value: Any, _root: Path) -> frozenset[str]:
     names = value if isinstance(value, list) else [value]
     for name in names:
         if not isinstance(name, str) or not re.fullmatch(FUNCTION, name):
-            raise ValueError(f"expected a list such as [partitioners:by_country], seen {describe_value(name)}")
+            raise ValueError(f"expected a list such as [partitioners:by_country], got {describe_value(name)}")
     return frozenset(names)
 
 
@@ -114,7 +114,7 @@ def _cluster(value: Any, _root: Path) -> str | None:
     if value is not None and value != SANDBOX:
         seen = quoted(value) if isinstance(value, str) else describe_value(value)
         raise ValueError(
-            f"expected {SANDBOX}, seen {seen}; name any other cluster with kafka:bootstrapServers, and remove this"
+            f"expected {SANDBOX}, got {seen}; name any other cluster with kafka:bootstrapServers, and remove this"
         )
     return SANDBOX if value else None
 
@@ -125,7 +125,7 @@ def _text(expected: str) -> Callable[[Any, Path], str | None]:
             return None
         if not isinstance(value, str) or not value:
             remedy = "; put it in quotes" if isinstance(value, (int, float)) else ""
-            raise ValueError(f"expected {expected}, seen {describe_value(value)}{remedy}")
+            raise ValueError(f"expected {expected}, got {describe_value(value)}{remedy}")
         return value
 
     return read

@@ -91,7 +91,7 @@ def _read(opener: urllib.request.OpenerDirector, jar: LockedJar, folder: Path, s
         if stopped.is_set():
             return
         if not jar.matches(partial):
-            raise DownloadError(f"{repository()} has another {jar.name} than the locked one")
+            raise DownloadError(f"checksum mismatch for {jar.name} from {repository()}")
         partial.replace(folder / jar.name)
     finally:
         partial.unlink(missing_ok=True)

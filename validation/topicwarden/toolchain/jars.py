@@ -106,5 +106,5 @@ def _fetch_missing(missing: list[LockedJar], partial: Path, say: Callable[[str],
         maven_jars.copy(POM, partial)
         wrong = [jar.name for jar in missing if not jar.matches(partial / jar.name)]
         if wrong:
-            raise Refusal(f"Maven has other jars than the locked ones: {', '.join(wrong[:3])}; {remedy}") from error
+            raise Refusal(f"checksum mismatch for jars from Maven: {', '.join(wrong[:3])}; {remedy}") from error
         return "Maven"

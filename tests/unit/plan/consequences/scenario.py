@@ -17,7 +17,7 @@ from topicwarden.kafka_facts.services import APACHE
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.contents import NO_CONTENTS, Contents
 from topicwarden.model.planned_change import Consequence
-from topicwarden.model.topic import Allowance, Permission, Topic
+from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.plan.consequences import CONSEQUENCES
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
 from topicwarden.plan.placement.replica_placement import ReplicaPlacement
@@ -114,7 +114,7 @@ class Scenario:
     declared: Mapping[str, str] | None
     live: Mapping[str, str] | None
     logs: tuple[Log, ...] = (hourly(10),)
-    allow: Collection[Allowance] = ()
+    allow: Collection[AllowedChange] = ()
     partitions: int | None = None
     factor: int | None = None
     deployed: Mapping[str, str] | None = None
@@ -169,7 +169,7 @@ class Scenario:
             self.factor or len(self.logs[0].replicas),
             self.declared,
             contents=self.contents,
-            allow=frozenset(map(Permission, self.allow)),
+            allow=frozenset(map(Allowance, self.allow)),
         )
         return [Declaration(topic, SettingLocations(DOCUMENT, [(DOCUMENT, ())], {}))]
 
@@ -179,7 +179,7 @@ class Scenario:
             return DeployedStack(duplicates=duplicates)
         config = self.live or {} if self.deployed is None else self.deployed
         partitions, factor = self.deployed_partitions or len(self.logs), len(self.logs[0].replicas)
-        yaml = Topic("t", partitions, factor, config, allow=frozenset(map(Permission, self.allow)))
+        yaml = Topic("t", partitions, factor, config, allow=frozenset(map(Allowance, self.allow)))
         return DeployedStack({"t": DeployedTopic("t", partitions, factor, config, yaml, FILE)}, duplicates=duplicates)
 
     def evidence(self, required: RequiredEvidence) -> PlanEvidence:
@@ -214,15 +214,15 @@ def predicted(rule: str, scenario: Scenario) -> list[Consequence]:
         source, *settings = LEADS_TO[consequence.kind]
         setting = consequence.message.split()[0].replace("the", "cleanup.policy")
         assert source == rule
-        assert "/".join(place_of(consequence)) in [each.format(setting=setting) for each in settings]
+        assert "/".join(path_of(consequence)) in [each.format(setting=setting) for each in settings]
     return found
 
 
-def place_of(consequence: Consequence) -> tuple[str, ...]:
+def path_of(consequence: Consequence) -> tuple[str, ...]:
     """Return the setting in the YAML to which ``consequence`` leads."""
-    assert consequence.place
-    assert consequence.place.file == FILE
-    return PATHS[consequence.place.line - 1]
+    assert consequence.location
+    assert consequence.location.file == FILE
+    return PATHS[consequence.location.line - 1]
 
 
 def only(rule: str, scenario: Scenario) -> Consequence:

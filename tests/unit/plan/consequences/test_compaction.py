@@ -7,17 +7,17 @@ import pytest
 from tests.unit.plan.consequences.scenario import DAY, HOUR, NO_LEADER, Scenario, group, hourly, only, predicted
 from topicwarden.kafka.read.newest_records import NewestRecords
 from topicwarden.model.planned_change import Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 
 COMPACT, DELETE = {"cleanup.policy": "compact"}, {"cleanup.policy": "delete"}
 ALL = NewestRecords(records=10, keyless=3, keys={b"a": 0, b"b": 0}, complete=True, retained=2, tombstones=1)
 SOME = NewestRecords(records=4, keyless=1, keys={b"a": 0}, complete=False, retained=1)
 
 
-def test_a_topic_that_becomes_compacted_loses_all_but_the_newest_record_of_each_key() -> None:
+def test_compacting_a_topic_loses_all_but_the_newest_record_of_each_key() -> None:
     removal = only("compaction", Scenario(COMPACT, DELETE, newest=ALL))
     assert removal.message == "the topic becomes compacted: the log cleaner removes at most 8 records of 10"
-    assert removal.weight is Severity.REFUSED
+    assert removal.severity is Severity.REFUSED
     assert removal.remedy.startswith("leave the setting as it is; if the loss is intended, write `allow: [compact]`")
     assert removal.because == [
         "3 records without a key: the first cleaning drops them, and producers that send records without a key are "
@@ -56,17 +56,17 @@ def test_a_compaction_that_removes_nothing_is_a_note() -> None:
     keyed = NewestRecords(records=10, keyless=0, keys={}, complete=True, retained=10)
     kept = only("compaction", Scenario(COMPACT, DELETE, newest=keyed))
     assert kept.message == "the topic becomes compacted: the log cleaner removes no record of 10"
-    assert (kept.weight, kept.remedy) == (Severity.NOTE, "")
+    assert (kept.severity, kept.remedy) == (Severity.NOTE, "")
     assert kept.because[0].startswith("records without a key are dropped")
     unseen = only("compaction", Scenario(COMPACT, DELETE, (hourly(10), NO_LEADER), newest=keyed))
-    assert (unseen.weight, unseen.evidence["partitions not seen"]) == (Severity.REFUSED, 1)
+    assert (unseen.severity, unseen.evidence["partitions not seen"]) == (Severity.REFUSED, 1)
     assert unseen.because[0].startswith("1 partition (1) without a leader")
     assert unseen.remedy
 
 
 def test_an_allowed_compaction_is_a_danger() -> None:
-    allowed = only("compaction", Scenario(COMPACT, DELETE, allow=[Allowance.COMPACT]))
-    assert (allowed.weight, allowed.remedy) == (Severity.DANGER, "")
+    allowed = only("compaction", Scenario(COMPACT, DELETE, allow=[AllowedChange.COMPACT]))
+    assert (allowed.severity, allowed.remedy) == (Severity.DANGER, "")
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def test_a_setting_that_makes_the_cleaner_run_sooner_is_refused_and_its_opposite
 ) -> None:
     sooner = only("compaction", Scenario({**COMPACT, setting: after}, {**COMPACT, setting: before}, newest=ALL))
     assert sooner.message == f"{setting} goes from {shown}: the log cleaner removes at most 8 records of 10"
-    assert sooner.weight is Severity.REFUSED
+    assert sooner.severity is Severity.REFUSED
     assert sooner.because == ["only the newest record of each key is kept; the active segment is not cleaned"]
     later = only("compaction", Scenario({**COMPACT, setting: before}, {**COMPACT, setting: after}))
     assert later.message.startswith(f"{setting} goes from {' to '.join(reversed(shown.split(' to ')))}: ")
-    assert (later.weight, later.evidence, later.remedy) == (Severity.NOTE, {}, "")
+    assert (later.severity, later.evidence, later.remedy) == (Severity.NOTE, {}, "")
     assert predicted("compaction", Scenario({**DELETE, setting: after}, {**DELETE, setting: before})) == []
 
 
@@ -115,7 +115,7 @@ def kept(hours: int) -> dict[str, str]:
     return {**COMPACT, "delete.retention.ms": str(hours * HOUR)}
 
 
-def test_tombstones_go_sooner_and_groups_that_are_further_behind_miss_deletions() -> None:
+def test_tombstones_are_removed_sooner_and_lagging_groups_miss_deletions() -> None:
     """Records are 10 to 1 hours old: at 3 hours the border is offset 7."""
     readers = (group("slow", 6), group("close", 7), group("done", 10))
     logs = (hourly(10), hourly(0))
@@ -124,7 +124,7 @@ def test_tombstones_go_sooner_and_groups_that_are_further_behind_miss_deletions(
         "delete.retention.ms goes from 1d to 3h: at most 1 tombstone may be removed sooner; slow lag further behind "
         "than that, and may never see deletions"
     )
-    assert found.weight is Severity.REFUSED
+    assert found.severity is Severity.REFUSED
     assert found.because == ["a tombstone is removed that long after its first cleaning"]
     assert found.measured.endswith("; all records were read")
     assert found.remedy.startswith(
@@ -140,12 +140,12 @@ def test_any_record_that_was_not_read_may_be_a_tombstone() -> None:
         found = only("tombstones", Scenario(kept(3), kept(24), groups=(group("done", 10),), newest=newest))
         assert "at most 10 tombstones may be removed sooner; no visible group" in found.message
         assert found.measured.endswith(f"; {unread}, any may be a tombstone")
-        assert (found.weight, found.evidence["tombstones"]) == (Severity.REFUSED, 10)
+        assert (found.severity, found.evidence["tombstones"]) == (Severity.REFUSED, 10)
         assert found.remedy.startswith("keep the time; ")
-    assert only("tombstones", Scenario(kept(3), kept(24), allow=[Allowance.COMPACT])).weight is Severity.DANGER
+    assert only("tombstones", Scenario(kept(3), kept(24), allow=[AllowedChange.COMPACT])).severity is Severity.DANGER
 
 
-def test_groups_that_may_not_be_seen_may_be_behind() -> None:
+def test_hidden_groups_count_as_behind() -> None:
     found = only("tombstones", Scenario(kept(3), kept(24), groups_complete=False))
     assert found.because[0].startswith("there may be consumer groups that this user may not see")
     assert found.evidence["groups_behind"] is None
@@ -157,10 +157,10 @@ def test_groups_that_may_not_be_seen_may_be_behind() -> None:
 def test_without_tombstones_a_shorter_time_is_a_note() -> None:
     none = NewestRecords(records=10, keyless=0, keys={}, complete=True)
     found = only("tombstones", Scenario(kept(3), kept(24), newest=none))
-    assert (found.weight, found.remedy) == (Severity.NOTE, "")
+    assert (found.severity, found.remedy) == (Severity.NOTE, "")
     assert ": no tombstone may be removed sooner" in found.message
     unseen = only("tombstones", Scenario(kept(3), kept(24), (hourly(3), NO_LEADER), newest=none))
-    assert (unseen.weight, unseen.evidence["partitions not seen"]) == (Severity.REFUSED, 1)
+    assert (unseen.severity, unseen.evidence["partitions not seen"]) == (Severity.REFUSED, 1)
     assert unseen.because[0].startswith("1 partition (1) without a leader")
 
 

@@ -15,7 +15,7 @@ from tests.unit.plan.consequences.scenario import (
     group,
     hourly,
     only,
-    place_of,
+    path_of,
     predicted,
 )
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
@@ -23,14 +23,14 @@ from topicwarden.kafka.read.newest_records import NewestRecords
 from topicwarden.kafka.read.partition_functions import PARTITIONERS
 from topicwarden.model.contents import Contents, KeyContents
 from topicwarden.model.planned_change import PartitionEffect, Severity
-from topicwarden.model.topic import Allowance, Permission, Topic
+from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.plan.consequence_text import UNSEEN_GROUPS
 from topicwarden.plan.consequences import destroyed
 from topicwarden.plan.consequences.more_partitions import unmoved_share
 from topicwarden.plan.deployed_stack import DuplicateResource
 from topicwarden.plan.plan_evidence import RequiredEvidence
 
-DELETE, RECREATE = Allowance.DELETE, Allowance.RECREATE
+DELETE, RECREATE = AllowedChange.DELETE, AllowedChange.RECREATE
 TWO_LOGS = (hourly(10, start=5), hourly(2), hourly(0))
 
 
@@ -42,7 +42,7 @@ def test_a_topic_without_yaml_would_be_deleted_with_all_its_records() -> None:
         "leaders' disks (the newest of "
     )
     assert found.message.endswith(" would be lost")
-    assert found.weight is Severity.REFUSED
+    assert found.severity is Severity.REFUSED
     assert found.remedy == (
         "restore its YAML; to delete the topic, first deploy it with `allow: [delete]`, then remove the YAML"
     )
@@ -60,18 +60,18 @@ def test_a_topic_without_yaml_would_be_deleted_with_all_its_records() -> None:
 
 def test_a_deletion_that_the_last_yaml_allowed_is_a_danger() -> None:
     found = only("destroyed", Scenario(None, {}, allow=[DELETE]))
-    assert (found.weight, found.remedy, found.evidence["active_groups"]) == (Severity.DANGER, "", 0)
-    assert only("destroyed", Scenario(None, {}, allow=[RECREATE])).weight is Severity.REFUSED
+    assert (found.severity, found.remedy, found.evidence["active_groups"]) == (Severity.DANGER, "", 0)
+    assert only("destroyed", Scenario(None, {}, allow=[RECREATE])).severity is Severity.REFUSED
 
 
 def test_a_destroyed_stack_names_the_last_day_on_which_the_yaml_allowed_the_deletion() -> None:
     scenario = Scenario(None, {})
     change = scenario.change()
-    yaml = Topic("t", 1, 1, allow=frozenset({Permission(DELETE, date(2026, 12, 31))}))
+    yaml = Topic("t", 1, 1, allow=frozenset({Allowance(DELETE, date(2026, 12, 31))}))
     assert change.deployed
     destroying = replace(change, deployed=replace(change.deployed, declared=yaml), destroying=True)
     (found,) = destroyed.evaluate(destroying, scenario.evidence(RequiredEvidence()))
-    assert (found.weight, found.remedy) == (
+    assert (found.severity, found.remedy) == (
         Severity.REFUSED,
         "write `allow: [delete]` into its YAML and deploy that first",
     )
@@ -80,7 +80,7 @@ def test_a_destroyed_stack_names_the_last_day_on_which_the_yaml_allowed_the_dele
 
 
 @pytest.mark.parametrize("blind", [{"groups_complete": False}, {"groups": (group("dark", members=None),)}])
-def test_readers_that_may_not_be_seen_are_not_counted_as_none(blind: dict[str, object]) -> None:
+def test_hidden_readers_do_not_count_as_zero(blind: dict[str, object]) -> None:
     found = only("destroyed", replace(Scenario(None, {}), **blind))  # type: ignore[arg-type]
     assert found.evidence["active_groups"] is None
     unseen = any("consumer groups that this user may not see" in reason for reason in found.because)
@@ -105,30 +105,30 @@ def test_fewer_partitions_would_recreate_the_topic() -> None:
     assert found.message.startswith(
         "lowering partitions from 3 to 2 would delete the topic and create it again; at most 12 records in "
     )
-    assert found.weight is Severity.REFUSED
+    assert found.severity is Severity.REFUSED
     assert found.remedy.startswith(
         "declare 3 partitions, or move to a new topic; if the loss is intended, write `allow: [recreate]`"
     )
-    assert place_of(found) == ("partitions",)
+    assert path_of(found) == ("partitions",)
     allowed = only("destroyed", Scenario({}, {}, TWO_LOGS, partitions=2, allow=[RECREATE]))
-    assert (allowed.weight, allowed.remedy) == (Severity.DANGER, "")
-    assert only("destroyed", Scenario({}, {}, TWO_LOGS, partitions=2, allow=[DELETE])).weight is Severity.REFUSED
+    assert (allowed.severity, allowed.remedy) == (Severity.DANGER, "")
+    assert only("destroyed", Scenario({}, {}, TWO_LOGS, partitions=2, allow=[DELETE])).severity is Severity.REFUSED
     in_state = only("destroyed", Scenario({}, {}, TWO_LOGS, partitions=3, deployed_partitions=4, allow=[RECREATE]))
     assert in_state.message.startswith("lowering partitions from 4 to 3 would ")
-    assert in_state.weight is Severity.DANGER
+    assert in_state.severity is Severity.DANGER
 
 
-def test_partitions_that_somebody_added_by_hand_are_unknown_to_pulumi() -> None:
+def test_partitions_added_by_hand_are_unknown_to_pulumi() -> None:
     """Pulumi compares two declared partitions with two in its state: it would not recreate the topic."""
     by_hand = Scenario({}, {}, TWO_LOGS, partitions=2, deployed_partitions=2)
     found = only("destroyed", by_hand)
-    assert found.weight is Severity.REFUSED
+    assert found.severity is Severity.REFUSED
     assert found.because[-1].startswith("the cluster has 3 partitions, Pulumi's state 2: partitions were added")
     assert found.remedy.startswith(
         "run `topicwarden refresh`, and declare 3 partitions or deploy again; if the loss is"
     )
     allowed = only("destroyed", replace(by_hand, allow=[RECREATE]))
-    assert allowed.weight is Severity.REFUSED
+    assert allowed.severity is Severity.REFUSED
     assert allowed.remedy == "run `topicwarden refresh`, and declare 3 partitions or deploy again"
 
 
@@ -141,11 +141,11 @@ def test_partitions_that_somebody_added_by_hand_are_unknown_to_pulumi() -> None:
         Scenario({}, {}, partitions=2),
     ],
 )
-def test_a_topic_that_stays_is_not_destroyed(scenario: Scenario) -> None:
+def test_a_kept_topic_is_not_destroyed(scenario: Scenario) -> None:
     assert predicted("destroyed", scenario) == []
 
 
-def test_each_further_resource_of_a_topic_would_delete_it() -> None:
+def test_each_duplicate_resource_of_a_topic_would_delete_it() -> None:
     stray, pending = DuplicateResource("urn:1"), DuplicateResource("urn:2", pending_deletion=True)
     first, second = predicted("duplicate", Scenario({}, {}, duplicates=(stray, pending)))
     assert first.message.startswith(
@@ -154,7 +154,7 @@ def test_each_further_resource_of_a_topic_would_delete_it() -> None:
     assert second.message.startswith("Pulumi's state has a resource of the topic that is pending deletion, urn:2: ")
     for found in (first, second):
         assert "Pulumi would delete the topic itself; at most 10 records" in found.message
-        assert found.weight is Severity.REFUSED
+        assert found.severity is Severity.REFUSED
     assert first.remedy.startswith("`pulumi state delete --force 'urn:1'` removes that resource from the state")
     assert second.remedy.startswith("run `pulumi stack export --file state.json`, remove the entry with")
     assert (first.evidence, second.evidence) == (
@@ -166,15 +166,15 @@ def test_each_further_resource_of_a_topic_would_delete_it() -> None:
     assert predicted("duplicate", Scenario({"segment.ms": "9"}, {})) == []
 
 
-def test_a_topic_that_another_tool_created_is_adopted_only_as_it_is() -> None:
+def test_a_topic_of_another_tool_is_adopted_only_unchanged() -> None:
     same = Scenario({"segment.ms": "9"}, {"segment.ms": "9"}, in_state=False)
     adopted = only("foreign", same)
-    assert (adopted.kind, adopted.weight) == ("adopted", Severity.NOTE)
+    assert (adopted.kind, adopted.severity) == ("adopted", Severity.NOTE)
     assert adopted.message == "the topic is on the cluster as declared; it is adopted without a change"
     foreign = only("foreign", replace(same, declared={"segment.ms": "8", "retention.ms": "7"}))
-    assert (foreign.kind, foreign.weight) == ("foreign", Severity.REFUSED)
+    assert (foreign.kind, foreign.severity) == ("foreign", Severity.REFUSED)
     assert foreign.message.endswith("it differs: retention.ms is 604800000, declared 7, segment.ms is 9, declared 8")
-    assert only("foreign", replace(same, declared={"segment.ms": "8"})).place != foreign.place
+    assert only("foreign", replace(same, declared={"segment.ms": "8"})).location != foreign.location
     assert foreign.because == ["Pulumi would try to create it, and fail in the middle of the deploy"]
     assert foreign.remedy.startswith("declare it as it is (`topicwarden import` writes this YAML)")
     for other in (Scenario({"segment.ms": "8"}, {}), Scenario({}, None, in_state=False)):
@@ -199,7 +199,7 @@ def test_keys_move_to_another_partition_if_partitions_are_added() -> None:
         f"from 2 to 3 partitions {moved / 100:.1%} of the keys move to another partition under murmur2 "
         "(Java's default; the YAML declares none)"
     )
-    assert found.weight is Severity.DANGER
+    assert found.severity is Severity.DANGER
     assert found.measured == f"{moved} of 100 distinct keys; all 100 records were read"
     assert found.evidence == {"share": moved / 100, "keys": 100, "moved": moved}
     assert found.because == ["records of one key are no longer read in the order in which they were written"]
@@ -233,7 +233,7 @@ def test_keys_that_could_not_be_read_are_estimated() -> None:
     assert unread.evidence == {"share": 0.6667, "keys": None, "moved": None}
     keyless = NewestRecords(records=7, keyless=7, keys={}, complete=True)
     required = only("more-partitions", more(newest=keyless, contents=Contents(key=KeyContents(required=True))))
-    assert required.weight is Severity.DANGER
+    assert required.severity is Severity.DANGER
     assert required.measured == "arithmetic for evenly spread hashes: no record has a key"
     assert required.evidence == {"share": 0.6667, "keys": 0, "moved": 0}
 
@@ -249,11 +249,11 @@ def test_keys_that_could_not_be_read_are_estimated() -> None:
 def test_without_keys_nothing_moves(newest: NewestRecords, reason: str, measured: str) -> None:
     found = only("more-partitions", more(newest=newest))
     assert found.message == f"from 2 to 3 partitions; no key moves, because {reason}"
-    assert (found.weight, found.measured) == (Severity.NOTE, measured)
+    assert (found.severity, found.measured) == (Severity.NOTE, measured)
     assert found.evidence == {"records_read": newest.records, "keys": 0}
 
 
-def test_groups_that_may_not_be_seen_may_be_affected_too() -> None:
+def test_hidden_groups_count_as_affected() -> None:
     assert only("more-partitions", more(groups_complete=False)).because[0] == UNSEEN_GROUPS
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.plan.consequences.scenario import FILE, Log, Scenario, hourly, only, predicted
 from topicwarden.model.planned_change import PartitionEffect, Severity
 from topicwarden.model.problem import Location, Problem
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.placement.replica_placement import ReplicaMove, ReplicaPlacement
 
 IN_SYNC = hourly(10)
@@ -31,7 +31,7 @@ def least(number: int) -> dict[str, str]:
 def test_more_in_sync_replicas_make_writes_stop_earlier(before: int, after: int, message: str) -> None:
     found = only("min-insync", Scenario(least(after), least(before)))
     assert found.message == f"min.insync.replicas goes from {before} to {after}: {message}"
-    assert (found.weight, found.evidence) == (Severity.NOTE, {"before": before, "after": after})
+    assert (found.severity, found.evidence) == (Severity.NOTE, {"before": before, "after": after})
     assert found.measured
 
 
@@ -49,7 +49,7 @@ def test_partitions_that_would_refuse_writes_now_are_a_danger() -> None:
         "min.insync.replicas goes from 1 to 3: 2 of 3 partitions would refuse writes with acks=all now, with as few as "
         "1 in sync"
     )
-    assert (found.weight, found.remedy) == (Severity.DANGER, "bring the missing replicas back first")
+    assert (found.severity, found.remedy) == (Severity.DANGER, "bring the missing replicas back first")
     assert found.evidence == {"partitions": 2, "before": 1, "after": 3}
     assert found.partitions == [
         PartitionEffect(partition=1, replicas_before=[1, 2]),
@@ -64,22 +64,22 @@ def test_fewer_in_sync_replicas_weaken_acknowledged_writes() -> None:
         "min.insync.replicas goes from 2 to 1: a write that is acknowledged from now on survives the loss of "
         "0 brokers, so far 1"
     )
-    assert found.weight is Severity.REFUSED
+    assert found.severity is Severity.REFUSED
     assert found.remedy.startswith("keep 2; if the loss is intended, write `allow: [lower-min-insync]`")
     assert found.because == ["an acknowledged write is guaranteed to be on min.insync.replicas replicas"]
     assert found.evidence == {"before": 2, "after": 1, "losses_survived_before": 1, "losses_survived_after": 0}
     assert found.measured
-    allowed = Scenario(least(1), least(2), allow=[Allowance.LOWER_MIN_INSYNC])
-    assert (only("min-insync", allowed).weight, only("min-insync", allowed).remedy) == (Severity.DANGER, "")
+    allowed = Scenario(least(1), least(2), allow=[AllowedChange.LOWER_MIN_INSYNC])
+    assert (only("min-insync", allowed).severity, only("min-insync", allowed).remedy) == (Severity.DANGER, "")
 
 
-def test_a_limit_above_the_replicas_never_counted() -> None:
+def test_a_min_insync_above_the_replicas_was_never_in_effect() -> None:
     """The limit is never higher than the number of replicas of the partition."""
     single = only("min-insync", Scenario(least(1), least(2), (SINGLE, SINGLE)))
-    assert (single.weight, single.remedy) == (Severity.NOTE, "")
+    assert (single.severity, single.remedy) == (Severity.NOTE, "")
     assert single.message.endswith("survives the loss of 0 brokers, so far 0")
     more = only("min-insync", Scenario(least(4), least(3), (IN_SYNC,)))
-    assert (more.weight, more.message[-31:]) == (Severity.NOTE, "the loss of 0 brokers, so far 0")
+    assert (more.severity, more.message[-31:]) == (Severity.NOTE, "the loss of 0 brokers, so far 0")
 
 
 @pytest.mark.parametrize(("declared", "live"), [(least(2) | {"segment.ms": "9"}, least(2)), (least(2), None)])
@@ -98,7 +98,7 @@ def test_a_changed_limit_clears_the_eligible_leaders(before: int, after: int) ->
         f"min.insync.replicas goes from {before} to {after}: the controller clears the eligible leader replicas of "
         "2 partitions, which could lead without the loss of acknowledged records"
     )
-    assert (found.weight, found.evidence) == (Severity.DANGER, {"partitions": 2, "leaderless": 1})
+    assert (found.severity, found.evidence) == (Severity.DANGER, {"partitions": 2, "leaderless": 1})
     assert found.because == ["1 partition without a leader now can then not elect one of them"]
     assert found.partitions == [
         PartitionEffect(partition=1, replicas_before=[2]),
@@ -122,19 +122,19 @@ def test_an_unclean_election_may_lose_every_record() -> None:
         "unclean.leader.election.enable becomes true: when no in-sync replica is left, a replica that lacks records "
         "becomes leader, and acknowledged records are lost, at most all 20"
     )
-    assert (found.weight, found.because) == (Severity.REFUSED, [])
+    assert (found.severity, found.because) == (Severity.REFUSED, [])
     assert found.remedy.startswith("leave it false; if the loss is intended, write `allow: [unclean-election]`")
     assert found.evidence == {"partitions out of sync": 0, "records": 20}
-    behind = only("unclean-election", Scenario(UNCLEAN, {}, (IN_SYNC, BEHIND), allow=[Allowance.UNCLEAN_ELECTION]))
-    assert (behind.weight, behind.remedy) == (Severity.DANGER, "")
+    behind = only("unclean-election", Scenario(UNCLEAN, {}, (IN_SYNC, BEHIND), allow=[AllowedChange.UNCLEAN_ELECTION]))
+    assert (behind.severity, behind.remedy) == (Severity.DANGER, "")
     assert behind.because == ["replicas are out of sync now in 1 partition"]
     assert behind.evidence["partitions out of sync"] == 1
 
 
-def test_an_unclean_election_needs_a_second_replica() -> None:
+def test_an_unclean_election_requires_a_second_replica() -> None:
     found = only("unclean-election", Scenario(UNCLEAN, CLEAN, (SINGLE,)))
     assert found.message == "unclean.leader.election.enable becomes true; without a second replica it changes nothing"
-    assert (found.weight, found.remedy) == (Severity.NOTE, "")
+    assert (found.severity, found.remedy) == (Severity.NOTE, "")
 
 
 @pytest.mark.parametrize(("declared", "live"), [(CLEAN, UNCLEAN), (UNCLEAN, None), (None, UNCLEAN)])
@@ -152,10 +152,10 @@ def test_records_that_are_flushed_less_often_are_lost_with_all_brokers() -> None
         "flush.messages goes from 1 to 100: more acknowledged records are only in memory"
     )
     assert ms.message.startswith("flush.ms goes from 1s to 1m: ")
-    assert {each.weight for each in (messages, ms)} == {Severity.REFUSED}
+    assert {each.severity for each in (messages, ms)} == {Severity.REFUSED}
     assert ms.remedy.startswith("leave it as it is; if the loss is intended, write `allow: [relax-flush]`")
-    allowed = Scenario(rarely, {**rarely, "flush.ms": "1000"}, allow=[Allowance.RELAX_FLUSH])
-    assert (only("flush", allowed).weight, only("flush", allowed).remedy) == (Severity.DANGER, "")
+    allowed = Scenario(rarely, {**rarely, "flush.ms": "1000"}, allow=[AllowedChange.RELAX_FLUSH])
+    assert (only("flush", allowed).severity, only("flush", allowed).remedy) == (Severity.DANGER, "")
     for declared, live in ((often, rarely), (rarely, None), (None, often)):
         assert predicted("flush", Scenario(declared, live)) == []
 
@@ -180,7 +180,7 @@ def test_more_replicas_are_copied_by_rebalance() -> None:
         "replication factor 2 to 3: `pulumi up` leaves the replicas where they are; `topicwarden rebalance` copies "
         "209,715,200 bytes for 2 partitions, in 4 s at least"
     )
-    assert found.weight is Severity.NOTE
+    assert found.severity is Severity.NOTE
     assert found.because == [
         "now reading survives 1 lost broker, writing 1 lost broker, on 2 racks; "
         "then reading survives 2 lost brokers, writing 2 lost brokers, on 3 racks"
@@ -219,19 +219,19 @@ def test_fewer_replicas_are_dropped_only_if_the_yaml_allows_it() -> None:
     moves = moved(ReplicaMove("t", 0, (1, 2, 3), (1, 2), 1, None))
     found = only("replication", Scenario({}, {}, factor=2, placement=moves))
     assert found.message.endswith("`topicwarden rebalance` drops replicas of 1 partition, and copies nothing")
-    assert found.weight is Severity.REFUSED
+    assert found.severity is Severity.REFUSED
     assert found.remedy.startswith("keep the replicas; if the loss is intended, write `allow: [reduce-replicas]`")
     assert found.evidence["bytes"] == 0
-    allowed = only("replication", Scenario({}, {}, factor=2, placement=moves, allow=[Allowance.REDUCE_REPLICAS]))
-    assert (allowed.weight, allowed.remedy) == (Severity.DANGER, "run `topicwarden rebalance` after the deploy")
+    allowed = only("replication", Scenario({}, {}, factor=2, placement=moves, allow=[AllowedChange.REDUCE_REPLICAS]))
+    assert (allowed.severity, allowed.remedy) == (Severity.DANGER, "run `topicwarden rebalance` after the deploy")
 
 
 def test_a_partition_with_more_replicas_than_declared_loses_some() -> None:
     """Kafka reports the replication factor of partition 0; partition 1 has three replicas."""
     found = only("replication", Scenario({}, {}, (SINGLE, IN_SYNC), factor=2))
-    assert found.weight is Severity.REFUSED
+    assert found.severity is Severity.REFUSED
     enough = only("replication", Scenario({}, {}, (SINGLE, IN_SYNC), factor=3))
-    assert enough.weight is Severity.NOTE
+    assert enough.severity is Severity.NOTE
 
 
 def test_a_log_of_unknown_size_has_no_duration() -> None:
@@ -247,26 +247,26 @@ def test_a_log_of_unknown_size_has_no_duration() -> None:
 def test_writes_that_would_still_be_refused_afterwards_are_a_danger() -> None:
     moves = moved(ReplicaMove("t", 0, (1,), (1, 9), 1, 0))
     found = only("replication", Scenario(least(2), least(2), (SINGLE,), factor=2, placement=moves))
-    assert found.weight is Severity.DANGER
+    assert found.severity is Severity.DANGER
     both = moved(ReplicaMove("t", 0, (1,), (1, 2), 1, 0))
     just = only("replication", Scenario(least(2), least(2), (SINGLE,), factor=2, placement=both))
-    assert (just.weight, just.evidence["losses_survived_writing_after"]) == (Severity.NOTE, 0)
+    assert (just.severity, just.evidence["losses_survived_writing_after"]) == (Severity.NOTE, 0)
     assert (
         "then reading survives 0 lost brokers, writing none: 1 in-sync short of min.insync.replicas" in found.because[0]
     )
 
 
 def test_a_topic_with_more_replicas_than_brokers_is_refused() -> None:
-    place = Location(FILE, 2, 5)
+    location = Location(FILE, 2, 5)
     few = [
-        Problem(place, f"{name}: 5 replicas need 5 brokers: the cluster has 3", rule)
+        Problem(location, f"{name}: 5 replicas need 5 brokers: the cluster has 3", rule)
         for name, rule in (("t", "other-rule"), ("t2", "too-few-brokers"), ("t", "too-few-brokers"))
     ]
     found = only("replication", Scenario({}, {}, factor=5, placement=moved(problems=tuple(few))))
-    assert (found.kind, found.weight) == ("too-few-brokers", Severity.REFUSED)
+    assert (found.kind, found.severity) == ("too-few-brokers", Severity.REFUSED)
     assert found.message == "5 replicas need 5 brokers: the cluster has 3"
-    assert found.place is not None
-    assert (found.place.file, found.place.line, found.place.column) == (FILE, 2, 5)
+    assert found.location is not None
+    assert (found.location.file, found.location.line, found.location.column) == (FILE, 2, 5)
     others = only("replication", Scenario({}, {}, factor=5, placement=moved(problems=tuple(few[:2]))))
     assert others.kind == "replication-factor"
 

@@ -17,9 +17,9 @@ from tests.unit.plan.consequences.scenario import (
     predicted,
 )
 from topicwarden.model.planned_change import PartitionEffect, Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 
-SHRINK = Allowance.SHRINK_RETENTION
+SHRINK = AllowedChange.SHRINK_RETENTION
 
 
 def days(number: float) -> dict[str, str]:
@@ -36,7 +36,7 @@ def test_shorter_retention_deletes_all_records_that_it_does_not_protect() -> Non
         "retention.ms is 7d and will be 1d: at most 216 records of 240 in 1 partition expire at once, "
         "240 within a day, 240 within a week"
     )
-    assert cut.weight is Severity.REFUSED
+    assert cut.severity is Severity.REFUSED
     assert cut.remedy.startswith("keep the retention; if the loss is intended, write `allow: [shrink-retention]`")
     assert cut.evidence == {
         "records": 216,
@@ -57,14 +57,14 @@ def test_shorter_retention_deletes_all_records_that_it_does_not_protect() -> Non
     assert cut.measured
 
 
-def test_a_retention_that_somebody_set_and_no_yaml_ever_declared_stays() -> None:
+def test_a_retention_set_by_hand_and_never_declared_is_kept() -> None:
     """The provider removes a setting only if the YAML declared it before."""
     by_hand = Scenario({"segment.bytes": "1048576"}, {"retention.ms": "-1"}, (hourly(240),), deployed={})
     assert predicted("retention-cut", by_hand) == []
     declared_before = Scenario(
         {"segment.bytes": "1048576"}, {"retention.ms": "-1"}, (hourly(240),), deployed={"retention.ms": "-1"}
     )
-    assert only("retention-cut", declared_before).weight is Severity.REFUSED
+    assert only("retention-cut", declared_before).severity is Severity.REFUSED
 
 
 def test_records_that_never_expired_lose_the_first_one_too() -> None:
@@ -99,7 +99,7 @@ def test_records_that_expire_later_are_listed_with_their_consumer_groups() -> No
     assert "reading the topic without committed offsets: elsewhere" in cut.because
 
 
-def test_a_group_without_committed_offsets_is_not_said_to_have_read_the_records() -> None:
+def test_a_group_without_committed_offsets_is_reported_as_behind() -> None:
     readers = (group("done", 90), group("elsewhere", None, members=1))
     cut = only("retention-cut", Scenario(days(10), days(30), (hourly(96, start=0),), groups=readers))
     assert "no committed offset of 1 visible consumer group (done) is before the end of these records" in cut.because
@@ -109,7 +109,7 @@ def test_a_group_without_committed_offsets_is_not_said_to_have_read_the_records(
 def test_a_shorter_retention_of_an_empty_topic_is_a_note() -> None:
     cut = only("retention-cut", Scenario(days(1), days(7), (hourly(0),)))
     assert cut.message == "retention.ms is 7d and will be 1d: the topic is empty"
-    assert (cut.weight, cut.remedy, cut.evidence["bytes"]) == (Severity.NOTE, "", 0)
+    assert (cut.severity, cut.remedy, cut.evidence["bytes"]) == (Severity.NOTE, "", 0)
     assert "every existing record expires earlier than before" not in cut.because
 
 
@@ -118,7 +118,7 @@ def test_an_empty_topic_with_a_partition_without_a_leader_may_lose_records(
     declared: dict[str, str], live: dict[str, str]
 ) -> None:
     cut = only("retention-cut", Scenario(declared, live, (hourly(0), NO_LEADER)))
-    assert (cut.weight, cut.evidence["partitions not seen"]) == (Severity.REFUSED, 1)
+    assert (cut.severity, cut.evidence["partitions not seen"]) == (Severity.REFUSED, 1)
     assert cut.because[0].startswith("1 partition (1) without a leader")
     assert cut.remedy
 
@@ -128,7 +128,7 @@ def test_an_allowed_loss_is_a_danger_without_a_remedy(rule: str) -> None:
     declared = {**days(1), "segment.ms": "1000", "retention.bytes": "500"}
     live = days(7 if rule == "retention-cut" else 1)
     for found in predicted(rule, Scenario(declared, live, (hourly(48),), allow=[SHRINK])):
-        assert (found.weight, found.remedy) == (Severity.DANGER, "")
+        assert (found.severity, found.remedy) == (Severity.DANGER, "")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_lower_size_limit_deletes_the_bytes_above_it() -> None:
     assert cut.message == (
         "a partition will keep 750 bytes: at most 250 bytes of 1 partition are deleted at once, the oldest first"
     )
-    assert cut.weight is Severity.REFUSED
+    assert cut.severity is Severity.REFUSED
     assert cut.remedy.startswith("keep the size; ")
     assert "every partition keeps less than before" in cut.because
     assert "about 2 of 12 records, estimated by bytes; at most all" in cut.because
@@ -177,10 +177,10 @@ def test_a_lower_size_limit_that_no_log_exceeds_deletes_nothing_now() -> None:
     assert cut.message == (
         "a partition will keep 1,000 bytes (1kB): at most 0 bytes of 0 partitions are deleted at once"
     )
-    assert (cut.weight, cut.evidence["records"], cut.groups) == (Severity.REFUSED, 0, [])
+    assert (cut.severity, cut.evidence["records"], cut.groups) == (Severity.REFUSED, 0, [])
     assert not any("estimated by bytes" in reason for reason in cut.because)
     empty = only("retention-cut", Scenario({"retention.bytes": "1000"}, {}, (hourly(0),)))
-    assert (empty.message, empty.weight) == (
+    assert (empty.message, empty.severity) == (
         "a partition will keep 1,000 bytes (1kB): the topic is empty",
         Severity.NOTE,
     )
@@ -220,7 +220,7 @@ def test_expired_records_in_an_open_segment_are_deleted_when_it_rolls() -> None:
         "segment.ms goes from 7d to 1h, so segments roll sooner: at most 24 records of 51 that the retention no longer "
         "protects, and that are still in a segment, are deleted"
     )
-    assert roll.weight is Severity.REFUSED
+    assert roll.severity is Severity.REFUSED
     assert roll.remedy.startswith("keep the segments as they are; ")
     assert roll.evidence == {"records": 24, "bytes": 0, "partitions not seen": 0}
     assert [(each.group, each.partition, each.records) for each in roll.groups] == [("slow", 0, 14)]
@@ -232,24 +232,27 @@ def test_bytes_above_the_limit_are_deleted_when_large_segments_roll() -> None:
     config = {"retention.ms": "-1", "retention.bytes": "400"}
     roll = only("earlier-roll", Scenario({**config, "segment.bytes": "1048576"}, config))
     assert roll.evidence == {"records": 10, "bytes": 600, "partitions not seen": 0}
-    assert (roll.weight, roll.because[0]) == (Severity.REFUSED, "600 bytes above retention.bytes are in large segments")
+    assert (roll.severity, roll.because[0]) == (
+        Severity.REFUSED,
+        "600 bytes above retention.bytes are in large segments",
+    )
     hidden = only("earlier-roll", Scenario({**config, **SEGMENT}, config, (hourly(10, log_bytes=None), hourly(2))))
     assert hidden.evidence == {"records": 12, "bytes": None, "partitions not seen": 0}
-    assert hidden.weight is Severity.REFUSED
+    assert hidden.severity is Severity.REFUSED
     assert "the sizes of the logs could not be seen (Describe on Cluster)" in hidden.because
 
 
 @pytest.mark.parametrize(
-    ("logs", "weight"),
+    ("logs", "severity"),
     [
         ((hourly(5, log_bytes=None),), Severity.NOTE),
         ((hourly(5), NO_LEADER), Severity.REFUSED),
         ((Log((DAY + HOUR,)),), Severity.REFUSED),
     ],
 )
-def test_an_earlier_roll_that_deletes_nothing_now_is_a_note(logs: tuple[Log, ...], weight: Severity) -> None:
+def test_an_earlier_roll_that_deletes_nothing_now_is_a_note(logs: tuple[Log, ...], severity: Severity) -> None:
     roll = only("earlier-roll", Scenario({**days(1), **SEGMENT}, days(1), logs))
-    assert (roll.weight, bool(roll.remedy)) == (weight, weight is Severity.REFUSED)
+    assert (roll.severity, bool(roll.remedy)) == (severity, severity is Severity.REFUSED)
     assert roll.evidence["partitions not seen"] == len(logs) - 1
     assert any("without a leader" in reason for reason in roll.because) == (len(logs) == 2)
 
@@ -257,7 +260,7 @@ def test_an_earlier_roll_that_deletes_nothing_now_is_a_note(logs: tuple[Log, ...
 def test_a_log_as_large_as_its_limit_loses_nothing_when_it_rolls() -> None:
     config = {"retention.ms": "-1", "retention.bytes": "1000"}
     roll = only("earlier-roll", Scenario({**config, **SEGMENT}, config))
-    assert (roll.weight, roll.evidence) == (Severity.NOTE, {"records": 0, "bytes": 0, "partitions not seen": 0})
+    assert (roll.severity, roll.evidence) == (Severity.NOTE, {"records": 0, "bytes": 0, "partitions not seen": 0})
 
 
 @pytest.mark.parametrize(
@@ -289,11 +292,11 @@ def test_turning_tiered_storage_off_deletes_records_that_are_only_remote() -> No
     assert off.message == (
         "remote.storage.enable becomes false: at most 7 records that are only in remote storage are deleted"
     )
-    assert (off.weight, off.evidence) == (Severity.REFUSED, {"records": 7})
+    assert (off.severity, off.evidence) == (Severity.REFUSED, {"records": 7})
     assert off.remedy.startswith("set remote.log.copy.disable: true instead, which keeps remote segments readable; ")
     assert "without a leader" in off.because[0]
     assert off.measured
-    assert only("tiered-storage-off", Scenario(OFF, ON, allow=[SHRINK])).weight is Severity.DANGER
+    assert only("tiered-storage-off", Scenario(OFF, ON, allow=[SHRINK])).severity is Severity.DANGER
 
 
 @pytest.mark.parametrize(("declared", "live"), [(ON, OFF), (OFF, None), (None, ON), (OFF | days(1), OFF)])

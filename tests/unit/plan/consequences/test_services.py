@@ -10,7 +10,7 @@ from tests.unit.plan.consequences.scenario import Scenario, only, predicted
 from topicwarden.kafka.read.effective_defaults import differing_defaults, effective_defaults
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.planned_change import Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 
 SETTING = "cleanup.policy"
 
@@ -20,11 +20,11 @@ def policy(service: str, before: str, after: str) -> Scenario:
 
 
 def test_a_change_of_the_cleanup_policy_that_the_service_refuses() -> None:
-    found = only("fixed-policy", replace(policy("msk-serverless", "delete", "compact"), allow=tuple(Allowance)))
+    found = only("fixed-policy", replace(policy("msk-serverless", "delete", "compact"), allow=tuple(AllowedChange)))
     assert found.message == (
         "cleanup.policy is delete and will be compact; MSK Serverless refuses this change of an existing topic"
     )
-    assert found.weight is Severity.REFUSED
+    assert found.severity is Severity.REFUSED
     assert found.because == [
         "see https://docs.aws.amazon.com/msk/latest/developerguide/serverless-config.html",
     ]

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.plan.consequences.scenario import DAY, HOUR, Scenario, hourly, only, place_of, predicted
+from tests.unit.plan.consequences.scenario import DAY, HOUR, Scenario, hourly, only, path_of, predicted
 from topicwarden.model.planned_change import PartitionEffect, Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.deployed_stack import DuplicateResource
 
 
@@ -23,7 +23,7 @@ def test_brokers_that_differ_in_a_setting_that_the_topic_leaves_to_them() -> Non
     assert found.message == (
         "the topic leaves retention.ms to its brokers, and they differ: 1d on broker 1, 3; 1h on broker 2"
     )
-    assert found.weight is Severity.DANGER
+    assert found.severity is Severity.DANGER
     assert found.remedy == "declare retention.ms, or give all brokers the same value"
     assert found.evidence == {f"brokers with {DAY}": 2, f"brokers with {HOUR}": 1}
     assert found.because and found.measured
@@ -42,26 +42,26 @@ def test_producers_of_larger_batches_are_refused() -> None:
     assert found.message == (
         "batches above 1,000 bytes (1kB) will be refused; 2 partitions have larger batches, up to 1,500 bytes"
     )
-    assert found.weight is Severity.DANGER
+    assert found.severity is Severity.DANGER
     assert found.partitions == [PartitionEffect(partition=0, bytes=1_500), PartitionEffect(partition=2, bytes=1_001)]
     assert found.evidence == {"max.message.bytes": 1_000, "largest_batch": 1_500, "partitions": 2}
     assert found.because and found.remedy and found.measured
 
 
 @pytest.mark.parametrize(
-    ("batches", "logs", "text", "largest", "weight"),
+    ("batches", "logs", "text", "largest", "severity"),
     [
         ({0: 1_000}, (hourly(9),), "the largest of the newest batches has 1,000 bytes (1kB)", 1_000, Severity.NOTE),
         ({}, (hourly(9),), "the newest batches could not be read (Read on the topic)", None, Severity.DANGER),
         ({}, (hourly(0),), "the topic has no batch to compare with", None, Severity.NOTE),
     ],
 )
-def test_a_lower_limit_that_no_known_batch_exceeds_is_a_note_unless_none_is_known(
-    batches: dict[int, int], logs: tuple[object, ...], text: str, largest: int | None, weight: Severity
+def test_a_lower_limit_above_all_known_batches_is_a_note(
+    batches: dict[int, int], logs: tuple[object, ...], text: str, largest: int | None, severity: Severity
 ) -> None:
     found = only("max-message", replace(smaller(), batches=batches, logs=logs))  # type: ignore[arg-type]
     assert found.message == f"batches above 1,000 bytes (1kB) will be refused; {text}"
-    assert (found.weight, found.because, found.remedy) == (weight, [], "")
+    assert (found.severity, found.because, found.remedy) == (severity, [], "")
     partitions = None if largest is None else 0
     assert found.evidence == {"max.message.bytes": 1_000, "largest_batch": largest, "partitions": partitions}
 
@@ -83,10 +83,10 @@ def test_a_lower_limit_of_decompressed_records_also_stops_the_cleaner() -> None:
     name = "max.decompressed.message.bytes"
     found = only("decompressed-message", Scenario({name: "1000"}, {name: "2000"}))
     assert found.message == "records above 1,000 bytes (1kB) after decompression will be refused"
-    assert (found.weight, found.evidence) == (Severity.DANGER, {name: 1_000})
+    assert (found.severity, found.evidence) == (Severity.DANGER, {name: 1_000})
     assert found.because and found.remedy
     assert predicted("decompressed-message", Scenario({name: "2000"}, {name: "1000"})) == []
-    assert only("decompressed-message", Scenario({name: "2000"}, {})).weight is Severity.DANGER
+    assert only("decompressed-message", Scenario({name: "2000"}, {})).severity is Severity.DANGER
 
 
 def test_batches_that_brokers_no_longer_compress_may_be_refused() -> None:
@@ -96,8 +96,8 @@ def test_batches_that_brokers_no_longer_compress_may_be_refused() -> None:
         "compression.type will be uncompressed: brokers compress each batch again, and refuse those that are then "
         "larger than max.message.bytes of 1,048,588 bytes"
     )
-    assert found.weight is Severity.DANGER
-    assert only("recompression", Scenario({name: "lz4"}, {name: "zstd"})).weight is Severity.NOTE
+    assert found.severity is Severity.DANGER
+    assert only("recompression", Scenario({name: "lz4"}, {name: "zstd"})).severity is Severity.NOTE
     assert predicted("recompression", Scenario({name: "producer"}, {name: "uncompressed"})) == []
 
 
@@ -111,13 +111,13 @@ def test_records_outside_a_narrower_limit_of_timestamps_are_refused() -> None:
         f"{name} goes from 1d to 1h: records outside this limit are refused with INVALID_TIMESTAMP"
         for name in (BEFORE, AFTER)
     }
-    assert {(each.kind, each.weight) for each in found} == {("timestamp-limit", Severity.DANGER)}
+    assert {(each.kind, each.severity) for each in found} == {("timestamp-limit", Severity.DANGER)}
     for declared, live in ((wide, narrow), (narrow, None), (None, wide)):
         assert predicted("timestamps", Scenario(declared, live)) == []
 
 
 @pytest.mark.parametrize(
-    ("after", "config", "weight", "text"),
+    ("after", "config", "severity", "text"),
     [
         ("CreateTime", {}, Severity.DANGER, "new records expire by the producers' clocks"),
         ("CreateTime", {"retention.ms": "-1"}, Severity.NOTE, "new records have other timestamps"),
@@ -125,51 +125,51 @@ def test_records_outside_a_narrower_limit_of_timestamps_are_refused() -> None:
     ],
 )
 def test_another_type_of_timestamps_changes_when_new_records_expire(
-    after: str, config: dict[str, str], weight: Severity, text: str
+    after: str, config: dict[str, str], severity: Severity, text: str
 ) -> None:
     before = "LogAppendTime" if after == "CreateTime" else "CreateTime"
     found = only("timestamps", Scenario({TYPE: after, **config}, {TYPE: before, **config}))
     assert found.message.startswith(f"{TYPE} goes from {before} to {after}: {text}")
-    assert (found.kind, found.weight) == ("timestamp-type", weight)
+    assert (found.kind, found.severity) == ("timestamp-type", severity)
     assert found.because == ["existing records keep their timestamps"]
 
 
 @pytest.mark.parametrize(
-    ("scenario", "weight"),
+    ("scenario", "severity"),
     [
         (Scenario({"segment.ms": "9"}, None, hidden=True, in_state=False), Severity.REFUSED),
         (Scenario(None, None, hidden=True), Severity.REFUSED),
-        (Scenario(None, None, hidden=True, allow=[Allowance.DELETE]), Severity.REFUSED),
+        (Scenario(None, None, hidden=True, allow=[AllowedChange.DELETE]), Severity.REFUSED),
     ],
 )
-def test_a_hidden_topic_cannot_be_predicted(scenario: Scenario, weight: Severity) -> None:
+def test_a_change_of_a_hidden_topic_is_refused(scenario: Scenario, severity: Severity) -> None:
     found = only("unseen", scenario)
     assert found.message == "the brokers do not report whether the topic exists, so its records are not known"
-    assert found.weight is weight
+    assert found.severity is severity
     assert found.because and found.remedy.startswith("grant Describe on the topic")
 
 
-def test_settings_that_cannot_be_seen_do_not_differ() -> None:
+def test_hidden_settings_do_not_differ() -> None:
     hidden = Scenario(
         {"cleanup.policy": "compact"}, {"cleanup.policy": "compact"}, visible_config=False, in_state=False
     )
     assert predicted("foreign", hidden) == []
-    assert only("unseen", hidden).weight is Severity.REFUSED
+    assert only("unseen", hidden).severity is Severity.REFUSED
 
 
 def test_hidden_settings_cannot_be_predicted() -> None:
     settings = only("unseen", Scenario({"segment.ms": "9"}, {}, visible_config=False))
     assert settings.message == "the topic's configuration may not be read, so the effect on its data is not known"
-    assert (settings.weight, settings.remedy) == (
+    assert (settings.severity, settings.remedy) == (
         Severity.REFUSED,
         "grant DescribeConfigs on the topic, and plan again",
     )
-    assert place_of(settings) == ("config",)
+    assert path_of(settings) == ("config",)
     live = {"retention.ms": "9", "segment.ms": "9", "preallocate": "true"}
     defaults = only("unseen", Scenario({}, live, broker_configs={}))
     assert defaults.message.startswith("the deploy leaves retention.ms, segment.ms to the brokers, whose settings may")
-    assert (defaults.weight, defaults.remedy[:12]) == (Severity.REFUSED, "declare them")
-    assert place_of(defaults) == ("config",)
+    assert (defaults.severity, defaults.remedy[:12]) == (Severity.REFUSED, "declare them")
+    assert path_of(defaults) == ("config",)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_hidden_settings_cannot_be_predicted() -> None:
         Scenario({"retention.ms": "9"}, None, in_state=False),
     ],
 )
-def test_what_can_be_seen_is_not_reported(scenario: Scenario) -> None:
+def test_visible_topics_are_not_reported(scenario: Scenario) -> None:
     assert predicted("unseen", scenario) == []
 
 
@@ -201,7 +201,7 @@ def test_what_can_be_seen_is_not_reported(scenario: Scenario) -> None:
         ({"retention.ms": "7"}, {"retention.ms": "9"}, "the deploy writes 7"),
     ],
 )
-def test_a_setting_that_somebody_changed_stays_until_a_refresh_or_a_deploy(
+def test_a_setting_changed_by_hand_stays_until_a_refresh_or_a_deploy(
     declared: dict[str, str], deployed: dict[str, str], text: str
 ) -> None:
     found = only("drift", Scenario(declared, {"retention.ms": "8"}, deployed=deployed))
@@ -209,7 +209,7 @@ def test_a_setting_that_somebody_changed_stays_until_a_refresh_or_a_deploy(
     assert found.message == (
         f"retention.ms has drifted: it is 8, deployed was {'nothing' if before is None else before}; {text}"
     )
-    assert (found.weight, found.remedy) == (Severity.NOTE, "declare it, if the change was intended")
+    assert (found.severity, found.remedy) == (Severity.NOTE, "declare it, if the change was intended")
     assert found.evidence == {"setting": "retention.ms", "live": "8", "deployed": before}
 
 
@@ -222,9 +222,9 @@ def test_replicas_and_hidden_settings_are_not_drift() -> None:
     assert predicted("drift", Scenario(None, {"retention.ms": "8"}, deployed={})) == []
 
 
-def test_a_topic_that_somebody_deleted_is_created_again_only_after_a_refresh() -> None:
+def test_a_topic_deleted_by_hand_is_created_again_only_after_a_refresh() -> None:
     unchanged = only("drift", Scenario({}, None))
-    assert (unchanged.kind, unchanged.weight) == ("missing", Severity.DANGER)
+    assert (unchanged.kind, unchanged.severity) == ("missing", Severity.DANGER)
     assert unchanged.message == "the topic was deployed, but is not on the cluster: it was deleted"
     assert unchanged.remedy.endswith("; `topicwarden up --refresh` creates it again, empty")
     assert unchanged.because == ["Pulumi's state still has it, so a deploy changes nothing"]
@@ -232,7 +232,7 @@ def test_a_topic_that_somebody_deleted_is_created_again_only_after_a_refresh() -
     assert "and fail after it has changed other topics" in changed.because[0]
     assert "run `topicwarden refresh`, and the next deploy creates it again" in changed.remedy
     removed = only("drift", Scenario(None, None))
-    assert removed.weight is Severity.REFUSED
+    assert removed.severity is Severity.REFUSED
     assert removed.because == ["its YAML did not allow `delete` when it was last deployed"]
     assert removed.remedy == "plan again; if somebody deleted it, `topicwarden refresh` forgets it"
-    assert predicted("drift", Scenario(None, None, allow=[Allowance.DELETE])) == []
+    assert predicted("drift", Scenario(None, None, allow=[AllowedChange.DELETE])) == []

@@ -73,7 +73,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
             partitions=(partition,),
             because=tuple(_because(persisted_ms, explanation, lag or 0)),
             remedy=_REMEDIES[verdict],
-            evidence={**facts, "max.compaction.lag.ms": lag, "stood_for_ms": persisted_ms},
+            evidence={**facts, "max.compaction.lag.ms": lag, "persisted_ms": persisted_ms},
             tracked_facts={partition: facts},
             relevant_settings=RELEVANT_SETTINGS,
         )

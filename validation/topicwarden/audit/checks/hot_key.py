@@ -45,11 +45,11 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         return
     hottest = _partitions_of_hottest_key(subject)
     records, first = sum(counts.hottest for counts in hottest.values()), next(iter(hottest.values()))
-    places = ", ".join(f"{counts.hottest:,} in partition {number}" for number, counts in hottest.items())
+    partition_counts = ", ".join(f"{counts.hottest:,} in partition {number}" for number, counts in hottest.items())
     scattered = subject.placement.study.hottest_scattered if subject.placement and subject.placement.study else None
     partitions, offset = tuple(hottest), first.hottest_offset
     if scattered and scattered.records > records:
-        records, places = scattered.records, f"{scattered.records:,} in several partitions"
+        records, partition_counts = scattered.records, f"{scattered.records:,} in several partitions"
         partitions, offset = (scattered.partition,), scattered.offset
     share = records / total
     share_at_most = sum(counts.hottest for counts in subject.committed.values()) / total
@@ -57,7 +57,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         result = CheckResult(
             Verdict.FAIL,
             f"one key has {'at least ' if _may_be_elsewhere(subject) else ''}{share:.1%} of the records, declared at "
-            f"most {bound:.1%}: {places}, first at offset {offset} of partition {partitions[0]}",
+            f"most {bound:.1%}: {partition_counts}, first at offset {offset} of partition {partitions[0]}",
             path=("contents", "key", "max_share"),
             partitions=partitions,
             remedy="use a finer key, or add a salt to the key and merge downstream",

@@ -90,7 +90,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
             evidence={
                 "last_stable": log.last_stable,
                 "end": log.end,
-                "stood_for_ms": persisted_ms,
+                "persisted_ms": persisted_ms,
                 SETTING: max_timeout,
             },
             tracked_facts={partition: facts},

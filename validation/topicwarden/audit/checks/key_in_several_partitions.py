@@ -48,14 +48,14 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         yield CheckResult(Verdict.PASS, conclusion_text(placement), evidence=evidence)
         return
     several = placement.study.scattered_keys
-    places = placement.study.scattered_examples
-    example = " and ".join(f"offset {offset} of partition {partition}" for partition, offset in places[0])
+    positions = placement.study.scattered_examples
+    example = " and ".join(f"offset {offset} of partition {partition}" for partition, offset in positions[0])
     grown = placement.kind is PlacementKind.GROWN
     yield CheckResult(
         Verdict.FAIL,
         f"{several:,} key{'s are' if several > 1 else ' is'} in several partitions, one at {example}",
         path=("config", "cleanup.policy") if subject.compacted else ("contents", "key"),
-        partitions=tuple(sorted({partition for place in places for partition, _ in place})),
+        partitions=tuple(sorted({partition for position in positions for partition, _ in position})),
         because=(
             conclusion_text(placement),
             *(

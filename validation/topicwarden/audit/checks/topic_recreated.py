@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import Live
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.model.verdict import Verdict
 
 
@@ -35,8 +35,8 @@ def judge(subject: Required) -> Iterable[CheckResult]:
     before = subject.past.recreated_from
     if before is None:
         return
-    permits = subject.declared.allow if subject.declared else frozenset()
-    allowed = any(permit.change is Allowance.RECREATE for permit in permits)
+    allowances = subject.declared.allow if subject.declared else frozenset()
+    allowed = any(allowance.change is AllowedChange.RECREATE for allowance in allowances)
     yield CheckResult(
         Verdict.PASS if allowed else Verdict.FAIL,
         f"was deleted and created again since the previous audit: its id was {before}, and is now {subject.live.id}",

@@ -5,7 +5,7 @@ declaration. **undecidable**: only the name, or the name and the records, indica
 would show whether a topic is Kafka Connect's are not readable (Read on the topic). Topics outside of the stack's scope
 (``topicwarden:scope``) are not judged.
 
-Example: a topic that somebody created by hand, or that a producer created because of a typing error.
+Example: a topic created by hand, or by a producer because of a typing error.
 
 Confirm: ``kafka-topics --describe --topic T`` and ``kafka-consumer-groups --describe --all-groups`` show whether it is
 used.

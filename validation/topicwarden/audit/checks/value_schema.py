@@ -19,7 +19,7 @@ of ECMA-262 without lookbehind; a match stops after ten million steps. Avro valu
 million empty items; Protocol Buffers have up to 100 nested messages.
 
 Example: ``3 records whose value is not json as declared, first at offset 17 of partition 2``, because ``3 × /amount:
-expected number, seen string ({id: integer, amount: string})``. A finding shows names from the schema, and nothing else
+expected number, got string ({id: integer, amount: string})``. A finding shows names from the schema, and nothing else
 of a record.
 
 Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.value=true``

@@ -21,7 +21,7 @@ from pyspark.errors import PySparkException
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.store import HistoryStore, HistoryUnavailable, part_name
 from topicwarden.model.finding import AuditReport, Finding, PastAudit, SeenFinding
-from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.model.verdict import WORST_FIRST, Verdict
 
 MOST_AUDITS = 60
 """The number of audits that are saved for one stack and one selection of topics."""
@@ -75,7 +75,7 @@ def _seen(report: AuditReport) -> Iterator[SeenFinding]:
     worst: dict[tuple[str, str], Finding] = {}
     for finding in report.findings:
         at = finding.topic, finding.check
-        worst[at] = min(worst.get(at, finding), finding, key=lambda each: BY_WEIGHT.index(each.verdict))
+        worst[at] = min(worst.get(at, finding), finding, key=lambda each: WORST_FIRST.index(each.verdict))
     for (topic, check), finding in worst.items():
         if finding.verdict is not Verdict.PASS:
             since = report.started if finding.since is None else finding.since
@@ -99,11 +99,11 @@ def worst_verdicts(report: AuditReport) -> dict[Verdict, int]:
     for finding in report.findings:
         worst[finding.topic] = _worse(finding, worst)
     counts = Counter(worst.values())
-    return {verdict: counts[verdict] for verdict in BY_WEIGHT if counts[verdict]}
+    return {verdict: counts[verdict] for verdict in WORST_FIRST if counts[verdict]}
 
 
 def _worse(finding: Finding, worst: Mapping[str, Verdict]) -> Verdict:
-    return min(finding.verdict, worst.get(finding.topic, Verdict.PASS), key=BY_WEIGHT.index)
+    return min(finding.verdict, worst.get(finding.topic, Verdict.PASS), key=WORST_FIRST.index)
 
 
 def _read(store: HistoryStore, folder: str) -> list[PastAudit]:

@@ -228,7 +228,7 @@ def doctor(
         typer.Option("--command", "-c", help="Only what this command needs (default: all commands). Can be repeated."),
     ] = None,
 ) -> None:
-    """Show what is installed, what the cluster supports, which rights are missing, and what each command can do."""
+    """Show what is installed, what the cluster supports, the missing permissions, and what each command can do."""
     from topicwarden.cli.doctor import doctor
 
     raise typer.Exit(doctor(stack, form, commands or ()))

@@ -47,14 +47,14 @@ def rules(
         str | None,
         typer.Argument(
             metavar="WHAT",
-            help="rules (of the YAML), checks (of the audit), runbook (for its findings), guards (of the plan), rights "
-            "(in Kafka), services, or the id of a rule or check; default: all.",
+            help="rules (of the YAML), checks (of the audit), runbook (for its findings), guards (of the plan), "
+            "permissions (in Kafka), services, or the id of a rule or check; default: all.",
             show_default=False,
             autocompletion=completion.documented,
         ),
     ] = None,
 ) -> None:
-    """Print the documentation of every rule, check, guard, right and managed service."""
+    """Print the documentation of every rule, check, guard, permission and managed service."""
     from topicwarden.cli.rules import rules
 
     raise typer.Exit(rules(page_name))

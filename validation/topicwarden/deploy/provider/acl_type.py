@@ -67,7 +67,7 @@ class Acls:
         """Return the properties of the ACL with this id, or None if it does not exist."""
         values = id.split("|")
         if len(values) != len(ACL.properties):
-            raise ValueError(f"the id of an ACL has {len(ACL.properties)} parts: {'|'.join(ACL.properties)}; seen {id}")
+            raise ValueError(f"the id of an ACL has {len(ACL.properties)} parts: {'|'.join(ACL.properties)}; got {id}")
         found = await self._reads.submit(AccessRule(*values), None)
         return dict(zip(ACL.properties, values, strict=True)) if found else None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from topicwarden.model.problem import Refusal
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.deployed_stack import DeployedStack
 
 _ANOTHER_RESOURCE = (
@@ -77,9 +77,13 @@ def _check_state(state: DeployedStack, urn: str, name: str) -> None:
             f"`pulumi state delete --force '{urn}'` removes it from the state and does not change the topic"
         )
     today = datetime.now(UTC).date()
-    if topic.declared is None or Allowance.DELETE in topic.declared.allowed(today):
+    if topic.declared is None or AllowedChange.DELETE in topic.declared.allowed(today):
         return
-    expired = [permit.until for permit in topic.declared.allow if permit.change is Allowance.DELETE and permit.until]
+    expired = [
+        allowance.until
+        for allowance in topic.declared.allow
+        if allowance.change is AllowedChange.DELETE and allowance.until
+    ]
     raise Refusal(
         f"the YAML {f'allowed its deletion until {max(expired)} only' if expired else 'does not allow its deletion'}: "
         "write `allow: [delete]` into it and deploy that first, or keep the topic"

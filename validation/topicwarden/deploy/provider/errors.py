@@ -7,7 +7,7 @@ from topicwarden.kafka.connect.request_error import RequestError
 from topicwarden.model.problem import Location
 
 _DENIED = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
-_RIGHTS = (
+_PERMISSIONS = (
     "a new topic needs Create, changed settings AlterConfigs, more partitions Alter, a deletion Delete, and every "
     "topic Describe and DescribeConfigs"
 )
@@ -24,7 +24,7 @@ def reason_of(error: Exception) -> str:
     if not isinstance(error, RequestError):
         return str(error)
     if error.name in _DENIED:
-        needed = f"grant {error.right} on the topic" if error.right else _RIGHTS
+        needed = f"grant {error.permission} on the topic" if error.permission else _PERMISSIONS
         return f"Kafka denies this user the change: {error}; {needed}"
     if error.passing:
         return f"Kafka has not done this in time: {error}; run the command again"

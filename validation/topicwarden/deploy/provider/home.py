@@ -62,4 +62,4 @@ class ProviderHome:
         if self.project is None:
             return {}
         loaded = load(self.project.topics, self.project.root, self.project.stack_names())
-        return {each.topic.name: each.places.at(()) for each in resolve(loaded, stack).declarations}
+        return {each.topic.name: each.locations.at(()) for each in resolve(loaded, stack).declarations}

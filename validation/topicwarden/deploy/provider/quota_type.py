@@ -21,7 +21,7 @@ def _numbers(config: Properties) -> str | None:
         try:
             float(value)
         except ValueError:
-            return f"{key}: expected a number, seen {value}"
+            return f"{key}: expected a number, got {value}"
     return None
 
 
@@ -62,7 +62,8 @@ class Quotas:
         """Write the rates, and remove those that are no longer declared.
 
         The official provider replaces the quota instead: it writes the new rates, and then removes all rates of the
-        same name as the old ones. https://github.com/Mongey/terraform-provider-kafka/blob/main/kafka/resource_kafka_quota.go
+        same name as the old ones.
+        https://github.com/Mongey/terraform-provider-kafka/blob/main/kafka/resource_kafka_quota.go
         """
         await self._writes.submit(_entity(id), {**dict.fromkeys(_rates(olds)), **_rates(news)})
 

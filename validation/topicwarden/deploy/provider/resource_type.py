@@ -23,7 +23,7 @@ class Kind(StrEnum):
 
 def one_of(known: Collection[str]) -> Callable[[str], str | None]:
     """Return the ``check`` of a property that has one of the values in ``known``."""
-    return lambda value: None if value in known else f"expected one of {', '.join(known)}, seen {value}"
+    return lambda value: None if value in known else f"expected one of {', '.join(known)}, got {value}"
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def _converted(kind: PropertyType, value: Any) -> Any:
 
 def _mistyped(kind: PropertyType, value: Any) -> str | None:
     expected = {Kind.TEXT: str, Kind.NUMBER: float, Kind.MAP: dict}[kind.kind]
-    return None if isinstance(value, expected) else f"expected {kind.kind.value}, seen {type(value).__name__}"
+    return None if isinstance(value, expected) else f"expected {kind.kind.value}, got {type(value).__name__}"
 
 
 def _path(key: str, before: Any, after: Any) -> dict[str, str]:

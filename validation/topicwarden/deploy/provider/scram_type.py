@@ -24,18 +24,18 @@ _FEWEST_ITERATIONS: Final = 4096
 
 
 def _iterations(value: float) -> str | None:
-    return None if value >= _FEWEST_ITERATIONS else f"expected at least {_FEWEST_ITERATIONS}, seen {value:g}"
+    return None if value >= _FEWEST_ITERATIONS else f"expected at least {_FEWEST_ITERATIONS}, got {value:g}"
 
 
 def _not_blank(value: str) -> str | None:
-    return None if value.strip() else "expected text, seen only spaces"
+    return None if value.strip() else "expected text, got only spaces"
 
 
 def _one_password(inputs: Properties) -> list[Failure]:
     given = [key for key in ("password", "passwordWo") if inputs.get(key) is not None]
     if len(given) == 1:
         return []
-    return [Failure("password", "expected either password or passwordWo, seen " + ("both" if given else "neither"))]
+    return [Failure("password", "expected either password or passwordWo, got " + ("both" if given else "neither"))]
 
 
 SCRAM: Final = ResourceType(

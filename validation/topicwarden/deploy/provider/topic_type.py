@@ -45,7 +45,7 @@ _MISSING: Final = "UNKNOWN_TOPIC_OR_PARTITION"
 
 
 def _at_least_one(value: float) -> str | None:
-    return None if value >= 1 else f"expected at least 1, seen {value:g}"
+    return None if value >= 1 else f"expected at least 1, got {value:g}"
 
 
 def _decreased(olds: Properties, news: Properties) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ class Topics:
         if olds.get("replicationFactor") != news["replicationFactor"]:
             raise ValueError(
                 f"replicas of {name} are not changed here: expected {olds.get('replicationFactor'):g} as deployed, "
-                f"seen {news['replicationFactor']:g}; `topicwarden rebalance` moves replicas"
+                f"got {news['replicationFactor']:g}; `topicwarden rebalance` moves replicas"
             )
         before, after = as_texts(_config(olds)), as_texts(_config(news))
         changes = {**dict.fromkeys(before.keys() - after.keys()), **after} if before != after else {}
@@ -187,7 +187,7 @@ class Topics:
         if self._placement is None:
             racks = racks_of(self._session.request(open_brokers))
             self._placement = NewTopicPlacement(racks, self._session.request(all_replicas))
-        return replace(topic, replicas=self._placement.place(topic.partitions, topic.replication_factor))
+        return replace(topic, replicas=self._placement.assign(topic.partitions, topic.replication_factor))
 
     def _delete(self, topics: Mapping[str, None]) -> Mapping[str, Exception | None]:
         admin = self._session.writing_admin()
@@ -234,13 +234,13 @@ class Topics:
         self,
         names: Iterable[str],
         send: Callable[[list[str]], dict[str, RequestError]],
-        right: str,
+        permission: str,
         final: Collection[str] = (),
     ) -> dict[str, RequestError]:
-        """Return the errors of ``send``, which needs the ``right`` on each topic."""
+        """Return the errors of ``send``, which needs the ``permission`` on each topic."""
         errors = retry_each(names, send, final, self._progress)
         for error in errors.values():
-            error.right = right
+            error.permission = permission
         return errors
 
 
@@ -256,6 +256,6 @@ def _differs(topic: NewTopic, state: TopicProperties | None) -> str:
     )
     return (
         f"topic {topic.name} exists and is not as declared: expected {topic.partitions} partitions, "
-        f"{topic.replication_factor} replicas and {dict(topic.config)}, seen {seen}; `topicwarden import {topic.name}` "
+        f"{topic.replication_factor} replicas and {dict(topic.config)}, got {seen}; `topicwarden import {topic.name}` "
         "adopts it"
     )

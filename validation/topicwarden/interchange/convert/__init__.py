@@ -130,16 +130,18 @@ def _report_unrecognised(reader: TopicReader, format_name: str | None) -> None:
         reader.add_problem(Location(source.file), unsupported, "value")
     else:
         formats = f"the format {format_name}" if format_name else f"one of the formats {', '.join(FORMATS)}"
-        message = f"expected topics in {formats}, seen none; select the format with --from-format"
+        message = f"expected topics in {formats}, got none; select the format with --from-format"
         reader.add_problem(Location(source.file), message, "value")
 
 
 def _duplicate(converted: ConvertedTopic, first: ConvertedTopic) -> Problem:
     name, first_name = converted.topic.name, first.topic.name
     if name == first_name:
-        return Problem(converted.place, f"{name} is declared twice, first at {first.place}; keep one", "topic-twice")
+        return Problem(
+            converted.location, f"{name} is declared twice, first at {first.location}; keep one", "topic-twice"
+        )
     message = (
-        f"{name} and {first_name} ({first.place}) have the same name in Kafka's metrics, so Kafka rejects the second; "
-        "rename one"
+        f"{name} and {first_name} ({first.location}) have the same name in Kafka's metrics, so Kafka rejects the "
+        "second; rename one"
     )
-    return Problem(converted.place, message, "topic-collision")
+    return Problem(converted.location, message, "topic-collision")

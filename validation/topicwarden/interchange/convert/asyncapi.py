@@ -33,13 +33,13 @@ def recognises(source: SourceFile) -> bool:
 def read(reader: TopicReader) -> None:
     for fields in reader.documents():
         document = ReferencingDocument(fields, reader.source, reader).root
-        written, place = fields.take(("asyncapi",))
+        written, location = fields.take(("asyncapi",))
         version = _VERSION.fullmatch(str(written))
         if version:
             _Document(document, int(version[1]), reader).read()
         else:
             fields.take(())
-            reader.add_problem(place, f"asyncapi: expected 2.x.y or 3.x.y, seen {describe_value(written)}", "value")
+            reader.add_problem(location, f"asyncapi: expected 2.x.y or 3.x.y, got {describe_value(written)}", "value")
 
 
 class _Document:
@@ -56,7 +56,7 @@ class _Document:
     def read(self) -> None:
         channels = self._root.child("channels")
         if channels is None or not channels.value:
-            self._reader.exclude(self._root.place, "channels", "this document declares no channel")
+            self._reader.exclude(self._root.location, "channels", "this document declares no channel")
             return
         self._take_operations()
         for name, channel in channels.children():
@@ -71,10 +71,10 @@ class _Document:
 
     def _channel(self, name: str, channel: Node) -> None:
         binding = channel.child("bindings", "kafka")
-        topic, place = self._topic(name, channel, binding)
+        topic, location = self._topic(name, channel, binding)
         if reason := self._exclusion(channel, binding, topic):
             channel.take()
-            self._reader.exclude(place, name, reason)
+            self._reader.exclude(location, name, reason)
             return
         messages = [message for source in self._message_sources(channel) for message in source]
         found = read_contents(messages, self._content_type, self._reader)
@@ -83,7 +83,7 @@ class _Document:
         add_topic(
             self._reader,
             TopicValues(
-                name_field=(topic, place),
+                name_field=(topic, location),
                 counts=counts,
                 config=config,
                 description=text,
@@ -110,8 +110,8 @@ class _Document:
                 node.take()
         named = topic or address
         if named:
-            return named.value, named.place
-        return name if self._version < 3 else None, channel.place
+            return named.value, named.location
+        return name if self._version < 3 else None, channel.location
 
     def _exclusion(self, channel: Node, binding: Node | None, topic: Any) -> str | None:
         """Return the reason why the channel is no topic that can be declared; None if it is one."""
@@ -126,7 +126,7 @@ class _Document:
 
     def _binding(self, binding: Node | None, channel: Node) -> tuple[dict[str, tuple[Any, Location]], SettingValues]:
         if binding is None:
-            nothing = (None, channel.place)
+            nothing = (None, channel.location)
             return {"partitions": nothing, "replication factor": nothing}, {}
         fields, path = binding.document.fields, binding.path
         extensions = (

@@ -109,7 +109,7 @@ def _value(message: Message, default_type: str | None, reader: TopicReader) -> _
     described = _matching(_SCHEMA_FORMATS, schema_format) if schema_format else "json"
     if payload is None or encoded == "string":
         if content_type and encoded not in ("json", "string"):
-            reader.note(message.node.place, content_type, "not imported, because this contentType needs a schema")
+            reader.note(message.node.location, content_type, "not imported, because this contentType needs a schema")
             return None
         return _Encoding(encoded) if encoded else None
     reason: str | None = None
@@ -125,7 +125,7 @@ def _value(message: Message, default_type: str | None, reader: TopicReader) -> _
         reason = f"the contentType {own_type} is another format than the schema's, {described}"
     if reason or described is None:
         payload.take()
-        reader.note(payload.place, _label(message, "payload"), f"not imported, because {reason}")
+        reader.note(payload.location, _label(message, "payload"), f"not imported, because {reason}")
         return None
     return _Encoding(described, payload, _has_registry(message, reader), _draft(schema_format))
 
@@ -159,7 +159,7 @@ def _key(message: Message, reader: TopicReader) -> _Encoding | None:
     if described in ("avro", "protobuf") or kind == "object":
         return _Encoding(described or "json", key, _has_registry(message, reader), _draft(schema_format))
     reason = "not imported, because the schema of the key does not say how the key is encoded"
-    reader.note(key.place, _label(message, "key"), reason)
+    reader.note(key.location, _label(message, "key"), reason)
     key.take()
     return None
 
@@ -174,7 +174,7 @@ def _has_registry(message: Message, reader: TopicReader) -> bool:
     if location == "payload" and written in _CONFLUENT_ENCODINGS:
         return True
     reason = "not imported, because only Confluent's wire format is supported"
-    reader.note(encoding.place, f"schema ids in the {location} ({written})", reason)
+    reader.note(encoding.location, f"schema ids in the {location} ({written})", reason)
     return False
 
 
@@ -190,10 +190,10 @@ def _common(
         return distinct
     for message, encoding in zip(messages, found, strict=True):
         if encoding:
-            label, place = _label(message, "payload" if part == "value" else part), message.node.place
+            label, location = _label(message, "payload" if part == "value" else part), message.node.location
             if encoding.schema:
                 encoding.schema.take()
-            reader.note(place, label, "not imported, because the messages of one channel have different formats")
+            reader.note(location, label, "not imported, because the messages of one channel have different formats")
     return None
 
 
@@ -207,14 +207,14 @@ def _schema(part: str, encodings: Sequence[_Encoding], reader: TopicReader) -> S
     if first.registry and first.format != "avro":
         for node in nodes:
             node.take()
-        reader.note(nodes[0].place, name, "not imported, because the schema registry has the schema")
+        reader.note(nodes[0].location, name, "not imported, because the schema registry has the schema")
         return None
     text = _schema_text(first, nodes)
     error = COMPILERS[first.format](text, None) if text is not None else "has a reference that leads nowhere"
     if text is None or error:
         for node in nodes:
             node.take()
-        reader.note(nodes[0].place, name, f"not imported, because the schema {error}")
+        reader.note(nodes[0].location, name, f"not imported, because the schema {error}")
         return None
     return SchemaText(part, first.format, text)
 
@@ -245,7 +245,7 @@ def _required_headers(messages: Sequence[Message], reader: TopicReader) -> list[
         for name in names:
             if name not in common:
                 reason = "not imported, because not all messages of the channel require these headers"
-                reader.note(message.node.place, name, reason)
+                reader.note(message.node.location, name, reason)
     return common
 
 

@@ -59,18 +59,18 @@ def _yaml(reader: TopicReader) -> None:
     for merge in merges:
         # A merge key usually refers to an anchor, and the value at the anchor is read anyway.
         reader.note(merge.location, "<<", "merge keys are not followed")
-    places: set[Location] = set()
+    locations: set[Location] = set()
     for fields in documents:
         for path, value, separators in _variables(fields, reader):
-            place = fields.document.at(path)
-            if place in places:
+            location = fields.document.at(path)
+            if location in locations:
                 # An alias repeats a value with the same location.
                 continue
-            places.add(place)
+            locations.add(location)
             if isinstance(value, str):
-                _topics(value, separators, _search_locator(reader.source, place), reader)
+                _topics(value, separators, _search_locator(reader.source, location), reader)
             else:
-                reader.add_problem(place, f"{_NAME}: expected text, seen {describe_value(value)}", "type")
+                reader.add_problem(location, f"{_NAME}: expected text, got {describe_value(value)}", "type")
 
 
 def _variables(fields: UnreadFields, reader: TopicReader) -> Iterator[tuple[KeyPath, Any, str]]:
@@ -94,7 +94,7 @@ def _variables(fields: UnreadFields, reader: TopicReader) -> Iterator[tuple[KeyP
         item_path, text = items.get(_SEPARATOR, ((), ""))
         separators = _SEPARATORS.fullmatch(text) if isinstance(text, str) else None
         if separators is None:
-            message = f"{_SEPARATOR}: expected a comma, semicolon, vertical bar or space, seen {describe_value(text)}"
+            message = f"{_SEPARATOR}: expected a comma, semicolon, vertical bar or space, got {describe_value(text)}"
             reader.add_problem(fields.document.at(item_path), message, "value")
         elif _NAME in items:
             yield *items[_NAME], separators[1].replace("\\n", "\n")
@@ -108,12 +108,12 @@ def _collections(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
             yield from _collections(item, (*path, key))
 
 
-def _search_locator(source: SourceFile, place: Location) -> Locate:
+def _search_locator(source: SourceFile, location: Location) -> Locate:
     """Return a function that locates entries by searching for them, each after the previous one.
 
     Offsets in a YAML value differ from those in the file, because of quotes, folding and indentation.
     """
-    position = source.offset(place)
+    position = source.offset(location)
 
     def find(_: int, entry: str) -> Location:
         nonlocal position
@@ -156,16 +156,16 @@ def _topics(text: str, separators: str, locate: Locate, reader: TopicReader) -> 
         _topic(entry, locate(offset, entry), reader)
 
 
-def _topic(entry: str, place: Location, reader: TopicReader) -> None:
+def _topic(entry: str, location: Location, reader: TopicReader) -> None:
     parts = [part.strip() for part in entry.split(":")]
     if len(parts) not in (3, 4):
-        message = f"expected name:partitions:replicas[:cleanup.policy], seen {entry}"
-        reader.add_problem(place, message, "value")
+        message = f"expected name:partitions:replicas[:cleanup.policy], got {entry}"
+        reader.add_problem(location, message, "value")
         return
     name, partitions, replicas, *policy = parts
-    config = {"cleanup.policy": (policy[0], place, place)} if policy and policy[0] else {}
-    counts = {"partitions": (partitions, place), "replication factor": (replicas, place)}
-    add_topic(reader, TopicValues((name, place), counts, config))
+    config = {"cleanup.policy": (policy[0], location, location)} if policy and policy[0] else {}
+    counts = {"partitions": (partitions, location), "replication factor": (replicas, location)}
+    add_topic(reader, TopicValues((name, location), counts, config))
 
 
 def _entries(text: str, separators: str) -> Iterator[tuple[int, str]]:

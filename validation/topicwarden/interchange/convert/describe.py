@@ -53,7 +53,7 @@ def read(reader: TopicReader) -> None:
     for topic in described:
         topic.add(replicas.counts.get(topic.name, {}))
     for name in replicas.counts.keys() - {topic.name for topic in described}:
-        message = f"expected a line with PartitionCount and ReplicationFactor of {name}, seen only its partitions"
+        message = f"expected a line with PartitionCount and ReplicationFactor of {name}, got only its partitions"
         reader.add_problem(next(iter(replicas.counts[name].values())), f"{message}; is it cut off?", "missing")
     replicas.note()
 
@@ -73,17 +73,17 @@ class _DescribedTopic:
     def add(self, counts: dict[int, Location]) -> None:
         """Add the topic to the reader; ``counts`` are the numbers of replicas that its partitions have."""
         line, reader = self._line, self._reader
-        place = self._place("Topic")
+        location_at = self._location("Topic")
         if not line.labels.keys() >= {*_COUNTS.values()}:
             message = "expected Topic, PartitionCount and ReplicationFactor in this line; is it cut off?"
             reader.add_problem(reader.source.location(line.start), message, "value")
             return
         if line.labels.get("MarkedForDeletion", ("false", 0))[0].lower() != "false":
-            reader.exclude(place, self.name, "being deleted (MarkedForDeletion), so not imported")
+            reader.exclude(location_at, self.name, "being deleted (MarkedForDeletion), so not imported")
             return
         for label in line.labels:
             if label not in _HEADER:
-                reader.note(self._place(label), label, NOT_READ)
+                reader.note(self._location(label), label, NOT_READ)
         factor = line.labels["ReplicationFactor"][0]
         replica_counts = sorted({*counts, *([int(factor)] if factor.isdecimal() else [])})
         if counts and len(replica_counts) > 1:
@@ -91,12 +91,12 @@ class _DescribedTopic:
                 f"the partitions of {self.name} have {replica_counts[0]} to {replica_counts[-1]} replicas, but YAML "
                 "has one number; first give all partitions the same number of replicas"
             )
-            reader.add_problem(self._place("ReplicationFactor"), message, "value")
+            reader.add_problem(self._location("ReplicationFactor"), message, "value")
             return
-        numbers = {count_name: (line.labels[label][0], self._place(label)) for count_name, label in _COUNTS.items()}
-        add_topic(reader, TopicValues((self.name, place), numbers, self.settings))
+        numbers = {count_name: (line.labels[label][0], self._location(label)) for count_name, label in _COUNTS.items()}
+        add_topic(reader, TopicValues((self.name, location_at), numbers, self.settings))
 
-    def _place(self, label: str) -> Location:
+    def _location(self, label: str) -> Location:
         return self._reader.source.location(self._line.offset(self._line.labels[label][1]))
 
 
@@ -131,8 +131,8 @@ class _PartitionReplicas:
 
     def note(self) -> None:
         """Note the labels of the partitions' values, because no value is imported."""
-        for label, place in self._labels.items():
-            self._reader.note(place, label, _PLACEMENT)
+        for label, location_at in self._labels.items():
+            self._reader.note(location_at, label, _PLACEMENT)
 
 
 class _Table:
@@ -159,33 +159,33 @@ class _Table:
         if {*cells} >= {"Topic", "Partition"} or cells[:2] == ["Name", "Value"]:
             self._columns, self._last = cells, ""
             if "Value" in cells:
-                self._reader.note(self._place(line), topic.name, _IN_FORCE)
+                self._reader.note(self._location(line), topic.name, _IN_FORCE)
             for label in cells[2:] if "Value" in cells else ():
-                self._reader.note(self._place(line), label, NOT_READ)
+                self._reader.note(self._location(line), label, NOT_READ)
         elif "Partition" in self._columns:
             row = dict(zip(self._columns, cells, strict=False))
             replicas.add(row["Topic"], len(row.get("Replicas", "").split()), self._columns, line)
             return len(cells) <= len(self._columns) and all(_BROKERS.fullmatch(cell.strip("[]")) for cell in cells[1:])
         elif "Value" in self._columns:
-            self._setting(topic.settings, cells[0], cells[1], self._place(line))
+            self._setting(topic.settings, cells[0], cells[1], self._location(line))
             return len(cells) <= len(self._columns)
         else:
             return False
         return True
 
-    def _setting(self, settings: SettingValues, name: str, value: str, place: Location) -> None:
+    def _setting(self, settings: SettingValues, name: str, value: str, location_at: Location) -> None:
         if not name and self._last:
             # The continuation of a value that did not fit into its cell.
-            before, *places = settings[self._last]
-            settings[self._last] = (before + value, places[0], places[1])
+            before, *locations = settings[self._last]
+            settings[self._last] = (before + value, locations[0], locations[1])
         elif configs.definition(name) is None:
-            self._reader.note(place, name, not_in_kafka())
+            self._reader.note(location_at, name, not_in_kafka())
             self._last = ""
         else:
-            settings[name] = (value, place, place)
+            settings[name] = (value, location_at, location_at)
             self._last = name
 
-    def _place(self, line: DescribeLine) -> Location:
+    def _location(self, line: DescribeLine) -> Location:
         return self._reader.source.location(line.start)
 
 
@@ -200,15 +200,15 @@ def _configs(line: DescribeLine, reader: TopicReader) -> SettingValues:
     text = "".join(wrapped[index] for index in positions)
     matches = list(_SETTING.finditer(text))
 
-    def place(index: int) -> Location:
+    def location_at(index: int) -> Location:
         offset = positions[index] if index < len(positions) else len(wrapped)
         return reader.source.location(line.offset(value_start + offset))
 
     if text[: matches[0].start() if matches else None].strip(","):
-        reader.add_problem(place(0), "Configs: expected name=value, separated by commas; is it cut off?", "value")
+        reader.add_problem(location_at(0), "Configs: expected name=value, separated by commas; is it cut off?", "value")
     settings: SettingValues = {}
     for match, end in zip(matches, [*(following.start() - 1 for following in matches[1:]), len(text)], strict=False):
         if match[1] in settings:
-            reader.add_problem(place(match.start()), f"{match[1]} is set twice; keep one", "duplicate-key")
-        settings[match[1]] = (text[match.end() : end], place(match.start()), place(match.end()))
+            reader.add_problem(location_at(match.start()), f"{match[1]} is set twice; keep one", "duplicate-key")
+        settings[match[1]] = (text[match.end() : end], location_at(match.start()), location_at(match.end()))
     return settings

@@ -59,9 +59,11 @@ def _topic(resource: KubernetesResource, config_maps: _ConfigMaps, reader: Topic
 def _config_map_settings(resource: KubernetesResource, config_maps: _ConfigMaps, reader: TopicReader) -> SettingValues:
     """Return the settings of the ConfigMaps that the topic refers to; a later ConfigMap overrides an earlier one."""
     path = (*resource.path, "spec", "configMapRefs")
-    references, place = resource.fields.take(path)
+    references, location = resource.fields.take(path)
     if references is not None and not isinstance(references, list):
-        reader.add_problem(place, f"configMapRefs: expected a list of names, seen {describe_value(references)}", "type")
+        reader.add_problem(
+            location, f"configMapRefs: expected a list of names, got {describe_value(references)}", "type"
+        )
     inherited: SettingValues = {}
     for index, name in enumerate(references if isinstance(references, list) else ()):
         if name in config_maps.names:
@@ -97,7 +99,7 @@ class _ConfigMaps:
     def note_unused(self) -> None:
         """Note each ConfigMap that no topic refers to."""
         for resource in self._unused:
-            _, place = resource.fields.take(resource.path)
+            _, location = resource.fields.take(resource.path)
             self._reader.note(
-                place, f"ConfigMap {resource.name}", "no topic in this file refers to it, so not imported"
+                location, f"ConfigMap {resource.name}", "no topic in this file refers to it, so not imported"
             )

@@ -66,7 +66,7 @@ def _refuse(reader: TopicReader) -> None:
 def _documents(reader: TopicReader) -> None:
     plans, naming = _Plans(reader), _Naming.of(reader)
     for fields in reader.documents():
-        value, place = fields.peek(())
+        value, location = fields.peek(())
         if _is_plans(value):
             reader.auxiliary = True
             plans.note_unused(fields)
@@ -74,7 +74,7 @@ def _documents(reader: TopicReader) -> None:
             _Topology(fields, naming, plans, reader).read()
         else:
             fields.take(())
-            reader.add_problem(place, "expected a topology with context and projects; remove this document", "value")
+            reader.add_problem(location, "expected a topology with context and projects; remove this document", "value")
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class _Naming:
         if unknown or re.search(r"[{}]", _PLACEHOLDER.sub("", self.format)) or "topic" not in self._names():
             raise ValueError(
                 f"topology.topic.prefix.format is {quoted(self.format)}: expected {{{{topic}}}} and other placeholders "
-                f"of {', '.join(values)}" + (f", seen {', '.join(unknown)}" if unknown else "")
+                f"of {', '.join(values)}" + (f", got {', '.join(unknown)}" if unknown else "")
             )
         return _PLACEHOLDER.sub(lambda match: values[match[1]], self.format)
 
@@ -152,20 +152,20 @@ class _Topology:
 
     def _items(self, path: KeyPath) -> list[KeyPath]:
         """Return the paths of the items of the list at ``path``; report a value that is not a list."""
-        value, place = self.fields.peek(path)
+        value, location = self.fields.peek(path)
         if isinstance(value, list):
             return [(*path, index) for index in range(len(value))]
         if value is not None:
             self.fields.take(path)
-            message = f"{path[-1]}: expected a list, seen {describe_value(value)}"
-            self.reader.add_problem(place, message, "type")
+            message = f"{path[-1]}: expected a list, got {describe_value(value)}"
+            self.reader.add_problem(location, message, "type")
         return []
 
     def _topic(self, path: KeyPath, parts: dict[str, str]) -> None:
         fields, reader = self.fields, self.reader
         name = self._text((*path, "name"), "expected the topic's name")
         data_type, _ = fields.take((*path, "dataType"))
-        place = fields.document.at((*path, "name"))
+        location = fields.document.at((*path, "name"))
         for key in ("consumers", "producers"):
             self._note((*path, key), ACCESS)
         for key in ("schemas", "subject.name.strategy"):
@@ -177,22 +177,22 @@ class _Topology:
         try:
             full_name = self.naming.full_name(parts, name, None if data_type is None else _scalar(data_type))
         except ValueError as error:
-            reader.add_problem(place, str(error), "value")
+            reader.add_problem(location, str(error), "value")
             return
         if problem := name_problem(full_name):
-            reader.add_problem(place, f"{problem}; the name is made of {', '.join(parts)} and topic", "topic-name")
+            reader.add_problem(location, f"{problem}; the name is made of {', '.join(parts)} and topic", "topic-name")
             return
-        counts = {part: _count(config.pop(key, None), place) for part, key in _COUNTS.items()}
+        counts = {part: _count(config.pop(key, None), location) for part, key in _COUNTS.items()}
         comments = [f"{key}: {text}" for key, text in parts.items()]
         comments += fields.take_as_comments((*path, "metadata"), len(path))
-        add_topic(reader, TopicValues((full_name, place), counts, config, default="Julie's default"), comments)
+        add_topic(reader, TopicValues((full_name, location), counts, config, default="Julie's default"), comments)
 
     def _text(self, path: KeyPath, message: str) -> str | None:
         """Return the text of the value at ``path``; report a value that is missing or not a scalar."""
-        value, place = self.fields.take(path)
+        value, location = self.fields.take(path)
         text = _scalar(value)
         if not text:
-            self.reader.add_problem(place, f"{message}, seen {describe_value(value)}", "missing")
+            self.reader.add_problem(location, f"{message}, got {describe_value(value)}", "missing")
         return text or None
 
     def _note(self, path: KeyPath, reason: str) -> None:
@@ -219,7 +219,7 @@ class _Plans:
             for name in document.value["plans"]
         }
 
-    def settings(self, label: Any, place: Location) -> SettingValues:
+    def settings(self, label: Any, location: Location) -> SettingValues:
         """Return the settings of the plan, or report that there is no such plan."""
         if label is None:
             return {}
@@ -229,7 +229,7 @@ class _Plans:
         suggestion = (
             did_you_mean(str(label), self._plans) or "; import the file of plans, too: add --from with its path"
         )
-        self.reader.add_problem(place, f"there is no plan {quoted(str(label))}{suggestion}", "value")
+        self.reader.add_problem(location, f"there is no plan {quoted(str(label))}{suggestion}", "value")
         return {}
 
     def note_unused(self, fields: UnreadFields) -> None:
@@ -244,8 +244,8 @@ class _Plans:
             for key in ("alias", "config"):
                 fields.take(("plans", name, key))
             if str(name) not in used:
-                place = fields.document.at_key(("plans", name))
-                self.reader.note(place, f"plan {name}", "no topic uses it, so not imported")
+                location = fields.document.at_key(("plans", name))
+                self.reader.note(location, f"plan {name}", "no topic uses it, so not imported")
 
 
 def _topics(value: Any) -> Iterator[dict[str, Any]]:
@@ -255,8 +255,8 @@ def _topics(value: Any) -> Iterator[dict[str, Any]]:
         yield from (topic for topic in (topics if isinstance(topics, list) else ()) if isinstance(topic, dict))
 
 
-def _count(setting: tuple[Any, Location, Location] | None, place: Location) -> tuple[Any, Location]:
-    return (setting[0], setting[2]) if setting else (None, place)
+def _count(setting: tuple[Any, Location, Location] | None, location: Location) -> tuple[Any, Location]:
+    return (setting[0], setting[2]) if setting else (None, location)
 
 
 def _scalar(value: Any) -> str:

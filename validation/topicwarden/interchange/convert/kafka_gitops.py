@@ -40,23 +40,23 @@ def read(reader: TopicReader) -> None:
             reader.note(fields.document.at_key(_IGNORED), ".".join(_IGNORED), _IGNORED_REASON)
             fields.take(_IGNORED)
         _check_files(fields, reader)
-        topics, place = fields.peek(("topics",))
+        topics, location = fields.peek(("topics",))
         if isinstance(topics, dict):
             for name in topics:
                 _topic(fields, name, default, reader)
         elif topics is not None:
             fields.take(("topics",))
-            reader.add_problem(place, f"topics: expected topics by name, seen {describe_value(topics)}", "type")
+            reader.add_problem(location, f"topics: expected topics by name, got {describe_value(topics)}", "type")
         reader.auxiliary = reader.auxiliary or not topics
 
 
 def _topic(fields: UnreadFields, name: Any, default: tuple[Any, Location] | None, reader: TopicReader) -> None:
     path = ("topics", name)
-    details, place = fields.peek(path)
+    details, location = fields.peek(path)
     if not details or not isinstance(details, dict):
         fields.take(path)
-        message = f"{name}: expected a mapping with {', '.join(_TOPIC)}, seen {describe_value(details)}"
-        reader.add_problem(place, message, "type")
+        message = f"{name}: expected a mapping with {', '.join(_TOPIC)}, got {describe_value(details)}"
+        reader.add_problem(location, message, "type")
         return
     report_unknown_keys(fields, path, _TOPIC, reader)
     counts = take_counts(fields, path, "partitions", "replication", reader)
@@ -76,9 +76,9 @@ def _default_replication(reader: TopicReader) -> tuple[Any, Location] | None:
     """Return the default of this file, else that of another file of the import; None if there is none."""
     for source in (reader.source, *reader.others):
         for document in source.documents if recognises(source) else ():
-            value, place = UnreadFields(source, document).peek(_DEFAULT)
+            value, location = UnreadFields(source, document).peek(_DEFAULT)
             if value is not None:
-                return value, place
+                return value, location
     return None
 
 

@@ -59,10 +59,10 @@ class KubernetesResource:
         Return the name, its location, and the comment lines of the resource.
         """
         metadata_name, comments = (*self.path, "metadata", "name"), list(self.comments())
-        name, place = self.fields.take((*self.path, "spec", override))
+        name, location = self.fields.take((*self.path, "spec", override))
         if name in absent:
             return *self.fields.take(metadata_name), comments
-        return name, place, [*self.fields.take_as_comments(metadata_name, len(self.path)), *comments]
+        return name, location, [*self.fields.take_as_comments(metadata_name, len(self.path)), *comments]
 
     def not_ready(self) -> bool:
         """Return whether the operator reports that it has not applied the resource."""
@@ -75,8 +75,8 @@ class KubernetesResource:
 
     def exclude(self, reader: TopicReader, reason: str) -> None:
         """Exclude the topic for ``reason``, and mark all its fields as read."""
-        _, place = self.fields.take(self.path)
-        reader.exclude(place, self.name, reason)
+        _, location = self.fields.take(self.path)
+        reader.exclude(location, self.name, reason)
 
 
 def declares(source: SourceFile, group: str, kind: str = TOPIC) -> bool:
@@ -114,11 +114,13 @@ def topics(
             else:
                 yield resource
         elif resource.kind == kind:
-            _, place = resource.fields.take(resource.path)
-            reader.note(place, f"{label} ({resource.api})", f"not {tool} topics (see --from-format), so not imported")
+            _, location = resource.fields.take(resource.path)
+            reader.note(
+                location, f"{label} ({resource.api})", f"not {tool} topics (see --from-format), so not imported"
+            )
         elif resource.kind and resource.kind not in other_kinds:
-            _, place = resource.fields.take(resource.path)
-            reader.note(place, label, "not topics, so not imported")
+            _, location = resource.fields.take(resource.path)
+            reader.note(location, label, "not topics, so not imported")
 
 
 def _find_resources(

@@ -62,13 +62,13 @@ def recognises(source: SourceFile) -> bool:
 def read(reader: TopicReader) -> None:
     for fields in reader.documents():
         contract = ReferencingDocument(fields, reader.source, reader).root
-        version, place = fields.take(("apiVersion",))
+        version, location = fields.take(("apiVersion",))
         fields.take(("kind",))
         if str(version).startswith("v3."):
             _Contract(contract, reader).read()
         else:
             fields.take(())
-            reader.add_problem(place, f"apiVersion: expected v3.x.y, seen {describe_value(version)}", "value")
+            reader.add_problem(location, f"apiVersion: expected v3.x.y, got {describe_value(version)}", "value")
 
 
 class _Contract:
@@ -85,7 +85,9 @@ class _Contract:
         objects = [item for _, item in listed.children()] if listed else []
         topics = [item for item in objects if self._is_topic(item, kafka)]
         if not objects:
-            self._reader.exclude(self._root.place, "schema", "not imported, because the contract has no schema object")
+            self._reader.exclude(
+                self._root.location, "schema", "not imported, because the contract has no schema object"
+            )
             return
         for server in kafka if topics else ():
             server.take_text("type")
@@ -105,7 +107,7 @@ class _Contract:
         name = item.child("name")
         item.take()
         reason = "not imported, because these schema objects are no Kafka topics (physicalType: topic)"
-        self._reader.exclude(item.place, name.value if name else "schema object", reason)
+        self._reader.exclude(item.location, name.value if name else "schema object", reason)
         return False
 
     def _topic(self, item: Node, formats: list[str], owner: str | None, retention: SettingValues) -> None:
@@ -127,7 +129,7 @@ class _Contract:
         add_topic(
             self._reader,
             TopicValues(
-                name_field=(named.value, named.place) if named else (None, item.place),
+                name_field=(named.value, named.location) if named else (None, item.location),
                 counts={
                     "partitions": self._count(custom.get(PARTITIONS), item),
                     "replication factor": self._count(custom.get(REPLICATION_FACTOR), item),
@@ -151,12 +153,12 @@ class _Contract:
                 name.take()
                 if name.value in found:
                     message = f"the custom property {name.value} is declared twice; keep one"
-                    self._reader.add_problem(name.place, message, "value")
+                    self._reader.add_problem(name.location, message, "value")
                 found[str(name.value)] = value
         return found
 
     def _count(self, node: Node | None, item: Node) -> tuple[Any, Location]:
-        return take_number(node.document.fields, node.path, self._reader) if node else (None, item.place)
+        return take_number(node.document.fields, node.path, self._reader) if node else (None, item.location)
 
     def _configuration(self, node: Node | None) -> SettingValues:
         return take_settings(node.document.fields, node.path, self._reader) if node else {}
@@ -188,14 +190,14 @@ class _Contract:
             if (element and (len(topics) > 1 or element not in names)) or not is_number or unit not in _UNIT_NAMES:
                 reason = "not imported, because it is not one time for a whole topic, as a number of d, h, min, s or ms"
                 label = f"slaProperties[] {RETENTION}" + (f" of {element}" if element else "")
-                self._reader.note(sla.place, label, reason)
+                self._reader.note(sla.location, label, reason)
                 sla.take()
             elif found:
-                self._reader.add_problem(sla.place, f"the SLA {RETENTION} is declared twice; keep one", "value")
+                self._reader.add_problem(sla.location, f"the SLA {RETENTION} is declared twice; keep one", "value")
             elif value:
                 for key in ("property", "value", "unit", "element"):
                     sla.document.fields.take((*sla.path, key))
-                found["retention.ms"] = (value.value * _UNIT_NAMES[unit], value.place, value.place)
+                found["retention.ms"] = (value.value * _UNIT_NAMES[unit], value.location, value.location)
         return found
 
     def _retentions(self, listed: Node) -> Iterator[tuple[Any, Node]]:
@@ -209,13 +211,13 @@ class _Contract:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             path = ".".join(map(str, ("contents", *first["loc"])))
-            self._reader.add_problem(custom[CONTENTS].place, f"{path}: {first['msg']}", "value")
+            self._reader.add_problem(custom[CONTENTS].location, f"{path}: {first['msg']}", "value")
             return Contents(), ()
         schemas: list[SchemaText] = []
         for part in SCHEMAS:
             if contents.encoding(part).schema_file:
                 message = f"contents.{part}.schema: expected no file; write the schema as {SCHEMAS[part]}"
-                self._reader.add_problem(custom[CONTENTS].place, message, "value")
+                self._reader.add_problem(custom[CONTENTS].location, message, "value")
         for part, name in SCHEMAS.items():
             if name not in custom:
                 continue
@@ -223,9 +225,9 @@ class _Contract:
             text = schema if isinstance(schema, str) else json_text(schema)
             if schema_format is None or schema_format not in COMPILERS:
                 message = f"{name}: records of the format {schema_format} have no schema; delete it"
-                self._reader.add_problem(custom[name].place, message, "value")
+                self._reader.add_problem(custom[name].location, message, "value")
             elif schema_error := COMPILERS[schema_format](text, None):
-                self._reader.add_problem(custom[name].place, f"{name} {schema_error}", "value")
+                self._reader.add_problem(custom[name].location, f"{name} {schema_error}", "value")
             else:
                 schemas.append(SchemaText(part, schema_format, text))
         if "valueSchema" in custom and (properties := item.child("properties")):
@@ -241,7 +243,7 @@ class _Contract:
                 properties.take()
             seen = " and ".join(distinct) or "unknown"
             reason = f"properties are imported for the format json only; here it is {seen}, so not imported"
-            self._reader.note(item.place, f"the format and the properties of {_text(item, 'name')}", reason)
+            self._reader.note(item.location, f"the format and the properties of {_text(item, 'name')}", reason)
             return Contents(), ()
         if properties is None or not properties.value:
             return Contents.model_validate({"value": {"format": "json"}}), ()
@@ -250,7 +252,7 @@ class _Contract:
         if error:
             properties.take()
             reason = f"not imported, because as a JSON Schema it {error}"
-            self._reader.note(properties.place, "properties", reason)
+            self._reader.note(properties.location, "properties", reason)
             return Contents(), ()
         contents = Contents.model_validate({"value": {"format": "json"}})
         return contents, (SchemaText("value", "json", text),)

@@ -36,13 +36,13 @@ def read(reader: TopicReader) -> None:
         fields, spec = resource.fields, (*resource.path, "spec")
         report_unknown_keys(fields, spec, _SPEC, reader)
         # ``GetTopicName`` ignores an empty name.
-        name, place, comments = resource.take_topic_name("overwriteTopicName", absent=(None, ""))
+        name, location, comments = resource.take_topic_name("overwriteTopicName", absent=(None, ""))
         if resource.not_ready():
-            reader.note(place, f"{name} (status: not ready)", NOT_APPLIED.format("Redpanda"))
+            reader.note(location, f"{name} (status: not ready)", NOT_APPLIED.format("Redpanda"))
         add_topic(
             reader,
             TopicValues(
-                name_field=(name, place),
+                name_field=(name, location),
                 counts=take_counts(fields, spec, "partitions", "replicationFactor", reader),
                 config=take_settings(fields, (*spec, "additionalConfig"), reader),
             ),

@@ -37,7 +37,7 @@ class Node:
         return self.document.fields.peek(self.path)[0]
 
     @property
-    def place(self) -> Location:
+    def location(self) -> Location:
         return self.document.fields.document.at(self.path)
 
     def take(self) -> Any:
@@ -76,12 +76,12 @@ class Node:
         node, visited = self, {self}
         while isinstance(node.value, dict) and isinstance(node.value.get("$ref"), str):
             reference = node.document.fields.take((*node.path, "$ref"))[0]
-            place = node.document.fields.document.at((*node.path, "$ref"))
-            found = node.document.find(reference, place)
+            location = node.document.fields.document.at((*node.path, "$ref"))
+            found = node.document.find(reference, location)
             if found is None:
                 return None
             if found in visited:
-                self.document.reader.add_problem(place, f"$ref {quoted(reference)} refers to itself", "value")
+                self.document.reader.add_problem(location, f"$ref {quoted(reference)} refers to itself", "value")
                 return None
             visited.add(found)
             node = found
@@ -109,19 +109,19 @@ class ReferencingDocument:
     def root(self) -> Node:
         return Node(self, ())
 
-    def find(self, reference: str, place: Location) -> Node | None:
-        """Return the node that a ``$ref`` at ``place`` names; report a missing one and return None."""
+    def find(self, reference: str, location: Location) -> Node | None:
+        """Return the node that a ``$ref`` at ``location`` names; report a missing one and return None."""
         file, _, pointer = reference.partition("#")
         if _REMOTE.match(file):
-            self.reader.note(place, reference, "references to other hosts are not followed, so not imported")
+            self.reader.note(location, reference, "references to other hosts are not followed, so not imported")
             return None
-        document = self._other(unquote(file), place) if file else self
+        document = self._other(unquote(file), location) if file else self
         if document is None:
             return None
         path = document._path(unquote(pointer))
         if path is None:
             expected = "a JSON pointer such as #/components/schemas/NAME, to a value that exists"
-            self.reader.add_problem(place, f"$ref: expected {expected}, seen {quoted(reference)}", "value")
+            self.reader.add_problem(location, f"$ref: expected {expected}, got {quoted(reference)}", "value")
             return None
         return Node(document, path)
 
@@ -140,19 +140,19 @@ class ReferencingDocument:
                 return None
         return path
 
-    def _other(self, file: str, place: Location) -> ReferencingDocument | None:
+    def _other(self, file: str, location: Location) -> ReferencingDocument | None:
         if self._source.path is None or self._source.root is None:
-            self.reader.add_problem(place, f"$ref: {quoted(file)} cannot be read from here", "value")
+            self.reader.add_problem(location, f"$ref: {quoted(file)} cannot be read from here", "value")
             return None
         path = Path(os.path.realpath(self._source.path.parent / file))
         if path not in self._by_path:
-            self._by_path[path] = self._read(file, path, self._source.root, place)
+            self._by_path[path] = self._read(file, path, self._source.root, location)
         return self._by_path[path]
 
-    def _read(self, file: str, path: Path, root: Path, place: Location) -> ReferencingDocument | None:
+    def _read(self, file: str, path: Path, root: Path, location: Location) -> ReferencingDocument | None:
         if not path.is_relative_to(os.path.realpath(root)):
             message = f"$ref: {quoted(file)} is outside of the folder of this file; move both into one folder"
-            self.reader.add_problem(place, message, "value")
+            self.reader.add_problem(location, message, "value")
             return None
         try:
             data = path.read_bytes() if path.is_file() and path.stat().st_size <= _MAX_BYTES else None
@@ -164,6 +164,6 @@ class ReferencingDocument:
         fields = self.reader.document_beside(source) if data is not None else None
         if fields is None:
             message = f"$ref: expected a YAML or JSON file of at most 4 MiB, {quoted(file)} is none"
-            self.reader.add_problem(place, message, "value")
+            self.reader.add_problem(location, message, "value")
             return None
         return ReferencingDocument(fields, source, self.reader, self._by_path)

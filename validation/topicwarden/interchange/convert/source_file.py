@@ -74,9 +74,9 @@ class SourceFile:
         line = bisect_right(self._starts, offset)
         return Location(self.file, line, offset - self._starts[line - 1] + 1)
 
-    def offset(self, place: Location) -> int:
-        """Return the offset of ``place`` in ``text``."""
-        return self._starts[place.line - 1] + place.column - 1
+    def offset(self, location: Location) -> int:
+        """Return the offset of ``location`` in ``text``."""
+        return self._starts[location.line - 1] + location.column - 1
 
     @cached_property
     def _starts(self) -> list[int]:

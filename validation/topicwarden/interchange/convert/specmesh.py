@@ -40,11 +40,13 @@ def _is_data_product(document: object) -> bool:
 
 def read(reader: TopicReader) -> None:
     for fields in reader.documents():
-        identity, place = fields.take(("id",))
+        identity, location = fields.take(("id",))
         fields.take(("asyncapi",))
         domain = str(identity).removeprefix(_URN).replace(":", ".")
         if not domain.strip():
-            reader.add_problem(place, f"id: expected {_URN} and the name of the data product, seen {identity}", "value")
+            reader.add_problem(
+                location, f"id: expected {_URN} and the name of the data product, got {identity}", "value"
+            )
             fields.take(())
             continue
         channels, _ = fields.peek(("channels",))
@@ -54,19 +56,19 @@ def read(reader: TopicReader) -> None:
 
 def _channel(fields: UnreadFields, name: str, domain: str, reader: TopicReader) -> None:
     path: KeyPath = ("channels", name)
-    place = fields.document.at_key(path)
+    location = fields.document.at_key(path)
     published = fields.peek((*path, "publish"))[0] is not None
     topic = _topic(str(name), domain, published=published)
     if not topic.startswith(domain):
         fields.take(path)
-        reader.exclude(place, topic, "topics of another data product, so not imported")
+        reader.exclude(location, topic, "topics of another data product, so not imported")
         return
     binding = (*path, "bindings", "kafka")
     report_unknown_keys(fields, binding, _BINDING, reader)
     add_topic(
         reader,
         TopicValues(
-            name_field=(topic, place),
+            name_field=(topic, location),
             counts={
                 "partitions": _number(fields, (*binding, "partitions"), reader),
                 "replication factor": _number(fields, (*binding, "replicas"), reader),
@@ -87,5 +89,5 @@ def _topic(channel: str, domain: str, *, published: bool) -> str:
 
 
 def _number(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> tuple[object, Location]:
-    value, place = take_number(fields, path, reader)
-    return (_DEFAULTS[str(path[-1])] if value is None else value), place
+    value, location = take_number(fields, path, reader)
+    return (_DEFAULTS[str(path[-1])] if value is None else value), location

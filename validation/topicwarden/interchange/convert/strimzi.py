@@ -25,13 +25,13 @@ def read(reader: TopicReader) -> None:
     for resource in topics(reader.documents(), reader, _GROUP, "Strimzi"):
         fields, spec = resource.fields, (*resource.path, "spec")
         report_unknown_keys(fields, spec, _SPEC, reader)
-        name, place, comments = resource.take_topic_name("topicName")
+        name, location, comments = resource.take_topic_name("topicName")
         for reason in _not_applied(resource):
-            reader.note(place, f"{name} ({reason})", NOT_APPLIED.format("Strimzi"))
+            reader.note(location, f"{name} ({reason})", NOT_APPLIED.format("Strimzi"))
         add_topic(
             reader,
             TopicValues(
-                name_field=(name, place),
+                name_field=(name, location),
                 counts=take_counts(fields, spec, "partitions", "replicas", reader),
                 config=take_settings(fields, (*spec, "config"), reader),
             ),

@@ -35,11 +35,11 @@ def take_counts(
 
 def take_settings(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> SettingValues:
     """Take the mapping of settings at ``path``; return an empty mapping if there is none."""
-    value, place = fields.take(path)
+    value, location = fields.take(path)
     if value is None:
         return {}
     if not isinstance(value, dict):
-        reader.add_problem(place, f"{path[-1]}: expected a mapping of settings, seen {describe_value(value)}", "type")
+        reader.add_problem(location, f"{path[-1]}: expected a mapping of settings, got {describe_value(value)}", "type")
         return {}
     settings: SettingValues = {}
     for name, setting in value.items():
@@ -62,11 +62,11 @@ def report_unknown_keys(fields: UnreadFields, path: KeyPath, known: tuple[str, .
 
 
 def _report_octal(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> None:
-    value, place = fields.peek(path)
+    value, location = fields.peek(path)
     written = fields.octal_number(path) if isinstance(value, str) else None
     if written:
         digits = written.replace("_", "")
         octal_number = int(digits, 8) if set(digits) <= set("-+01234567") else "text"
         readings = f"YAML 1.1 reads {octal_number}, YAML 1.2 reads {int(digits)}"
-        message = f"expected no leading zero, seen {written}: {readings}; write the intended number"
-        reader.add_problem(place, message, "value")
+        message = f"expected no leading zero, got {written}: {readings}; write the intended number"
+        reader.add_problem(location, message, "value")

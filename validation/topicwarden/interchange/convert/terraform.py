@@ -64,14 +64,14 @@ def recognises(source: SourceFile) -> bool:
 
 def read(reader: TopicReader) -> None:
     [fields] = reader.documents()
-    version, place = fields.take(("version",))
+    version, location = fields.take(("version",))
     if version is not None and version != _VERSION:
         message = (
-            f"expected a state of version {_VERSION}, seen {describe_value(version)}; `terraform show -json` prints one"
+            f"expected a state of version {_VERSION}, got {describe_value(version)}; `terraform show -json` prints one"
         )
-        _refuse(fields, reader, place, f"{message} that can be read")
+        _refuse(fields, reader, location, f"{message} that can be read")
     elif any(fields.peek((key,))[0] is not None for key in ("planned_values", "resource_changes")):
-        message = "expected a state, seen a Terraform plan; pass the state: `terraform show -json` without a plan file"
+        message = "expected a state, got a Terraform plan; pass the state: `terraform show -json` without a plan file"
         _refuse(fields, reader, fields.peek(())[1], message)
     else:
         for key in ("terraform_version", "format_version"):
@@ -79,9 +79,9 @@ def read(reader: TopicReader) -> None:
         _state(_State(fields, reader))
 
 
-def _refuse(fields: UnreadFields, reader: TopicReader, place: Location, message: str) -> None:
+def _refuse(fields: UnreadFields, reader: TopicReader, location: Location, message: str) -> None:
     fields.take(())
-    reader.add_problem(place, message, "value")
+    reader.add_problem(location, message, "value")
 
 
 def _state(state: _State) -> None:
@@ -92,7 +92,7 @@ def _state(state: _State) -> None:
         counted = Counter(state.other_types)
         types = ", ".join(f"{number:,} {name}" for name, number in sorted(counted.items())) or "no resource"
         message = (
-            f"expected a state with topics ({', '.join(_TYPES)}), seen {types}; is it the state of another workspace?"
+            f"expected a state with topics ({', '.join(_TYPES)}), got {types}; is it the state of another workspace?"
         )
         reader.add_problem(state.fields.peek(())[1], message, "empty")
 
@@ -132,16 +132,16 @@ class _State:
 
     def _topic(self, kind: str, resource_path: KeyPath, path: KeyPath, instance: dict[str, Any]) -> None:
         fields, reader, attributes = self.fields, self.reader, _TYPES[kind]
-        name, place = fields.peek((*path, attributes.name))
+        name, location = fields.peek((*path, attributes.name))
         if instance.get("deposed") or instance.get("deposed_key"):
             fields.take(resource_path)
-            reader.exclude(place, name, _DEPOSED)
+            reader.exclude(location, name, _DEPOSED)
             return
         if instance.get("status") == "tainted" or instance.get("tainted") is True:
-            reader.note(place, str(name), "imported, but tainted: Terraform would delete and recreate it")
+            reader.note(location, str(name), "imported, but tainted: Terraform would delete and recreate it")
         if str(fields.peek((*path, "id"))[0]).rpartition("/")[2] == name:
             fields.take((*path, "id"))
-        replication: tuple[Any, Location] = (_CONFLUENT_REPLICATION, place)
+        replication: tuple[Any, Location] = (_CONFLUENT_REPLICATION, location)
         if attributes.replication:
             replication = fields.take((*path, attributes.replication))
         add_topic(

@@ -32,7 +32,7 @@ class ConvertedTopic:
     """
 
     topic: Topic
-    place: Location
+    location: Location
     comments: tuple[str, ...] = ()
     schemas: tuple[SchemaText, ...] = ()
     missing: Mapping[str, Problem] = field(default_factory=dict)
@@ -77,8 +77,8 @@ class TopicReader:
         for offset, comment in source.comments:
             line = comment.partition("KAFKA_CREATE_TOPICS")
             reason = COMMENTED_OUT if line[1] else "comments are not imported"
-            place = source.location(offset)
-            self.note(place, line[1] or f"line {place.line}", reason)
+            location = source.location(offset)
+            self.note(location, line[1] or f"line {location.line}", reason)
 
     def text(self, *, shown: bool) -> UnreadText:
         """Return the text of the file. A note will name each part that remains unread.
@@ -89,17 +89,17 @@ class TopicReader:
         self._unread.append(text)
         return text
 
-    def add_problem(self, place: Location, message: str, rule: str) -> None:
-        self.problems.append(Problem(place, message, rule))
+    def add_problem(self, location: Location, message: str, rule: str) -> None:
+        self.problems.append(Problem(location, message, rule))
 
-    def note(self, place: Location, part: str, reason: str) -> None:
+    def note(self, location: Location, part: str, reason: str) -> None:
         """Note that ``part`` is not converted. Parts with the same reason share one note."""
-        self._notes.setdefault(reason, []).append((place, part))
+        self._notes.setdefault(reason, []).append((location, part))
 
-    def exclude(self, place: Location, name: Any, reason: str) -> None:
+    def exclude(self, location: Location, name: Any, reason: str) -> None:
         """Note that a topic is not converted because the file itself excludes it."""
         self.excluded += 1
-        self.note(place, str(name), reason)
+        self.note(location, str(name), reason)
 
     def notes(self) -> list[Problem]:
         """Return one warning for each reason, with all parts that were not converted, at the location of the first."""
@@ -120,4 +120,4 @@ def _note(reason: str, parts: list[tuple[Location, str]]) -> Problem:
     )
     if len(lines) > _MAX_LINES:
         part_names += f", and {len(lines) - _MAX_LINES:,} more lines"
-    return Problem(min(place for place, _ in parts), f"{reason}: {part_names}", "not-imported", Level.WARNING)
+    return Problem(min(location for location, _ in parts), f"{reason}: {part_names}", "not-imported", Level.WARNING)

@@ -47,35 +47,35 @@ class TopicValues:
 
     def read_name(self, reader: TopicReader) -> tuple[str | None, Location]:
         """Return the topic's name and its location; report a missing name and return None."""
-        value, place = self.name_field
+        value, location = self.name_field
         if isinstance(value, str) and value.strip():
-            return value.strip(), place
-        reader.add_problem(place, f"expected the topic's name, seen {describe_value(value)}", "missing")
-        return None, place
+            return value.strip(), location
+        reader.add_problem(location, f"expected the topic's name, got {describe_value(value)}", "missing")
+        return None, location
 
     def checked_count(self, reader: TopicReader, part: str, missing: dict[str, Problem]) -> int | None:
         """Return the count ``part``; report a missing or invalid one and return None.
 
         Return ``UNKNOWN`` if ``_defaults.yaml`` may have the count. ``missing`` then gets the problem.
         """
-        value, place = self.counts[part]
+        value, location = self.counts[part]
         number = _integer(value)
         if value is None and self.inherits:
-            message = f"expected the {part}, seen nothing; write the number here, or in topics/_defaults.yaml"
-            missing[part.replace(" ", "_")] = Problem(place, message, "missing")
+            message = f"expected the {part}, got nothing; write the number here, or in topics/_defaults.yaml"
+            missing[part.replace(" ", "_")] = Problem(location, message, "missing")
             return UNKNOWN
         if number is not None and 1 <= number <= MAX_COUNTS[part]:
             return number
         if value is None or number == -1:
             seen = "nothing" if value is None else "-1"
             name, _ = self.name_field
-            message = f"expected the {part}, seen {seen}, so {self.default} applies; write the topic's actual number"
+            message = f"expected the {part}, got {seen}, so {self.default} applies; write the topic's actual number"
             message = f"{name}: {message}" if isinstance(name, str) else message
-            reader.add_problem(place, message, "missing")
+            reader.add_problem(location, message, "missing")
         else:
             reader.add_problem(
-                place,
-                f"expected the {part}, a whole number from 1 to {MAX_COUNTS[part]}, seen {describe_value(value)}",
+                location,
+                f"expected the {part}, a whole number from 1 to {MAX_COUNTS[part]}, got {describe_value(value)}",
                 "value",
             )
         return None
@@ -84,17 +84,19 @@ class TopicValues:
 def add_topic(reader: TopicReader, values: TopicValues, comments: Iterable[str] = ()) -> None:
     """Add the topic, or the problems of its values. Internal topics of Kafka are only noted."""
     comment_lines = tuple(comments)  # takes the fields of the comments, also of a topic that is not added
-    name, place = values.read_name(reader)
+    name, location = values.read_name(reader)
     if name in INTERNAL_TOPICS:
-        reader.note(place, str(name), "internal topics of Kafka, so not imported")
+        reader.note(location, str(name), "internal topics of Kafka, so not imported")
         return
     before = len(reader.problems)
     if name is not None and (problem := name_problem(name)):
-        reader.add_problem(place, problem, "topic-name")
+        reader.add_problem(location, problem, "topic-name")
     missing: dict[str, Problem] = {}
     partitions = values.checked_count(reader, "partitions", missing)
     replicas = values.checked_count(reader, "replication factor", missing)
-    config = {key: _checked_setting(reader, key, value, places) for key, (value, *places) in values.config.items()}
+    config = {
+        key: _checked_setting(reader, key, value, locations) for key, (value, *locations) in values.config.items()
+    }
     if name is None or partitions is None or replicas is None or len(reader.problems) > before:
         return
     set_values = {key: value for key, value in config.items() if value is not None}
@@ -107,34 +109,34 @@ def add_topic(reader: TopicReader, values: TopicValues, comments: Iterable[str] 
         description=values.description,
         contents=values.contents,
     )
-    reader.topics.append(ConvertedTopic(topic, place, comment_lines, values.schemas, missing))
+    reader.topics.append(ConvertedTopic(topic, location, comment_lines, values.schemas, missing))
 
 
-def _checked_setting(reader: TopicReader, name: str, value: Any, places: list[Location]) -> str | None:
+def _checked_setting(reader: TopicReader, name: str, value: Any, locations: list[Location]) -> str | None:
     """Return a setting in Kafka's spelling; None if it is invalid or not set.
 
-    ``places`` are the locations of the key and of the value.
+    ``locations`` are the locations of the key and of the value.
     """
     definition = configs.definition(name)
     if reason := _reason_to_skip(name, value):
-        reader.note(places[0], name, reason)
+        reader.note(locations[0], name, reason)
         return None
     if definition is None:
         suggestion = configs.nearest(name)
         message = f"Kafka {configs.kafka_version()} has no topic configuration {quoted(name)}"
         message += f"; did you mean {suggestion}?" if suggestion else ""
-        reader.add_problem(places[0], message, "config-unknown")
+        reader.add_problem(locations[0], message, "config-unknown")
         return None
     if isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
         reader.add_problem(
-            places[-1], f"{name}: expected {definition.expected}, seen {describe_value(value)}", "config-value"
+            locations[-1], f"{name}: expected {definition.expected}, got {describe_value(value)}", "config-value"
         )
         return None
     text = _text(value)
     problems = [variant.problem(text) for variant in configs.variants(name)]
     if None not in problems:
         hint = whole_number_hint(value) if isinstance(value, float) else ""
-        reader.add_problem(places[-1], f"{name}: {problems[0]}{hint}", "config-value")
+        reader.add_problem(locations[-1], f"{name}: {problems[0]}{hint}", "config-value")
     # As DescribeConfigs returns it: without spaces, booleans in lower case.
     if definition.type == "list":
         return ",".join(item.strip() for item in text.split(","))

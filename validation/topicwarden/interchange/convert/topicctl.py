@@ -35,14 +35,14 @@ def recognises(source: SourceFile) -> bool:
 
 def read(reader: TopicReader) -> None:
     for fields in reader.documents():
-        value, place = fields.peek(())
+        value, location = fields.peek(())
         other_file = _other_file(value)
         if not _has_spec(value) or other_file:
             fields.take(())
             message = "expected a topicctl topic with meta and spec; remove this document"
             if other_file:
                 message = f"this is topicctl's {other_file} file, which declares no topic; pass the topic files"
-            reader.add_problem(place, message, "value")
+            reader.add_problem(location, message, "value")
         else:
             _topic(fields, reader)
 
@@ -66,15 +66,17 @@ def _topic(fields: UnreadFields, reader: TopicReader) -> None:
 
 
 def _retention(fields: UnreadFields, config: SettingValues, reader: TopicReader) -> SettingValues:
-    minutes, place = take_number(fields, ("spec", "retentionMinutes"), reader)
+    minutes, location = take_number(fields, ("spec", "retentionMinutes"), reader)
     if minutes and "retention.ms" in config:
         message = "retentionMinutes and retention.ms set the same configuration; keep one"
-        reader.add_problem(place, message, "value")
+        reader.add_problem(location, message, "value")
     elif isinstance(minutes, int) and not isinstance(minutes, bool) and minutes >= 0:
         # topicctl treats zero as not set.
-        return {"retention.ms": (minutes * _MINUTE_MS, place, place)} if minutes else {}
+        return {"retention.ms": (minutes * _MINUTE_MS, location, location)} if minutes else {}
     elif minutes is not None:
-        reader.add_problem(place, f"retentionMinutes: expected a whole number, seen {describe_value(minutes)}", "value")
+        reader.add_problem(
+            location, f"retentionMinutes: expected a whole number, got {describe_value(minutes)}", "value"
+        )
     return {}
 
 

@@ -51,9 +51,9 @@ class UnreadFields:
 
     def octal_number(self, path: KeyPath) -> str | None:
         """Return the text of a number with a leading zero such as ``012`` (octal in YAML 1.1 only), else None."""
-        place = self.document.at(path)
-        lines = self._source.lines[place.line - 1 : place.line]
-        match = _LEADING_ZERO.match(lines[0], place.column - 1) if lines else None
+        location = self.document.at(path)
+        lines = self._source.lines[location.line - 1 : location.line]
+        match = _LEADING_ZERO.match(lines[0], location.column - 1) if lines else None
         return match[1] if match else None
 
     def unread_parts(self) -> Iterator[UnreadPart]:
@@ -96,8 +96,8 @@ class UnreadText:
             for found in re.compile(r"[^\r\n]+").finditer(text, run.start(), run.end()):
                 part = found[0].strip(" \t,;\"'\\")
                 if part:
-                    place = self._source.location(found.start())
-                    yield place, self._name(part, place.line)
+                    location = self._source.location(found.start())
+                    yield location, self._name(part, location.line)
 
     def _name(self, part: str, line: int) -> str:
         if self._shown:

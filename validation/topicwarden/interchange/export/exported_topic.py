@@ -15,7 +15,7 @@ from topicwarden.specs.schema_files import schema_path
 from topicwarden.specs.write import explicit_contents
 
 LostSetting: TypeAlias = tuple[Location, str]
-"""The place of a setting in YAML, and its path, such as ``contents.key.partitioner``."""
+"""The location of a setting in YAML, and its path, such as ``contents.key.partitioner``."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class ExportedTopic:
             for key in value if isinstance(value, dict) else ():
                 if (part, key) not in (kept or ()):
                     path = ("contents", part, key)
-                    yield self.declaration.places.at(path), ".".join(path)
+                    yield self.declaration.locations.at(path), ".".join(path)
             if not isinstance(value, dict):
-                yield self.declaration.places.at(("contents", part)), f"contents.{part}"
+                yield self.declaration.locations.at(("contents", part)), f"contents.{part}"
         if self.topic.allow:
-            yield self.declaration.places.at(("allow",)), "allow"
+            yield self.declaration.locations.at(("allow",)), "allow"
 
 
 def with_schemas(declarations: Sequence[Declaration], root: Path) -> list[ExportedTopic]:
@@ -48,19 +48,19 @@ def with_schemas(declarations: Sequence[Declaration], root: Path) -> list[Export
 
 
 def warnings(lost: Sequence[LostSetting], standard: str) -> list[Problem]:
-    """Return one warning for each setting that is not exported, at its first place."""
+    """Return one warning for each setting that is not exported, at its first location."""
     by_setting: dict[str, list[Location]] = {}
-    for place, setting in lost:
-        by_setting.setdefault(setting, []).append(place)
+    for location, setting in lost:
+        by_setting.setdefault(setting, []).append(location)
     return [
         Problem(
-            min(places),
+            min(locations),
             f"not exported, because {standard} has no place for it: {setting}"
-            + (f" ({len(places):,} topics)" if len(places) > 1 else ""),
+            + (f" ({len(locations):,} topics)" if len(locations) > 1 else ""),
             "not-exported",
             Level.WARNING,
         )
-        for setting, places in sorted(by_setting.items())
+        for setting, locations in sorted(by_setting.items())
     ]
 
 

@@ -1,7 +1,7 @@
 """Access tokens for Amazon MSK with IAM: presigned requests of ``kafka-cluster:Connect``, for SASL OAUTHBEARER.
 
-A token is the URL of a request that is signed with Signature Version 4, in Base64. It gives the right to connect for 15
-minutes, and contains no secret key. Source: the signers of Amazon MSK (``aws-msk-iam-sasl-signer``).
+A token is the URL of a request that is signed with Signature Version 4, in Base64. It gives the permission to connect
+for 15 minutes, and contains no secret key. Source: the signers of Amazon MSK (``aws-msk-iam-sasl-signer``).
 """
 
 from __future__ import annotations

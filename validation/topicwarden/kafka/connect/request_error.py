@@ -11,13 +11,13 @@ class RequestError(Exception):
     """The error of one request, or of one topic of a request.
 
     ``name`` is that of Kafka's protocol, such as ``TOPIC_ALREADY_EXISTS``. ``passing`` errors may not occur again when
-    the same request is sent later. ``right``: what the request needs, such as ``Create``, if that is known.
+    the same request is sent later. ``permission``: what the request needs, such as ``Create``, if that is known.
     """
 
     def __init__(self, name: str, message: str, passing: bool = False) -> None:
         super().__init__(message)
         self.name, self.passing = name, passing
-        self.right: str | None = None
+        self.permission: str | None = None
 
 
 def error_of_code(code: int, message: str | None) -> RequestError:

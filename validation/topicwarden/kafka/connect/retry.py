@@ -57,9 +57,9 @@ def retry_each(
 ) -> dict[str, RequestError]:
     """Send a request for all ``names``, again for up to two minutes for those that fail for a short time.
 
-    ``send`` returns the errors by name. Returns the errors that remain: those that do not pass, such as a denied right,
-    those with a name in ``final``, and those of the last attempt. ``progress`` gets a line every five seconds. An
-    exception of ``send`` counts as the error of each name.
+    ``send`` returns the errors by name. Returns the errors that remain: those that do not pass, such as a denied
+    permission, those with a name in ``final``, and those of the last attempt. ``progress`` gets a line every five
+    seconds. An exception of ``send`` counts as the error of each name.
     """
     pending, errors = list(names), dict[str, RequestError]()
     total, reported = len(pending), 0.0

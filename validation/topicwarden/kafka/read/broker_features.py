@@ -54,7 +54,7 @@ class BrokerFeatures:
 
 
 def read_broker_features(admin: KafkaAdminClient, brokers: Collection[int]) -> BrokerFeatures:
-    """Return what ``brokers`` offer, with one request for each one. Needs no rights.
+    """Return what ``brokers`` offer, with one request for each one. Needs no permissions.
 
     A broker that does not answer is left out. Raises KafkaError if none answers.
     """

@@ -62,7 +62,7 @@ class _Record:
 
 
 def read_newest_records(admin: KafkaAdminClient, topics: Mapping[str, LiveTopic]) -> dict[str, NewestRecords]:
-    """Return the newest records of each of ``topics``; topics without the Read right are left out.
+    """Return the newest records of each of ``topics``; topics without the Read permission are left out.
 
     Reads at most ``MOST_RECORDS`` of each topic, and stops after ``_TIMEOUT_S`` seconds.
     """

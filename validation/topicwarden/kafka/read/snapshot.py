@@ -169,7 +169,7 @@ class Snapshot:
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """The parts of the cluster that this user may not see, each with the missing right."""
+        """The parts of the cluster that this user may not see, each with the missing permission."""
         denied = [name for name, live in self.topics.items() if not live.sources]
         extents = [extent for live in self.topics.values() for extent in live.extents.values()]
         parts = []

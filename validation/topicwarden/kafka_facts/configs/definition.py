@@ -96,7 +96,7 @@ class ConfigDefinition:
         seen = message_text.quoted(value)
         if _NUMBER.fullmatch(value):
             seen = value if written in (None, value) else f"{written} ({value})"
-        return f"expected {self.expected}, seen {seen}{self._hint(value)}"
+        return f"expected {self.expected}, got {seen}{self._hint(value)}"
 
     def equivalent(self, first: str, second: str) -> bool:
         """Return whether Kafka treats two values as equal: lists in any order, numbers and booleans in any spelling."""

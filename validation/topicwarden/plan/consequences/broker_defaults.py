@@ -31,11 +31,11 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             ]
             yield Consequence(
                 kind="broker-defaults",
-                weight=Severity.DANGER,
+                severity=Severity.DANGER,
                 message=f"the topic leaves {name} to its brokers, and they differ: {'; '.join(shown)}",
                 because=["each broker applies its own value to its replicas"],
                 measured="the configuration of every living broker",
                 remedy=f"declare {name}, or give all brokers the same value",
                 evidence={f"brokers with {value}": len(ids) for value, ids in brokers.items()},
-                place=change.at("config"),
+                location=change.at("config"),
             )

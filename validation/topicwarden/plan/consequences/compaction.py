@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import at_most, changes_text, records_of
 from topicwarden.plan.consequences.earlier_roll import settings_that_roll_sooner
 from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
@@ -48,9 +48,9 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         if change.before.compacted and name not in earlier and change.changed(name):
             yield Consequence(
                 kind="compaction",
-                weight=Severity.NOTE,
+                severity=Severity.NOTE,
                 message=f"{changes_text([name], change.before, change.after)}: {meaning}",
-                place=change.at("config", name),
+                location=change.at("config", name),
             )
 
 
@@ -75,11 +75,11 @@ def _removal(change: TopicChange, evidence: PlanEvidence, earlier: list[str]) ->
     because.append("only the newest record of each key is kept; the active segment is not cleaned")
     return Consequence(
         kind="compaction",
-        weight=severity_of(change, Allowance.COMPACT) if loses else Severity.NOTE,
+        severity=severity_of(change, AllowedChange.COMPACT) if loses else Severity.NOTE,
         message=f"{_change_text(change, names)}: the log cleaner removes {at_most(removable, 'record')} of {present:,}",
         because=because,
         measured=_measured(newest.records if newest else None, bool(newest and newest.complete)),
-        remedy=remedy_of(change, Allowance.COMPACT, "leave the setting as it is") if loses else "",
+        remedy=remedy_of(change, AllowedChange.COMPACT, "leave the setting as it is") if loses else "",
         evidence={
             "records": removable,
             "records in all": present,
@@ -87,7 +87,7 @@ def _removal(change: TopicChange, evidence: PlanEvidence, earlier: list[str]) ->
             "records_read": newest.records if newest else None,
             "partitions not seen": len(hidden),
         },
-        place=change.at("config", names[0]),
+        location=change.at("config", names[0]),
     )
 
 

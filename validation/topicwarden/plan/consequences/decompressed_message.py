@@ -26,10 +26,10 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     limit = change.after.number(_SETTING) or 0
     yield Consequence(
         kind="decompressed-message",
-        weight=Severity.DANGER,
+        severity=Severity.DANGER,
         message=f"records above {size(limit)} after decompression will be refused",
         because=["partitions that have larger records are not compacted any more, and offsets are not found by time"],
         remedy="look at the largest records first, which an audit reports",
         evidence={_SETTING: limit},
-        place=change.at("config", _SETTING),
+        location=change.at("config", _SETTING),
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Action, Consequence, PartitionEffect, Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import UNSEEN_GROUPS, bytes_of, contents_text, group_effects, records_of, shorten
 from topicwarden.plan.loss_severity import remedy_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
@@ -34,10 +34,12 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     everything = {partition: (extent.start, extent.end) for partition, extent in non_empty(live).items()}
     active = [group for group in evidence.groups if group.members]
     recreated = change.action is Action.RECREATE
-    refused = not change.permits(Allowance.RECREATE if recreated else Allowance.DELETE) or _unknown_to_pulumi(change)
+    refused = not change.allows(AllowedChange.RECREATE if recreated else AllowedChange.DELETE) or _unknown_to_pulumi(
+        change
+    )
     yield Consequence(
         kind="destroyed",
-        weight=Severity.REFUSED if refused else Severity.DANGER,
+        severity=Severity.REFUSED if refused else Severity.DANGER,
         message=f"{_cause(change)}{contents_text(live)} would be lost",
         because=[*unseen_reasons(live), *_reasons(change, evidence, [group.name for group in active])],
         measured="offsets and log sizes of the leaders; at most, because compaction and transactions leave gaps",
@@ -60,7 +62,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             for partition, extent in sorted(non_empty(live).items())
         ],
         groups=group_effects(evidence.groups, change.name, everything),
-        place=change.at("partitions"),
+        location=change.at("partitions"),
     )
 
 
@@ -106,8 +108,8 @@ def _reasons(change: TopicChange, evidence: PlanEvidence, active: list[str]) -> 
             f"the cluster has {change.live.topic.partitions} partitions, Pulumi's state {change.deployed.partitions}: "
             "partitions were added since, and Pulumi only sees them after a refresh"
         )
-    expired = change.expired(Allowance.DELETE, evidence.snapshot.day)
-    if change.action is Action.DELETE and expired and not change.permits(Allowance.DELETE):
+    expired = change.expired(AllowedChange.DELETE, evidence.snapshot.day)
+    if change.action is Action.DELETE and expired and not change.allows(AllowedChange.DELETE):
         yield f"the YAML allowed its deletion until {expired} only"
     if change.action is Action.DELETE and evidence.created:
         yield (
@@ -126,8 +128,10 @@ def _remedy(change: TopicChange, refused: bool) -> str:
             instead = (
                 f"run `topicwarden refresh`, and declare {change.live.topic.partitions} partitions or deploy again"
             )
-            return instead if change.permits(Allowance.RECREATE) else remedy_of(change, Allowance.RECREATE, instead)
-        return remedy_of(change, Allowance.RECREATE, instead)
+            return (
+                instead if change.allows(AllowedChange.RECREATE) else remedy_of(change, AllowedChange.RECREATE, instead)
+            )
+        return remedy_of(change, AllowedChange.RECREATE, instead)
     if change.destroying:
         return "write `allow: [delete]` into its YAML and deploy that first"
     return "restore its YAML; to delete the topic, first deploy it with `allow: [delete]`, then remove the YAML"

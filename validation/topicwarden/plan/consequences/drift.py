@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from topicwarden.kafka.read.snapshot import SET_ON_TOPIC
 from topicwarden.model.planned_change import Action, Consequence, Setting, Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
 
@@ -18,7 +18,7 @@ _BY_REBALANCE = "replication_factor"
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
-    removed = change.action is Action.DELETE and (change.live is not None or change.permits(Allowance.DELETE))
+    removed = change.action is Action.DELETE and (change.live is not None or change.allows(AllowedChange.DELETE))
     return RequiredEvidence() if change.deployed is not None and not removed else None
 
 
@@ -35,11 +35,11 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             continue
         yield Consequence(
             kind="drift",
-            weight=Severity.NOTE,
+            severity=Severity.NOTE,
             message=f"{setting.name} has drifted: {_values_text(setting)}; " + _deploy_text(setting, change),
             remedy="declare it, if the change was intended",
             evidence={"setting": setting.name, "live": setting.live, "deployed": setting.deployed},
-            place=setting.place,
+            location=setting.location,
         )
 
 
@@ -48,13 +48,13 @@ def _missing(change: TopicChange) -> Consequence:
     fails = change.action is not Action.DRIFT
     return Consequence(
         kind="missing",
-        weight=Severity.REFUSED if fails else Severity.DANGER,
+        severity=Severity.REFUSED if fails else Severity.DANGER,
         message="the topic was deployed, but is not on the cluster: it was deleted",
         because=["Pulumi's state still has it, so " + (_FAILS if fails else "a deploy changes nothing")],
         remedy="find out who deleted it; "
         + ("run `topicwarden refresh`, and the next deploy" if fails else "`topicwarden up --refresh`")
         + " creates it again, empty",
-        place=change.at(),
+        location=change.at(),
     )
 
 
@@ -62,12 +62,12 @@ def _missing_and_removed(change: TopicChange) -> Consequence:
     """Return the consequence for a missing topic without YAML: the broker may only be behind, so it is refused."""
     return Consequence(
         kind="missing",
-        weight=Severity.REFUSED,
+        severity=Severity.REFUSED,
         message="no YAML declares the topic any more, and the broker that answered does not know it: somebody deleted "
         "it, or the broker is behind",
         because=["its YAML did not allow `delete` when it was last deployed"],
         remedy="plan again; if somebody deleted it, `topicwarden refresh` forgets it",
-        place=change.at(),
+        location=change.at(),
     )
 
 

@@ -25,11 +25,11 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         state, remedy = _texts(duplicate)
         yield Consequence(
             kind="duplicate",
-            weight=Severity.REFUSED,
+            severity=Severity.REFUSED,
             message=f"Pulumi's state has {state}: Pulumi would delete the topic itself{lost}",
             remedy=remedy,
             evidence={"urn": duplicate.urn, "pending deletion": int(duplicate.pending_deletion)},
-            place=change.at(),
+            location=change.at(),
         )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import at_most, changes_text, group_effects, reader_reasons, records_of
 from topicwarden.plan.consequences.retention_cut import bytes_over, size_limit, unsized_partitions, unsized_reason
 from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
@@ -49,7 +49,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     groups = group_effects(evidence.groups, change.name, by_time)
     yield Consequence(
         kind="earlier-roll",
-        weight=severity_of(change, Allowance.SHRINK_RETENTION) if loses else Severity.NOTE,
+        severity=severity_of(change, AllowedChange.SHRINK_RETENTION) if loses else Severity.NOTE,
         message=f"{changes_text(names, change.before, after)}, so segments roll sooner: "
         f"{at_most(records, 'record')} of {records_of(live):,} that "
         "the retention no longer protects, and that are still in a segment, are deleted",
@@ -63,14 +63,14 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             *reader_reasons(evidence, change.name, groups),
         ],
         measured="offsets by time from the brokers, and bytes of the leaders' logs",
-        remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the segments as they are") if loses else "",
+        remedy=remedy_of(change, AllowedChange.SHRINK_RETENTION, "keep the segments as they are") if loses else "",
         evidence={
             "records": records,
             "bytes": None if sizes_hidden else sum(excess_bytes.values()),
             "partitions not seen": len(hidden),
         },
         groups=groups,
-        place=change.at("config", names[0]),
+        location=change.at("config", names[0]),
     )
 
 

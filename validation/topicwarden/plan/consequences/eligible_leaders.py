@@ -31,7 +31,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     before, after = change.before.config[_SETTING], change.after.config[_SETTING]
     yield Consequence(
         kind="eligible-leaders",
-        weight=Severity.DANGER,
+        severity=Severity.DANGER,
         message=f"{_SETTING} goes from {before} to {after}: the controller clears the eligible leader replicas of "
         f"{counted(len(cleared), 'partition')}, which could lead without the loss of acknowledged records",
         because=[f"{counted(len(stopped), 'partition')} without a leader now can then not elect one of them"]
@@ -43,5 +43,5 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         partitions=[
             PartitionEffect(partition=state.partition, replicas_before=list(state.eligible)) for state in cleared
         ],
-        place=change.at("config", _SETTING),
+        location=change.at("config", _SETTING),
     )

@@ -28,11 +28,11 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         return
     yield Consequence(
         kind="fixed-policy",
-        weight=Severity.REFUSED,
+        severity=Severity.REFUSED,
         message=f"{SETTING} is {before} and will be {after}; {service.title} refuses this change of an existing topic",
         because=[f"see {service.fixed_policy.source}"],
         remedy=f"keep {SETTING}: {before}, or declare a topic with another name and copy the records",
-        place=change.at("config", SETTING),
+        location=change.at("config", SETTING),
     )
 
 

@@ -6,7 +6,7 @@ Source: ``flush.messages`` and ``flush.ms``. Without them Kafka relies on replic
 from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import changes_text
 from topicwarden.plan.loss_severity import remedy_of, severity_of
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
@@ -25,9 +25,9 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     for name in change.raised(*SETTINGS):
         yield Consequence(
             kind="flush",
-            weight=severity_of(change, Allowance.RELAX_FLUSH),
+            severity=severity_of(change, AllowedChange.RELAX_FLUSH),
             message=f"{changes_text([name], change.before, change.after)}: more acknowledged records are only in "
             "memory, and are lost if all replicas lose power at once",
-            remedy=remedy_of(change, Allowance.RELAX_FLUSH, "leave it as it is"),
-            place=change.at("config", name),
+            remedy=remedy_of(change, AllowedChange.RELAX_FLUSH, "leave it as it is"),
+            location=change.at("config", name),
         )

@@ -26,17 +26,17 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     if not differing:
         yield Consequence(
             kind="adopted",
-            weight=Severity.NOTE,
+            severity=Severity.NOTE,
             message="the topic is on the cluster as declared; it is adopted without a change",
-            place=change.at(),
+            location=change.at(),
         )
         return
     shown = [f"{setting.name} is {setting.live}, declared {setting.declared}" for setting in differing]
     yield Consequence(
         kind="foreign",
-        weight=Severity.REFUSED,
+        severity=Severity.REFUSED,
         message=f"the topic is on the cluster, but this stack did not deploy it, and it differs: {shorten(shown)}",
         because=["Pulumi would try to create it, and fail in the middle of the deploy"],
         remedy="declare it as it is (`topicwarden import` writes this YAML), deploy, and change it after that",
-        place=differing[0].place,
+        location=differing[0].location,
     )

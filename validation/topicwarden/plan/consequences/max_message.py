@@ -36,7 +36,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     unread = not largest and change.live is not None and records_of(change.live) > 0
     yield Consequence(
         kind="max-message",
-        weight=Severity.DANGER if too_large or unread else Severity.NOTE,
+        severity=Severity.DANGER if too_large or unread else Severity.NOTE,
         message=f"batches above {size(limit)} will be refused; "
         + (
             f"{counted(len(too_large), 'partition')} {'has' if len(too_large) == 1 else 'have'} larger batches, up to "
@@ -57,5 +57,5 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         partitions=[
             PartitionEffect(partition=partition, bytes=largest_batch) for partition, largest_batch in too_large.items()
         ],
-        place=change.at("config", _SETTING),
+        location=change.at("config", _SETTING),
     )

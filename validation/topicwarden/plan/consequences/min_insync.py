@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.loss_severity import remedy_of, severity_of
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
@@ -30,7 +30,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         fewest = min(len(state.in_sync) for state in stopped)
         yield Consequence(
             kind="min-insync",
-            weight=Severity.DANGER,
+            severity=Severity.DANGER,
             message=f"min.insync.replicas goes from {before} to {after}: {len(stopped)} of {partitions} "
             f"would refuse writes with acks=all now, with as few as {fewest} in sync",
             measured="the in-sync replicas of every partition when the cluster was read",
@@ -39,18 +39,18 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             partitions=[
                 PartitionEffect(partition=state.partition, replicas_before=list(state.in_sync)) for state in stopped
             ],
-            place=change.at("config", "min.insync.replicas"),
+            location=change.at("config", "min.insync.replicas"),
         )
     elif after > before:
         fewest = min(len(state.in_sync) for state in change.live.replicas)
         yield Consequence(
             kind="min-insync",
-            weight=Severity.NOTE,
+            severity=Severity.NOTE,
             message=f"min.insync.replicas goes from {before} to {after}: writes with acks=all survive the loss of "
             f"{counted(max(0, fewest - after), 'broker')}, so far {max(0, fewest - before)}",
             measured="the in-sync replicas of every partition when the cluster was read",
             evidence={"before": before, "after": after},
-            place=change.at("config", "min.insync.replicas"),
+            location=change.at("config", "min.insync.replicas"),
         )
     elif after < before:
         replicas = min(len(state.replicas) for state in change.live.replicas)
@@ -58,17 +58,17 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         weaker = survives < survived
         yield Consequence(
             kind="min-insync",
-            weight=severity_of(change, Allowance.LOWER_MIN_INSYNC) if weaker else Severity.NOTE,
+            severity=severity_of(change, AllowedChange.LOWER_MIN_INSYNC) if weaker else Severity.NOTE,
             message=f"min.insync.replicas goes from {before} to {after}: a write that is acknowledged from now on "
             f"survives the loss of {counted(survives, 'broker')}, so far {survived}",
             because=["an acknowledged write is guaranteed to be on min.insync.replicas replicas"],
             measured="the replicas of every partition when the cluster was read",
-            remedy=remedy_of(change, Allowance.LOWER_MIN_INSYNC, f"keep {before}") if weaker else "",
+            remedy=remedy_of(change, AllowedChange.LOWER_MIN_INSYNC, f"keep {before}") if weaker else "",
             evidence={
                 "before": before,
                 "after": after,
                 "losses_survived_before": survived,
                 "losses_survived_after": survives,
             },
-            place=change.at("config", "min.insync.replicas"),
+            location=change.at("config", "min.insync.replicas"),
         )

@@ -37,7 +37,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     if newest is not None and not keys and not contents.key.required:
         yield Consequence(
             kind="more-partitions",
-            weight=Severity.NOTE,
+            severity=Severity.NOTE,
             message=f"from {before} to {after} partitions; no key moves, because "
             + (
                 "the topic has no keys"
@@ -46,7 +46,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             ),
             measured=_measured(newest.records, newest.complete) if newest.records else "the topic is empty",
             evidence={"records_read": newest.records, "keys": 0},
-            place=change.at("partitions"),
+            location=change.at("partitions"),
         )
         return
     partition_of = None if custom_partitioner else PARTITIONERS.get(declared or _DEFAULT)
@@ -54,7 +54,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     share = moved / len(keys) if keys and moved is not None else 1 - unmoved_share(before, after)
     yield Consequence(
         kind="more-partitions",
-        weight=Severity.DANGER,
+        severity=Severity.DANGER,
         message=f"from {before} to {after} partitions {share:.1%} of the keys move to another partition under "
         + (
             declared
@@ -70,7 +70,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         ),
         remedy="if order by key or compaction matters, move to a new topic and read both topics for a while",
         evidence={"share": round(share, 4), "keys": len(keys) if newest else None, "moved": moved if newest else None},
-        place=change.at("partitions"),
+        location=change.at("partitions"),
     )
 
 

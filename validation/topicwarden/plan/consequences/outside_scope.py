@@ -1,6 +1,6 @@
 """Pulumi's state has a topic that no YAML declares any more, and the topic is outside of the stack's scope.
 
-The topic belongs to another team, so no word in YAML allows its deletion. The stack gives it up by removing the
+The topic belongs to another team, so no word in YAML allows its deletion. The stack releases it by removing the
 resource from Pulumi's state, which does not change the topic.
 """
 
@@ -23,11 +23,11 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     undeclared = "" if change.destroying else "no YAML declares it, "
     yield Consequence(
         kind="outside-scope",
-        weight=Severity.REFUSED,
+        severity=Severity.REFUSED,
         message=f"Pulumi's state has the topic, {undeclared}and it is outside of the stack's "
         f"scope: Pulumi would delete it{lost}",
         remedy="`pulumi state delete --force URN` removes it from the state and does not change the topic "
         "(`pulumi stack --show-urns` lists the URNs); to keep it in this stack, add it to topicwarden:scope and "
         "restore its YAML",
-        place=change.at(),
+        location=change.at(),
     )

@@ -28,12 +28,12 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     largest = max(evidence.largest_batches.values(), default=None)
     yield Consequence(
         kind="recompression",
-        weight=Severity.DANGER if codec == "uncompressed" else Severity.NOTE,
+        severity=Severity.DANGER if codec == "uncompressed" else Severity.NOTE,
         message=f"{_SETTING} will be {codec}: brokers compress each batch again, and refuse those that are then larger "
         f"than {_LIMIT}" + ("" if limit is None else f" of {size(limit)}"),
         because=[] if largest is None else [f"the largest of the newest batches has {size(largest)} now"],
         measured="the newest batches of each partition",
         remedy=f"raise {_LIMIT} to the largest batch without compression, or keep {_SETTING}: producer",
         evidence={_LIMIT: limit, "largest_batch": largest},
-        place=change.at("config", _SETTING),
+        location=change.at("config", _SETTING),
     )

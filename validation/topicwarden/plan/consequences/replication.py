@@ -8,13 +8,13 @@ from collections.abc import Iterable
 
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import durability_text
 from topicwarden.plan.loss_severity import remedy_of, severity_of
 from topicwarden.plan.placement.durability import durability_after, durability_now, received, seconds
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange, place_of
+from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = False
 THROTTLE = 50 << 20
@@ -38,9 +38,9 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         if problem.rule == "too-few-brokers" and problem.message.startswith(f"{change.name}:"):
             yield Consequence(
                 kind="too-few-brokers",
-                weight=Severity.REFUSED,
+                severity=Severity.REFUSED,
                 message=problem.message.partition(": ")[2],
-                place=place_of(problem.location),
+                location=problem.location,
             )
             return
     moves = [move for move in evidence.placement.moves if move.topic == change.name]
@@ -49,8 +49,8 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     sizes_known = all(move.bytes_to_copy is not None for move in moves)
     copied = sum(received(moves).values()) if sizes_known else None
     fewer = declared.replication_factor < max(len(state.replicas) for state in live.replicas)
-    weight = (
-        severity_of(change, Allowance.REDUCE_REPLICAS)
+    severity = (
+        severity_of(change, AllowedChange.REDUCE_REPLICAS)
         if fewer
         else Severity.DANGER
         if after.losses_writing < 0
@@ -58,12 +58,12 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     )
     yield Consequence(
         kind="replication-factor",
-        weight=weight,
+        severity=severity,
         message=f"replication factor {live.topic.replication_factor} to {declared.replication_factor}: "
         f"`pulumi up` leaves the replicas where they are; `topicwarden rebalance` {_rebalance_text(moves, copied)}",
         because=[f"{durability_text('now', before)}; {durability_text('then', after)}"],
         measured=f"the leaders' log sizes, at {THROTTLE >> 20} MiB/s into and out of each broker (--throttle)",
-        remedy=(fewer and remedy_of(change, Allowance.REDUCE_REPLICAS, "keep the replicas"))
+        remedy=(fewer and remedy_of(change, AllowedChange.REDUCE_REPLICAS, "keep the replicas"))
         or "run `topicwarden rebalance` after the deploy",
         evidence={
             "bytes": copied,
@@ -88,7 +88,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             )
             for move in moves
         ],
-        place=change.at("replication_factor"),
+        location=change.at("replication_factor"),
     )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
-from topicwarden.model.topic import Allowance, Topic
+from topicwarden.model.topic import AllowedChange, Topic
 from topicwarden.plan.consequence_text import (
     at_most,
     duration,
@@ -73,7 +73,7 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
     empty = not total and not hidden
     return Consequence(
         kind="retention-cut",
-        weight=Severity.NOTE if empty else severity_of(change, Allowance.SHRINK_RETENTION),
+        severity=Severity.NOTE if empty else severity_of(change, AllowedChange.SHRINK_RETENTION),
         message=f"{_before(before)} and will be {duration(after)}: "
         + (
             "the topic is empty"
@@ -89,7 +89,7 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
             *reader_reasons(evidence, change.name, groups),
         ],
         measured="offsets by time from the brokers",
-        remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the retention") if not empty else "",
+        remedy=remedy_of(change, AllowedChange.SHRINK_RETENTION, "keep the retention") if not empty else "",
         evidence={
             "records": records["at once"],
             "records within a day": records["within a day"],
@@ -104,7 +104,7 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
         },
         partitions=[_effect(live, number, bounds, evidence) for number, bounds in sorted(removed.items())],
         groups=groups,
-        place=change.at("config", "retention.ms"),
+        location=change.at("config", "retention.ms"),
     )
 
 
@@ -119,7 +119,7 @@ def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequ
     empty = not total and not hidden
     return Consequence(
         kind="retention-cut",
-        weight=Severity.NOTE if empty else severity_of(change, Allowance.SHRINK_RETENTION),
+        severity=Severity.NOTE if empty else severity_of(change, AllowedChange.SHRINK_RETENTION),
         message=f"a partition will keep {size(limit)}: "
         + (
             "the topic is empty"
@@ -141,7 +141,7 @@ def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequ
             *reader_reasons(evidence, change.name, groups),
         ],
         measured="bytes of the leaders' logs",
-        remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the size") if not empty else "",
+        remedy=remedy_of(change, AllowedChange.SHRINK_RETENTION, "keep the size") if not empty else "",
         evidence={
             "bytes": None if unknown else sum(excess_bytes.values()),
             "records": total if excess_bytes or unknown else 0,
@@ -153,7 +153,7 @@ def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequ
             for number, above in sorted(excess_bytes.items())
         ],
         groups=groups,
-        place=change.at("config", "retention.bytes"),
+        location=change.at("config", "retention.bytes"),
     )
 
 
@@ -189,7 +189,7 @@ def unsized_partitions(live: LiveTopic) -> list[int]:
 
 
 def unsized_reason(live: LiveTopic) -> str:
-    """Return why sizes are not known, or the right that is missing."""
+    """Return why sizes are not known, or the permission that is missing."""
     return "brokers do not report remote segments" if _tiered(live) else "Describe on Cluster"
 
 

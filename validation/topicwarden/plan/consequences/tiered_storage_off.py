@@ -7,7 +7,7 @@ Kafka refuses to turn it off unless ``remote.log.delete.on.disable`` is true, an
 from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import at_most
 from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
@@ -27,7 +27,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     remote = sum(max(0, evidence.local_starts.get(number, log.end) - log.start) for number, log in extents.items())
     yield Consequence(
         kind="tiered-storage-off",
-        weight=severity_of(change, Allowance.SHRINK_RETENTION),
+        severity=severity_of(change, AllowedChange.SHRINK_RETENTION),
         message=f"{SETTING} becomes false: {at_most(remote, 'record')} that are only in remote storage are deleted",
         because=[
             *unseen_reasons(change.live),
@@ -37,9 +37,9 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         measured="offsets from the brokers",
         remedy=remedy_of(
             change,
-            Allowance.SHRINK_RETENTION,
+            AllowedChange.SHRINK_RETENTION,
             "set remote.log.copy.disable: true instead, which keeps remote segments readable",
         ),
         evidence={"records": remote},
-        place=change.at("config", SETTING),
+        location=change.at("config", SETTING),
     )

@@ -27,17 +27,17 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     for name in change.lowered(*LIMITS):
         yield Consequence(
             kind="timestamp-limit",
-            weight=Severity.DANGER,
+            severity=Severity.DANGER,
             message=f"{changes_text([name], change.before, change.after)}: records outside this limit are "
             "refused with INVALID_TIMESTAMP",
-            place=change.at("config", name),
+            location=change.at("config", name),
         )
     if change.changed(TYPE):
         after = change.after.config.get(TYPE)
         expires = after == "CreateTime" and change.after.retention_time is not None
         yield Consequence(
             kind="timestamp-type",
-            weight=Severity.DANGER if expires else Severity.NOTE,
+            severity=Severity.DANGER if expires else Severity.NOTE,
             message=f"{TYPE} goes from {change.before.config.get(TYPE)} to {after}: "
             + (
                 "new records expire by the producers' clocks; a record with a timestamp in the past expires sooner"
@@ -45,5 +45,5 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
                 else "new records have other timestamps than producers or consumers may expect"
             ),
             because=["existing records keep their timestamps"],
-            place=change.at("config", TYPE),
+            location=change.at("config", TYPE),
         )

@@ -7,7 +7,7 @@ deletion.
 from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence, Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import UNSEEN_GROUPS, at_most, changes_text, group_effects, records_of, shorten
 from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
@@ -38,7 +38,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     loses = bool(tombstones or hidden)
     yield Consequence(
         kind="tombstones",
-        weight=severity_of(change, Allowance.COMPACT) if loses else Severity.NOTE,
+        severity=severity_of(change, AllowedChange.COMPACT) if loses else Severity.NOTE,
         message=f"{changes_text([SETTING], change.before, change.after)}: "
         f"{at_most(tombstones, 'tombstone')} may be removed sooner; "
         + (
@@ -61,7 +61,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         ),
         remedy=remedy_of(
             change,
-            Allowance.COMPACT,
+            AllowedChange.COMPACT,
             "let the groups catch up first, or let them read the topic from its start afterwards"
             if behind
             else "keep the time",
@@ -74,7 +74,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             "partitions not seen": len(hidden),
         },
         groups=behind,
-        place=change.at("config", SETTING),
+        location=change.at("config", SETTING),
     )
 
 

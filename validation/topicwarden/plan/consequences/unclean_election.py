@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import records_of
 from topicwarden.plan.loss_severity import remedy_of, severity_of
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
@@ -29,13 +29,13 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     single = max(len(state.replicas) for state in live.replicas) == 1
     yield Consequence(
         kind="unclean-election",
-        weight=Severity.NOTE if single else severity_of(change, Allowance.UNCLEAN_ELECTION),
+        severity=Severity.NOTE if single else severity_of(change, AllowedChange.UNCLEAN_ELECTION),
         message=f"{SETTING} becomes true: when no in-sync replica is left, a replica that lacks records becomes "
         f"leader, and acknowledged records are lost, at most all {records_of(live):,}"
         if not single
         else f"{SETTING} becomes true; without a second replica it changes nothing",
         because=[f"replicas are out of sync now in {counted(len(behind), 'partition')}"] if behind else [],
-        remedy="" if single else remedy_of(change, Allowance.UNCLEAN_ELECTION, "leave it false"),
+        remedy="" if single else remedy_of(change, AllowedChange.UNCLEAN_ELECTION, "leave it false"),
         evidence={"partitions out of sync": len(behind), "records": records_of(live)},
-        place=change.at("config", SETTING),
+        location=change.at("config", SETTING),
     )

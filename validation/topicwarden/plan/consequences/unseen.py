@@ -21,34 +21,34 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
-    weight = Severity.REFUSED if change.action in _WRITES else Severity.DANGER
+    severity = Severity.REFUSED if change.action in _WRITES else Severity.DANGER
     if change.name in evidence.snapshot.hidden:
         yield Consequence(
             kind="unseen",
-            weight=weight,
+            severity=severity,
             message="the brokers do not report whether the topic exists, so its records are not known",
             because=["Kafka returns the same error for a hidden topic and for a topic that does not exist"],
             remedy="grant Describe on the topic (or on its name), and plan again",
-            place=change.at(),
+            location=change.at(),
         )
     elif change.action is Action.DELETE:
         return
     elif change.live is not None and not change.live.sources:
         yield Consequence(
             kind="unseen",
-            weight=weight,
+            severity=severity,
             message="the topic's configuration may not be read, so the effect on its data is not known",
             remedy="grant DescribeConfigs on the topic, and plan again",
-            place=change.at("config"),
+            location=change.at("config"),
         )
     elif names := _unknown_defaults(change):
         yield Consequence(
             kind="unseen",
-            weight=weight,
+            severity=severity,
             message=f"the deploy leaves {shorten(names)} to the brokers, whose settings may not be read: the effective "
             "values are not known",
             remedy="declare them, or grant DescribeConfigs on the Cluster resource, and plan again",
-            place=change.at("config"),
+            location=change.at("config"),
         )
 
 

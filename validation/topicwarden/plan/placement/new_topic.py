@@ -24,14 +24,14 @@ class NewTopicPlacement:
             leaders.update(brokers[:1])
         self._replicas, self._leaders = BrokerLoad(replicas, Counter()), BrokerLoad(leaders, Counter())
 
-    def place(self, partitions: int, factor: int) -> tuple[tuple[int, ...], ...]:
+    def assign(self, partitions: int, factor: int) -> tuple[tuple[int, ...], ...]:
         """Return the brokers of each partition, the leader first; empty if there are fewer brokers than ``factor``."""
         if len(self._racks) < factor:
             return ()
         self._replicas.topic_replicas, self._leaders.topic_replicas = Counter(), Counter()
-        return tuple(self._place(factor) for _ in range(partitions))
+        return tuple(self._assign(factor) for _ in range(partitions))
 
-    def _place(self, factor: int) -> tuple[int, ...]:
+    def _assign(self, factor: int) -> tuple[int, ...]:
         chosen = filled((), factor, self._racks, self._replicas)
         self._replicas.add(chosen)
         leader = min(chosen, key=self._leaders.sort_key)

@@ -233,7 +233,7 @@ def _too_few_brokers(declaration: Declaration, racks: Mapping[int, str], cordone
     topic, brokers = declaration.topic, sorted(racks.keys() - {*cordoned})
     without = f" without cordoned brokers ({', '.join(map(str, sorted(cordoned)))})" if cordoned else ""
     return Problem(
-        declaration.places.at(("replication_factor",)),
+        declaration.locations.at(("replication_factor",)),
         f"{topic.name}: too few brokers for replication factor {topic.replication_factor}: the cluster has "
         f"{len(brokers)} ({', '.join(map(str, brokers))}){without}; start lost brokers again, add brokers, or declare "
         f"{len(brokers)} at most",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Problem
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import durability_text
 from topicwarden.plan.placement.durability import durability_after, durability_now
 from topicwarden.plan.placement.replica_placement import ReplicaMove
@@ -51,7 +51,7 @@ def reductions(
             f"{counted(fewer, 'partition')}; {durability_text('now', before_moves)}; "
             f"{durability_text('then', after_moves)}"
         )
-        allowed = Allowance.REDUCE_REPLICAS in topic.allowed(today)
+        allowed = AllowedChange.REDUCE_REPLICAS in topic.allowed(today)
         started = any(len(move.after) < len(move.before) for move in under_way if move.topic == topic.name)
         reduced.append(
             ReplicaReduction(topic.name, message, None if allowed else _refused(declaration, message, started))
@@ -66,8 +66,8 @@ def _refused(declaration: Declaration, message: str, started: bool) -> Problem:
         else ""
     )
     return Problem(
-        declaration.places.at(("replication_factor",)),
+        declaration.locations.at(("replication_factor",)),
         f"{message}{in_progress}. Keep the replicas; if the loss is intended, write "
-        f"`allow: [{Allowance.REDUCE_REPLICAS.value}]` into the topic's YAML",
+        f"`allow: [{AllowedChange.REDUCE_REPLICAS.value}]` into the topic's YAML",
         rule="replication-factor",
     )

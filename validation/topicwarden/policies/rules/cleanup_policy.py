@@ -42,6 +42,6 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     path, policies = ("config", SETTING), cleanup_policies(topic)
     seen = topic.config.get(SETTING, "delete, Kafka's default") or "none"
     if not policies <= set(settings.allowed):
-        yield RuleViolation(path, f"{SETTING}: expected only {' and '.join(settings.allowed)}, seen {seen}")
+        yield RuleViolation(path, f"{SETTING}: expected only {' and '.join(settings.allowed)}, got {seen}")
     elif not policies >= set(settings.required):
-        yield RuleViolation(path, f"{SETTING}: expected {' and '.join(settings.required)}, seen {seen}")
+        yield RuleViolation(path, f"{SETTING}: expected {' and '.join(settings.required)}, got {seen}")

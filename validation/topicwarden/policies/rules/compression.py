@@ -32,5 +32,5 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if topic.config.get(SETTING, "producer") not in settings.allowed:
         seen = topic.config.get(SETTING, "producer, Kafka's default")
         yield RuleViolation(
-            ("config", SETTING), f"{SETTING}: expected one of {', '.join(settings.allowed)}, seen {seen}"
+            ("config", SETTING), f"{SETTING}: expected one of {', '.join(settings.allowed)}, got {seen}"
         )

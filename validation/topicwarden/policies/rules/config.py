@@ -88,4 +88,4 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     for name, allowed in settings.values.items():
         if name in topic.config and topic.config[name] not in allowed:
             expected = allowed[0] if len(allowed) == 1 else f"one of {', '.join(allowed)}"
-            yield RuleViolation(("config", name), f"{name}: expected {expected}, seen {topic.config[name]}")
+            yield RuleViolation(("config", name), f"{name}: expected {expected}, got {topic.config[name]}")

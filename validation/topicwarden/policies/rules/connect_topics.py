@@ -43,5 +43,5 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if match[3].startswith("config") and topic.partitions != 1:
         yield RuleViolation(
             ("partitions",),
-            f"partitions: Kafka Connect requires 1 for its configurations, seen {topic.partitions}; write 1",
+            f"partitions: Kafka Connect requires 1 for its configurations, got {topic.partitions}; write 1",
         )

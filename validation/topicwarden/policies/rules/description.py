@@ -30,5 +30,5 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     elif len(topic.description.strip()) < settings.min_length:
         seen = len(topic.description.strip())
         yield RuleViolation(
-            ("description",), f"description: expected at least {settings.min_length} characters, seen {seen}"
+            ("description",), f"description: expected at least {settings.min_length} characters, got {seen}"
         )

@@ -53,4 +53,4 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
             Level.ERROR if settings.below_replication_factor else Level.WARNING,
         )
     if least < settings.min:
-        yield RuleViolation(path, f"{SETTING}: expected at least {settings.min}, seen {least}")
+        yield RuleViolation(path, f"{SETTING}: expected at least {settings.min}, got {least}")

@@ -28,5 +28,5 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     elif settings.allowed is not None and topic.owner not in settings.allowed:
         suggestion = did_you_mean(topic.owner, settings.allowed)
         yield RuleViolation(
-            ("owner",), f"owner: expected one of {', '.join(settings.allowed)}, seen {topic.owner}{suggestion}"
+            ("owner",), f"owner: expected one of {', '.join(settings.allowed)}, got {topic.owner}{suggestion}"
         )

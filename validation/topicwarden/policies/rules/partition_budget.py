@@ -35,6 +35,6 @@ def judge_stack(topics: Sequence[Topic], settings: Settings) -> Iterable[RuleVio
             largest = max(topics, key=lambda topic: topic.partitions)
             yield RuleViolation(
                 (),
-                f"expected at most {budget} {noun} in total, seen {seen}; the largest topic is {largest.name} with "
+                f"expected at most {budget} {noun} in total, got {seen}; the largest topic is {largest.name} with "
                 f"{largest.partitions} partitions",
             )

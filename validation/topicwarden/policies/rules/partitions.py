@@ -27,6 +27,6 @@ SHAPE_ONLY = True
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.partitions < settings.min:
-        yield RuleViolation(("partitions",), f"partitions: expected at least {settings.min}, seen {topic.partitions}")
+        yield RuleViolation(("partitions",), f"partitions: expected at least {settings.min}, got {topic.partitions}")
     if settings.max is not None and topic.partitions > settings.max:
-        yield RuleViolation(("partitions",), f"partitions: expected at most {settings.max}, seen {topic.partitions}")
+        yield RuleViolation(("partitions",), f"partitions: expected at most {settings.max}, got {topic.partitions}")

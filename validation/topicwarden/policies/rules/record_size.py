@@ -34,7 +34,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if settings.max is not None and largest > settings.max:
         seen = value_text(SETTING, largest) + ("" if SETTING in topic.config else ", Kafka's default")
         yield RuleViolation(
-            ("config", SETTING), f"{SETTING}: expected at most {value_text(SETTING, settings.max)}, seen {seen}"
+            ("config", SETTING), f"{SETTING}: expected at most {value_text(SETTING, settings.max)}, got {seen}"
         )
     if settings.declared and topic.contents.records.max_bytes is None:
         path = ("contents", "records", "max_bytes")

@@ -27,6 +27,6 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if brokers.count is not None and topic.replication_factor > brokers.count:
         yield RuleViolation(
             ("replication_factor",),
-            f"replication_factor: expected at most {brokers.count}, the number of brokers ({BROKER_COUNT}), seen "
+            f"replication_factor: expected at most {brokers.count}, the number of brokers ({BROKER_COUNT}), got "
             f"{topic.replication_factor}: Kafka refuses the topic; lower replication_factor for this stack",
         )

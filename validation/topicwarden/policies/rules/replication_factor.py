@@ -28,9 +28,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     seen = topic.replication_factor
     if seen < settings.min:
         yield RuleViolation(
-            ("replication_factor",), f"replication_factor: expected at least {settings.min}, seen {seen}"
+            ("replication_factor",), f"replication_factor: expected at least {settings.min}, got {seen}"
         )
     if settings.max is not None and seen > settings.max:
-        yield RuleViolation(
-            ("replication_factor",), f"replication_factor: expected at most {settings.max}, seen {seen}"
-        )
+        yield RuleViolation(("replication_factor",), f"replication_factor: expected at most {settings.max}, got {seen}")

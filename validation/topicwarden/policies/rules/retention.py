@@ -38,7 +38,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     seen += "" if SETTING in topic.config else ", Kafka's default"
     if settings.max is not None and not 0 <= retention <= settings.max:
         bound = value_text(SETTING, settings.max)
-        yield RuleViolation(("config", SETTING), f"{SETTING}: expected at most {bound}, seen {seen}")
+        yield RuleViolation(("config", SETTING), f"{SETTING}: expected at most {bound}, got {seen}")
     if 0 <= retention < settings.min:
         bound = value_text(SETTING, settings.min)
-        yield RuleViolation(("config", SETTING), f"{SETTING}: expected at least {bound}, seen {seen}")
+        yield RuleViolation(("config", SETTING), f"{SETTING}: expected at least {bound}, got {seen}")

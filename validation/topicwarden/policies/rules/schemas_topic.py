@@ -31,5 +31,5 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
         )
     if topic.partitions != 1:
         yield RuleViolation(
-            ("partitions",), f"partitions: the Schema Registry requires 1, seen {topic.partitions}; write 1"
+            ("partitions",), f"partitions: the Schema Registry requires 1, got {topic.partitions}; write 1"
         )

@@ -36,7 +36,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
         for bounds in service.bounds:
             if bounds.setting == name and not bounds.accepts(value):
                 seen = value_text(name, int(value)) if not bounds.choices else value
-                message = f"{name}: {service.title} accepts {accepted_text(bounds)}, seen {seen}"
+                message = f"{name}: {service.title} accepts {accepted_text(bounds)}, got {seen}"
                 yield RuleViolation(path, _with_source(message, bounds.source))
     yield from _replication(topic, service)
 
@@ -46,7 +46,7 @@ def _replication(topic: Topic, service: ServiceProfile) -> Iterable[RuleViolatio
     if replication is None or topic.replication_factor in replication.allowed:
         return
     expected = replication.text or ", ".join(map(str, sorted(replication.allowed)))
-    seen = f"{service.title}, seen {topic.replication_factor}"
+    seen = f"{service.title}, got {topic.replication_factor}"
     effect = "refuses the topic" if replication.outcome is Outcome.REFUSES else "uses its own number"
     message = f"replication_factor: expected {expected} on {seen}: the service {effect}"
     yield RuleViolation(("replication_factor",), _with_source(message, replication.source))

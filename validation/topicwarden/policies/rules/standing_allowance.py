@@ -1,6 +1,6 @@
 """Warn about an `allow` entry without an end date.
 
-An entry without an end date permits the destructive change in every future deploy. A colleague who edits the file next
+An entry without an end date allows the destructive change in every future deploy. A colleague who edits the file next
 year may not know about it. An entry is meant for one deploy.
 
 Remedy: add an end date, such as `{change: delete, until: 2027-01-31}`, or remove it after the deploy that needs it.
@@ -22,7 +22,7 @@ SHAPE_ONLY = False
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    for change in sorted(permit.change.value for permit in topic.allow if permit.until is None):
+    for change in sorted(allowance.change.value for allowance in topic.allow if allowance.until is None):
         yield RuleViolation(
             ("allow",),
             f"{change} is allowed without an end date; write `{{change: {change}, until: <day>}}`, or remove it after "

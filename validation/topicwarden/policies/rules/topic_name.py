@@ -17,7 +17,7 @@ from topicwarden.policies.topic_patterns import full_match, pattern_problem
 
 def _compiles(value: str) -> str:
     if problem := pattern_problem(value):
-        raise custom_error("value", f"expected an RE2 regular expression, seen an invalid one: {problem}")
+        raise custom_error("value", f"expected an RE2 regular expression, got an invalid one: {problem}")
     return value
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from topicwarden.model.finding import AuditReport, Finding, SettledFinding, TopicFacts
 from topicwarden.model.message_text import counted
-from topicwarden.model.verdict import BY_WEIGHT, ReadScope, Verdict
+from topicwarden.model.verdict import WORST_FIRST, ReadScope, Verdict
 from topicwarden.report import display
 
 _UNDECLARED = "topic-undeclared"
@@ -100,7 +100,7 @@ class AuditDigest:
     def summary(self) -> str:
         """The counts in one line, the last line on a terminal."""
         report = self.report
-        verdicts = ", ".join(f"{self.counts[verdict]:,} {verdict.value}" for verdict in BY_WEIGHT)
+        verdicts = ", ".join(f"{self.counts[verdict]:,} {verdict.value}" for verdict in WORST_FIRST)
         return (
             f"{counted(len(self.topics), 'topic')}, {counted(report.scanned_records, 'record')}"
             f" in {display.duration(report.scan_seconds * 1000)}: {verdicts}"
@@ -115,7 +115,7 @@ class AuditDigest:
     def settled(self) -> list[SettledFinding]:
         """The findings of the previous audit with their verdicts now, the worst first."""
         return sorted(
-            self.report.settled, key=lambda each: (BY_WEIGHT.index(each.now), each.topic, each.check, each.partitions)
+            self.report.settled, key=lambda each: (WORST_FIRST.index(each.now), each.topic, each.check, each.partitions)
         )
 
     @property
@@ -155,7 +155,7 @@ def digest(report: AuditReport) -> AuditDigest:
     facts = {topic.name: topic for topic in report.topics}
     topics = [_topic(name, facts.get(name), findings.get(name, [])) for name in {**facts, **findings}]
     topics.sort(
-        key=lambda topic: (BY_WEIGHT.index(topic.verdict), topic.only_undeclared, topic.only_contents, topic.name)
+        key=lambda topic: (WORST_FIRST.index(topic.verdict), topic.only_undeclared, topic.only_contents, topic.name)
     )
     return AuditDigest(report, topics, report.counts())
 
@@ -168,15 +168,15 @@ def time_span(topic: TopicFacts) -> tuple[int | None, int | None]:
 
 
 def detail_lines(finding: Finding) -> list[str]:
-    """Return the details of a finding, one per line: reasons, evidence, remedy, and the place of the declaration."""
+    """Return the details of a finding, one per line: reasons, evidence, remedy, and the location of the declaration."""
     lines = [f"because {reason}" for reason in finding.because]
     if finding.evidence:
         shown = (f"{name} = {display.evidence(name, value)}" for name, value in finding.evidence.items())
         lines.append(f"evidence: {'; '.join(shown)}")
     if finding.remedy:
         lines.append(f"remedy: {finding.remedy}")
-    if finding.place:
-        lines.append(f"declared at {finding.place}")
+    if finding.location:
+        lines.append(f"declared at {finding.location}")
     return [display.one_line(line) for line in lines]
 
 
@@ -219,12 +219,12 @@ def _groups(verdicts_by_name: list[tuple[str, Verdict]]) -> list[FindingGroup]:
     for name, verdict in verdicts_by_name:
         counts[name][verdict] += 1
     groups = [FindingGroup(name, verdicts.total(), verdicts) for name, verdicts in counts.items()]
-    return sorted(groups, key=lambda group: (*(-group.verdicts[verdict] for verdict in BY_WEIGHT[:-1]), group.name))
+    return sorted(groups, key=lambda group: (*(-group.verdicts[verdict] for verdict in WORST_FIRST[:-1]), group.name))
 
 
 def _topic(name: str, facts: TopicFacts | None, findings: list[Finding]) -> TopicDigest:
     ordered = sorted(
-        findings, key=lambda f: (BY_WEIGHT.index(f.verdict), f.check in OF_CONTENTS, f.check, f.partitions, f.message)
+        findings, key=lambda f: (WORST_FIRST.index(f.verdict), f.check in OF_CONTENTS, f.check, f.partitions, f.message)
     )
     return TopicDigest(
         name=name,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from topicwarden.model.verdict import BY_WEIGHT
+from topicwarden.model.verdict import WORST_FIRST
 from topicwarden.report.audit import plots
 from topicwarden.report.audit.digest import AuditDigest
 from topicwarden.report.display import one_line
@@ -37,7 +37,7 @@ class ReportFigure:
 def figures(view: AuditDigest) -> list[ReportFigure]:
     """Return the plots of age, size and skew. The worst topics come first; with equal verdicts, the largest."""
     ranked = [
-        (BY_WEIGHT.index(topic.verdict), -(topic.facts.records or 0), topic.facts)
+        (WORST_FIRST.index(topic.verdict), -(topic.facts.records or 0), topic.facts)
         for topic in view.topics
         if topic.facts
     ]

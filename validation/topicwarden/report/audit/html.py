@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from topicwarden.model.finding import AuditReport, PartitionerFacts, PastAudit, TopicFacts
-from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.cards import cards
@@ -43,7 +43,7 @@ def render(report: AuditReport, background: ReportBackground | None = None) -> s
     return _ENVIRONMENT.get_template("report.html.j2").render(
         view=view,
         report=report,
-        weights=BY_WEIGHT,
+        worst_first=WORST_FIRST,
         symbols=SYMBOLS,
         cards=cards(view, background or ReportBackground()),
         background=background or ReportBackground(),
@@ -65,7 +65,7 @@ def render(report: AuditReport, background: ReportBackground | None = None) -> s
 
 
 def _verdicts(view: AuditDigest) -> dict[Verdict, int]:
-    return {verdict: sum(topic.verdict is verdict for topic in view.topics) for verdict in BY_WEIGHT}
+    return {verdict: sum(topic.verdict is verdict for topic in view.topics) for verdict in WORST_FIRST}
 
 
 def _timelines(topics: Mapping[str, TopicDigest]) -> dict[str, list[Timeline]]:

@@ -9,7 +9,7 @@ from junitparser import Attr, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.timestamps import utc
-from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import TopicDigest, detail_lines, digest, message_line
 from topicwarden.report.display import one_line
@@ -48,10 +48,10 @@ def _cases(topic: TopicDigest, failing: tuple[Verdict, ...]) -> Iterator[TestCas
 
 def _case(topic: str, check: str, findings: list[Finding], failing: tuple[Verdict, ...]) -> TestCase:
     case = _PlacedCase(check, one_line(topic), 0)
-    worst_first = sorted(findings, key=lambda finding: BY_WEIGHT.index(finding.verdict))
-    place = next((finding.place for finding in worst_first if finding.place), None)
-    if place:
-        case.file, case.line = place.file, str(place.line)
+    worst_first = sorted(findings, key=lambda finding: WORST_FIRST.index(finding.verdict))
+    location = next((finding.location for finding in worst_first if finding.location), None)
+    if location:
+        case.file, case.line = location.file, str(location.line)
     not_passed = [finding for finding in worst_first if finding.verdict is not Verdict.PASS]
     # Only one result per test case, because Jenkins and GitLab show only the first.
     if not_passed:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from topicwarden.model.finding import AuditReport, Finding, PastAudit, SettledFinding
-from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
 from topicwarden.report.audit.digest import SYMBOLS, FindingGroup, TopicDigest, digest, time_span
 
@@ -88,10 +88,10 @@ def _trend(trend: list[PastAudit]) -> Iterator[str]:
 def _groups(title: str, groups: list[FindingGroup]) -> Iterator[str]:
     if not any(group.name for group in groups):
         return
-    yield f"| {title.capitalize()} | Topics | {' | '.join(verdict.value for verdict in BY_WEIGHT)} |"
-    yield f"|---|--:|{'--:|' * len(BY_WEIGHT)}"
+    yield f"| {title.capitalize()} | Topics | {' | '.join(verdict.value for verdict in WORST_FIRST)} |"
+    yield f"|---|--:|{'--:|' * len(WORST_FIRST)}"
     for group in groups:
-        counts = " | ".join(display.count(group.verdicts[verdict]) for verdict in BY_WEIGHT)
+        counts = " | ".join(display.count(group.verdicts[verdict]) for verdict in WORST_FIRST)
         yield f"| {_escape(group.name) or '(none)'} | {display.count(group.topics)} | {counts} |"
     yield ""
 
@@ -126,8 +126,8 @@ def _finding(finding: Finding) -> Iterator[str]:
         yield f"- {_escape(name)}: {_escape(display.evidence(name, value))}"
     if finding.remedy:
         yield f"- **remedy**: {_escape(finding.remedy)}"
-    if finding.place:
-        yield f"- declared at {_escape(str(finding.place))}"
+    if finding.location:
+        yield f"- declared at {_escape(str(finding.location))}"
     yield ""
     yield "</details>"
     yield ""

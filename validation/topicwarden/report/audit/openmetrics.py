@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from topicwarden.model.finding import AuditReport, PartitionFacts, TopicFacts
-from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import AuditDigest, digest
 from topicwarden.report.display import printable
@@ -99,13 +99,13 @@ def _each(topics: Iterable[TopicFacts], value: Callable[[TopicFacts], int | floa
 
 
 def _by_verdict(counts: Mapping[Verdict, int]) -> Iterator[Sample]:
-    return (({"verdict": verdict.value}, counts[verdict]) for verdict in BY_WEIGHT)
+    return (({"verdict": verdict.value}, counts[verdict]) for verdict in WORST_FIRST)
 
 
 def _by_check(report: AuditReport) -> Iterator[Sample]:
     counts = Counter((finding.check, finding.verdict) for finding in report.findings)
     for check in sorted({finding.check for finding in report.findings}):
-        for verdict in BY_WEIGHT:
+        for verdict in WORST_FIRST:
             yield {"check": check, "verdict": verdict.value}, counts[check, verdict]
 
 

@@ -65,7 +65,7 @@ def _results(findings: list[Finding], numbers: dict[str, int], page: ProblemDige
             "ruleIndex": numbers[finding.check],
             "level": LEVELS[finding.verdict],
             "message": {"text": _message(finding)},
-            "locations": [{"physicalLocation": _place(finding, page), "logicalLocations": _logical(finding)}],
+            "locations": [{"physicalLocation": _location(finding, page), "logicalLocations": _logical(finding)}],
             "partialFingerprints": {"topicwardenAudit/v1": sha256(fingerprint.encode()).hexdigest()},
             "properties": {
                 "verdict": finding.verdict.value,
@@ -83,11 +83,11 @@ def _message(finding: Finding) -> str:
     return "\n".join([f"{one_line(finding.topic)} {message_line(finding)}", *detail_lines(finding)])
 
 
-def _place(finding: Finding, page: ProblemDigest) -> dict[str, Any]:
-    if finding.place is None:
+def _location(finding: Finding, page: ProblemDigest) -> dict[str, Any]:
+    if finding.location is None:
         return sarif_log.file(page.prefix + _UNDECLARED)
-    place = Location(finding.place.file, finding.place.line, finding.place.column)
-    return sarif_log.at(place, page.prefix, page.sources.line(place))
+    location = Location(finding.location.file, finding.location.line, finding.location.column)
+    return sarif_log.at(location, page.prefix, page.sources.line(location))
 
 
 def _logical(finding: Finding) -> list[dict[str, Any]]:

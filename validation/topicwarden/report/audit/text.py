@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from topicwarden.model.finding import AuditReport, Finding, SettledFinding, TopicFacts
-from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
 from topicwarden.report.audit.digest import SYMBOLS, AuditDigest, TopicDigest, age_of, digest, time_span
 
@@ -108,7 +108,7 @@ class _ReportPrinter:
             if printed[kind] <= _MAX_PER_CHECK:
                 self._print(Text())
                 self._finding(finding, view.report)
-        for verdict, check in sorted(printed, key=lambda kind: (BY_WEIGHT.index(kind[0]), kind[1])):
+        for verdict, check in sorted(printed, key=lambda kind: (WORST_FIRST.index(kind[0]), kind[1])):
             if (more := printed[verdict, check] - _MAX_PER_CHECK) > 0:
                 self._print(Text())
                 findings = f"{more:,} more {'finding' if more == 1 else 'findings'}"
@@ -159,10 +159,10 @@ class _ReportPrinter:
             self._labelled("evidence", self._text("; ".join(shown), "dim"))
         if finding.remedy:
             self._labelled("remedy", self._text(finding.remedy))
-        if finding.place:
+        if finding.location:
             # Not wrapped, so that editors and terminals can open it.
             self._print(
-                Text(" " * _INDENT + "declared".ljust(_LABEL), style="dim") + self._text(str(finding.place), "cyan")
+                Text(" " * _INDENT + "declared".ljust(_LABEL), style="dim") + self._text(str(finding.location), "cyan")
             )
 
     def _settled(self, settled: SettledFinding) -> None:

@@ -6,20 +6,20 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from topicwarden.model.diagnosis import Ability, Diagnosis, Possession, RightState
+from topicwarden.model.diagnosis import Ability, Diagnosis, PermissionState, Possession
 from topicwarden.model.message_text import counted
 from topicwarden.report.display import one_line
 
 _MOST_NAMES: Final = 5
 _LABEL: Final = 14
 _MARKS: Final = {Ability.READY: "ok", Ability.LIMITED: "!", Ability.UNABLE: "x"}
-_SHOWN_RIGHTS: Final = (Possession.GRANTED, Possession.UNNEEDED, Possession.UNTESTED)
+_SHOWN_PERMISSIONS: Final = (Possession.GRANTED, Possession.UNNEEDED, Possession.UNTESTED)
 
 
 def render(diagnosis: Diagnosis, width: int) -> str:
     """Return the report with lines of at most ``width`` columns, unless a single word is longer."""
     sections = [
-        [*_missing_parts(diagnosis), *_missing_rights(diagnosis), *_missing_apis(diagnosis)],
+        [*_missing_parts(diagnosis), *_missing_permissions(diagnosis), *_missing_apis(diagnosis)],
         [*_commands(diagnosis), *_checks(diagnosis)],
         list(_cluster(diagnosis)),
         [_row(part.name, part.version or "missing") for part in diagnosis.parts],
@@ -50,21 +50,22 @@ def _missing_parts(diagnosis: Diagnosis) -> Iterator[Line]:
             yield _row("remedy", part.remedy)
 
 
-def _missing_rights(diagnosis: Diagnosis) -> Iterator[Line]:
-    for right in diagnosis.rights:
-        if right.state is Possession.MISSING:
-            yield f"missing: {right.right}{right.extent}{_names(right)}", 4
-            for command, lost in right.lost.items():
+def _missing_permissions(diagnosis: Diagnosis) -> Iterator[Line]:
+    for permission in diagnosis.permissions:
+        if permission.state is Possession.MISSING:
+            yield f"missing: {permission.permission}{permission.extent}{_names(permission)}", 4
+            for command, lost in permission.lost.items():
                 yield _row(command, lost)
-    if any(right.state is Possession.MISSING for right in diagnosis.rights):
+    if any(permission.state is Possession.MISSING for permission in diagnosis.permissions):
         yield _row(
-            "remedy", "grant them to the user of the stack's kafka: settings; `topicwarden rules rights` explains them"
+            "remedy",
+            "grant them to the user of the stack's kafka: settings; `topicwarden rules permissions` explains them",
         )
 
 
-def _names(right: RightState) -> str:
-    shown = ", ".join(map(one_line, right.topics[:_MOST_NAMES]))
-    more = len(right.topics) - _MOST_NAMES
+def _names(permission: PermissionState) -> str:
+    shown = ", ".join(map(one_line, permission.topics[:_MOST_NAMES]))
+    more = len(permission.topics) - _MOST_NAMES
     return f": {shown}" + (f" and {more:,} more" if more > 0 else "") if shown else ""
 
 
@@ -111,11 +112,17 @@ def _cluster(diagnosis: Diagnosis) -> Iterator[Line]:
     brokers = counted(facts.brokers, "broker")
     yield _row("cluster", f"{shown}, {mode}, {brokers}, cluster id {one_line(facts.cluster_id or 'unknown')}")
     yield _row("visible", f"{facts.topics:,} topics, {facts.groups:,} consumer groups")
-    for state in _SHOWN_RIGHTS:
-        for reason in dict.fromkeys(right.reason for right in diagnosis.rights if right.state is state):
-            rights = [right for right in diagnosis.rights if right.state is state and right.reason == reason]
-            names = ", ".join(f"{right.right}{right.extent}" for right in rights)
-            yield _row("rights", f"{state}: {names}" + (f" ({reason})" if reason else ""))
+    for state in _SHOWN_PERMISSIONS:
+        for reason in dict.fromkeys(
+            permission.reason for permission in diagnosis.permissions if permission.state is state
+        ):
+            permissions = [
+                permission
+                for permission in diagnosis.permissions
+                if permission.state is state and permission.reason == reason
+            ]
+            names = ", ".join(f"{permission.permission}{permission.extent}" for permission in permissions)
+            yield _row("permissions", f"{state}: {names}" + (f" ({reason})" if reason else ""))
 
 
 def _summary(diagnosis: Diagnosis) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from topicwarden.model.planned_change import BY_WEIGHT, Action, ActiveAllowance, PlanReport, Severity, TopicPlan
+from topicwarden.model.planned_change import MOST_SEVERE_FIRST, Action, ActiveAllowance, PlanReport, Severity, TopicPlan
 
 SYMBOLS: Final = {Severity.REFUSED: "✗", Severity.DANGER: "!", Severity.NOTE: "·", None: "✓"}
 
@@ -21,7 +21,7 @@ class PlanDigest:
 
     report: PlanReport
     topics: list[TopicPlan]
-    weights: Counter[Severity]
+    severities: Counter[Severity]
     """Number of topics by the severity of their most severe consequence; topics without consequences do not count."""
 
     @property
@@ -32,7 +32,7 @@ class PlanDigest:
         changing = actions.total()
         parts = [f"{topics_change(changing)}: {_counted(actions, Action)}" if changing else "no topic changes"]
         parts += [f"{drift:,} drifted"] if drift else []
-        parts += [_counted(self.weights, (Severity.REFUSED, Severity.DANGER))] if self._has_danger else []
+        parts += [_counted(self.severities, (Severity.REFUSED, Severity.DANGER))] if self._has_danger else []
         parts += [f"{self.report.unchanged:,} as declared"]
         parts += [f"{len(self.report.unseen):,} not visible"] if self.report.unseen else []
         parts += [] if self.report.engine.ran else ["the preview failed"]
@@ -41,7 +41,7 @@ class PlanDigest:
     @property
     def headline(self) -> str:
         """One sentence for the person who approves the change."""
-        refused, danger = self.weights[Severity.REFUSED], self.weights[Severity.DANGER]
+        refused, danger = self.severities[Severity.REFUSED], self.severities[Severity.DANGER]
         if not self.report.engine.ran:
             return "Pulumi's preview failed, so this plan is incomplete."
         if refused:
@@ -56,18 +56,20 @@ class PlanDigest:
 
     @property
     def _has_danger(self) -> bool:
-        return bool(self.weights[Severity.REFUSED] or self.weights[Severity.DANGER])
+        return bool(self.severities[Severity.REFUSED] or self.severities[Severity.DANGER])
 
 
 def digest(report: PlanReport) -> PlanDigest:
     """Return the plan in reading order, for all formats."""
-    topics = sorted(map(with_sorted_consequences, report.topics), key=lambda topic: (_rank(topic.weight), topic.topic))
-    return PlanDigest(report, topics, Counter(topic.weight for topic in topics if topic.weight))
+    topics = sorted(
+        map(with_sorted_consequences, report.topics), key=lambda topic: (_rank(topic.severity), topic.topic)
+    )
+    return PlanDigest(report, topics, Counter(topic.severity for topic in topics if topic.severity))
 
 
 def with_sorted_consequences(topic: TopicPlan) -> TopicPlan:
     """Return the topic with its consequences sorted by severity, kind and message."""
-    ordered = sorted(topic.consequences, key=lambda each: (_rank(each.weight), each.kind, each.message))
+    ordered = sorted(topic.consequences, key=lambda each: (_rank(each.severity), each.kind, each.message))
     return topic.model_copy(update={"consequences": ordered})
 
 
@@ -88,8 +90,8 @@ def topic_count(number: int) -> str:
     return f"{number:,} {'topic' if number == 1 else 'topics'}"
 
 
-def _rank(weight: Severity | None) -> int:
-    return len(BY_WEIGHT) if weight is None else BY_WEIGHT.index(weight)
+def _rank(severity: Severity | None) -> int:
+    return len(MOST_SEVERE_FIRST) if severity is None else MOST_SEVERE_FIRST.index(severity)
 
 
 def _counted(counts: Mapping[_Counted, int], order: Iterable[_Counted]) -> str:

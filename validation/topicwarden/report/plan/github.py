@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from topicwarden.model.finding import FindingLocation
 from topicwarden.model.planned_change import ActiveAllowance, Consequence, PlanReport, Severity, TopicPlan
+from topicwarden.model.problem import Location
 from topicwarden.report.display import one_line, printable
 from topicwarden.report.github_annotation import annotation
 from topicwarden.report.plan.digest import allowance_text, digest
@@ -21,7 +21,9 @@ def render(report: PlanReport) -> str:
     view = digest(report)
     consequences = [(topic, each) for topic in view.topics for each in topic.consequences]
     lines = [annotation("error", printable(error), {"title": "pulumi preview"}) for error in report.engine.errors]
-    lines += [_command(topic, each) for weight in _COMMANDS for topic, each in consequences if each.weight is weight]
+    lines += [
+        _command(topic, each) for severity in _COMMANDS for topic, each in consequences if each.severity is severity
+    ]
     lines += [
         annotation("warning", printable(line), {"title": "topicwarden plan: not visible"}) for line in report.unseen
     ]
@@ -31,20 +33,22 @@ def render(report: PlanReport) -> str:
 
 
 def _command(topic: TopicPlan, consequence: Consequence) -> str:
-    place = consequence.place or topic.place
+    location = consequence.location or topic.location
     remedy = f" {one_line(consequence.remedy)}" if consequence.remedy else ""
     subject = f"{one_line(topic.topic)} ({topic.action.value})"
-    # GitHub's log shows only the message, so the message repeats the place.
-    message = f"{f'{place}: ' if place else ''}{subject}: {one_line(consequence.message)}{remedy}"
+    # GitHub's log shows only the message, so the message repeats the location.
+    message = f"{f'{location}: ' if location else ''}{subject}: {one_line(consequence.message)}{remedy}"
     return annotation(
-        _COMMANDS[consequence.weight], message, {**_position(place), "title": f"topicwarden plan: {consequence.kind}"}
+        _COMMANDS[consequence.severity],
+        message,
+        {**_position(location), "title": f"topicwarden plan: {consequence.kind}"},
     )
 
 
 def _allowance(allowance: ActiveAllowance) -> str:
-    message = f"{f'{allowance.place}: ' if allowance.place else ''}{one_line(allowance_text(allowance))}"
-    return annotation("notice", message, {**_position(allowance.place), "title": "topicwarden plan: allowed"})
+    message = f"{f'{allowance.location}: ' if allowance.location else ''}{one_line(allowance_text(allowance))}"
+    return annotation("notice", message, {**_position(allowance.location), "title": "topicwarden plan: allowed"})
 
 
-def _position(place: FindingLocation | None) -> dict[str, str | int]:
-    return {"file": place.file, "line": place.line, "col": place.column} if place else {}
+def _position(location: Location | None) -> dict[str, str | int]:
+    return {"file": location.file, "line": location.line, "col": location.column} if location else {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from topicwarden.model.finding import FindingLocation
+from dataclasses import replace
+
 from topicwarden.model.planned_change import PlanReport
+from topicwarden.model.problem import Location
 
 
 def with_prefix(report: PlanReport, prefix: str) -> PlanReport:
@@ -11,19 +13,19 @@ def with_prefix(report: PlanReport, prefix: str) -> PlanReport:
     if not prefix:
         return report
 
-    def prefixed(place: FindingLocation | None) -> FindingLocation | None:
-        return place and place.model_copy(update={"file": prefix + place.file})
+    def prefixed(location: Location | None) -> Location | None:
+        return location and replace(location, file=prefix + location.file)
 
     topics = [
         topic.model_copy(
             update={
-                "place": prefixed(topic.place),
+                "location": prefixed(topic.location),
                 "consequences": [
-                    each.model_copy(update={"place": prefixed(each.place)}) for each in topic.consequences
+                    each.model_copy(update={"location": prefixed(each.location)}) for each in topic.consequences
                 ],
             }
         )
         for topic in report.topics
     ]
-    allowances = [each.model_copy(update={"place": prefixed(each.place)}) for each in report.allowances]
+    allowances = [each.model_copy(update={"location": prefixed(each.location)}) for each in report.allowances]
     return report.model_copy(update={"topics": topics, "allowances": allowances})

@@ -79,37 +79,37 @@ def _footer(report: PlanReport) -> str:
 
 def _row(topic: TopicPlan) -> str:
     change = setting_changes(topic)
-    cells = [SYMBOLS[topic.weight], code(topic.topic), topic.action.value + (f": {plain(change)}" if change else "")]
+    cells = [SYMBOLS[topic.severity], code(topic.topic), topic.action.value + (f": {plain(change)}" if change else "")]
     consequence = display.NOTHING
     if topic.consequences:
         first, *rest = topic.consequences
         more = f" (and {len(rest):,} more)" if rest else ""
-        consequence = f"**{first.weight.value}**: {plain(_cut(first.message, _MAX_MESSAGE))}{more}"
+        consequence = f"**{first.severity.value}**: {plain(_cut(first.message, _MAX_MESSAGE))}{more}"
     return f"| {' | '.join([*cells, consequence])} |\n"
 
 
 def _details(topic: TopicPlan) -> str:
-    weight = f"<b>{topic.weight.value}</b> " if topic.weight else ""
+    severity = f"<b>{topic.severity.value}</b> " if topic.severity else ""
     parts = [
-        f"<details><summary>{SYMBOLS[topic.weight]} {weight}{code(topic.topic)}: {topic.action.value}</summary>\n\n"
+        f"<details><summary>{SYMBOLS[topic.severity]} {severity}{code(topic.topic)}: {topic.action.value}</summary>\n\n"
     ]
     if table := tables.settings(topic):
         parts += _table(table)
     for consequence in topic.consequences:
         parts += _consequence(consequence)
-    if topic.place and not any(consequence.place for consequence in topic.consequences):
-        parts.append(f"Declared at {code(str(topic.place))}\n\n")
+    if topic.location and not any(consequence.location for consequence in topic.consequences):
+        parts.append(f"Declared at {code(str(topic.location))}\n\n")
     return "".join([*parts, "</details>\n\n"])
 
 
 def _consequence(consequence: Consequence) -> Iterator[str]:
-    yield f"**{consequence.weight.value}** {code(consequence.kind)}: {plain(consequence.message)}\n"
+    yield f"**{consequence.severity.value}** {code(consequence.kind)}: {plain(consequence.message)}\n"
     reasons, omitted = consequence.because[:_MAX_ITEMS], len(consequence.because) - _MAX_ITEMS
     yield from (f"- because {plain(reason)}\n" for reason in reasons)
     yield f"- … and {omitted:,} more reasons\n" if omitted > 0 else ""
     yield f"- measured: {plain(consequence.measured)}\n" if consequence.measured else ""
     yield f"- **remedy**: {plain(consequence.remedy)}\n" if consequence.remedy else ""
-    yield f"- declared at {code(str(consequence.place))}\n" if consequence.place else ""
+    yield f"- declared at {code(str(consequence.location))}\n" if consequence.location else ""
     yield "\n"
     for table in (tables.partitions(consequence), tables.groups(consequence)):
         if table:

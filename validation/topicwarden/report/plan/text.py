@@ -56,9 +56,9 @@ class _PlanRenderer:
             for line in report.remarks:
                 self._wrapped(Text(" ").join([Text("remark", style="yellow"), self._text(line)]))
             for each in report.allowances:
-                place = f" ({each.place})" if each.place else ""
+                location = f" ({each.location})" if each.location else ""
                 self._wrapped(
-                    Text(" ").join([Text("allowed", style="yellow"), self._text(allowance_text(each) + place)])
+                    Text(" ").join([Text("allowed", style="yellow"), self._text(allowance_text(each) + location)])
                 )
         with self._out.capture() as summary_capture:
             self._print(self._text(view.summary, "bold"))
@@ -66,8 +66,8 @@ class _PlanRenderer:
         return f"{body}\n\n{summary_capture.get()}" if body else summary_capture.get()
 
     def _topic(self, topic: TopicPlan) -> None:
-        style, table = _STYLES[topic.weight], tables.settings(topic)
-        head = Text(" ").join([self._text(SYMBOLS[topic.weight], style), Text(topic.action.value, style=style)])
+        style, table = _STYLES[topic.severity], tables.settings(topic)
+        head = Text(" ").join([self._text(SYMBOLS[topic.severity], style), Text(topic.action.value, style=style)])
         head = head + Text(" ") + self._text(topic.topic, "bold")
         if not topic.consequences and (table is None or len(table.headings) == 2):
             # Without a comparison, one line per topic is easier to read, as in the first deploy of many topics.
@@ -79,12 +79,12 @@ class _PlanRenderer:
             self._table(table)
         for consequence in topic.consequences:
             self._consequence(consequence, topic)
-        if topic.place and not any(consequence.place for consequence in topic.consequences):
-            self._place(str(topic.place))
+        if topic.location and not any(consequence.location for consequence in topic.consequences):
+            self._location(str(topic.location))
         self._print(Text())
 
     def _consequence(self, consequence: Consequence, topic: TopicPlan) -> None:
-        word = Text(f"  {consequence.weight.value}", style=_STYLES[consequence.weight])
+        word = Text(f"  {consequence.severity.value}", style=_STYLES[consequence.severity])
         subject = self._text(f"{consequence.kind} {topic.topic}:", "bold")
         self._wrapped(Text(" ").join([word, subject, self._text(consequence.message)]))
         for reason in consequence.because:
@@ -93,8 +93,8 @@ class _PlanRenderer:
             self._labelled("measured", consequence.measured)
         if consequence.remedy:
             self._labelled("remedy", consequence.remedy)
-        if consequence.place:
-            self._place(str(consequence.place))
+        if consequence.location:
+            self._location(str(consequence.location))
         for table in (tables.partitions(consequence), tables.groups(consequence)):
             if table:
                 self._table(table)
@@ -112,9 +112,9 @@ class _PlanRenderer:
         if table.omitted:
             self._print(Text(" " * _INDENT + table.omitted, style="dim"))
 
-    def _place(self, place: str) -> None:
+    def _location(self, location: str) -> None:
         # Not wrapped, so that editors and terminals can open it.
-        self._print(self._label("declared") + self._text(place, "cyan"))
+        self._print(self._label("declared") + self._text(location, "cyan"))
 
     def _wrapped(self, line: Text) -> None:
         first, *rest = line.wrap(self._out, self._width - _INDENT)

@@ -9,7 +9,7 @@ from typing import Final, cast
 from topicwarden.report.problems.digest import ProblemDigest
 
 FORMATS: Final[Mapping[str, str]] = {
-    "text": "the place, the message, and the line with a caret",
+    "text": "the location, the message, and the line with a caret",
     "github": "workflow commands; the default in GitHub Actions",
     "sarif": "SARIF 2.1.0 for code scanning",
     "junit": "JUnit XML with one test case per file",

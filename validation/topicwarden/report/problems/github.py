@@ -10,17 +10,17 @@ from topicwarden.report.problems.digest import ProblemDigest
 def render(page: ProblemDigest) -> str:
     """Return one ``::error`` or ``::warning`` for each problem.
 
-    The message repeats the place, because GitHub's log shows only the message.
+    The message repeats the location, because GitHub's log shows only the message.
     """
     return "".join(_command(problem, page.prefix) for problem in page.problems)
 
 
 def _command(problem: Problem, prefix: str) -> str:
-    place = problem.location
+    location = problem.location
     properties: dict[str, str | int] = {
-        "file": prefix + place.file,
-        "line": place.line,
-        "col": place.column,
+        "file": prefix + location.file,
+        "line": location.line,
+        "col": location.column,
         "title": f"topicwarden: {problem.rule}",
     }
     return annotation("error" if problem.level is Level.ERROR else "warning", str(problem), properties)

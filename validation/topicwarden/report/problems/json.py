@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from topicwarden.model.frozen_model import FrozenModel
 from topicwarden.model.problem import Level, Problem
 from topicwarden.report.display import printable
 from topicwarden.report.problems.digest import ProblemDigest
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ProblemEntry(_Model):
+class ProblemEntry(FrozenModel):
     """One problem."""
 
     file: str = Field(description="The file, relative to the project, with forward slashes.")
@@ -26,7 +23,7 @@ class ProblemEntry(_Model):
     message: str = Field(description="What is wrong, what was expected, and what to do.")
 
 
-class CheckDocument(_Model):
+class CheckDocument(FrozenModel):
     """The output of `topicwarden check --format json`."""
 
     version: Literal[1] = Field(default=1, description="It changes if programs that read this must change.")
@@ -60,11 +57,11 @@ def schema() -> dict[str, Any]:
 
 
 def _entry(problem: Problem) -> ProblemEntry:
-    place = problem.location
+    location = problem.location
     return ProblemEntry(
-        file=place.file,
-        line=place.line,
-        column=place.column,
+        file=location.file,
+        line=location.line,
+        column=location.column,
         level=problem.level,
         rule=problem.rule,
         message=problem.message,

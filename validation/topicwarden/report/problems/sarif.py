@@ -24,11 +24,11 @@ def _rule(rule: str) -> dict[str, Any]:
 
 
 def _result(problem: Problem, numbers: dict[str, int], page: ProblemDigest) -> dict[str, Any]:
-    place = problem.location
+    location = problem.location
     return {
         "ruleId": problem.rule,
         "ruleIndex": numbers[problem.rule],
         "level": problem.level.value,
         "message": {"text": printable(problem.message)},
-        "locations": [{"physicalLocation": sarif_log.at(place, page.prefix, page.sources.line(place))}],
+        "locations": [{"physicalLocation": sarif_log.at(location, page.prefix, page.sources.line(location))}],
     }

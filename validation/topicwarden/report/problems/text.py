@@ -1,4 +1,4 @@
-"""Write problems for a terminal or a log: the place, the message, and the line with a caret under the place."""
+"""Write problems for a terminal or a log: the location, the message, and the line with a caret below it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from topicwarden.model.problem import Level, Problem
 from topicwarden.report.display import printable
 from topicwarden.report.problems.digest import ProblemDigest
 
-# Longer lines are cut to this number of characters before and after the place.
+# Longer lines are cut to this number of characters before and after the location.
 _BEFORE: Final = 60
 _AFTER: Final = 60
 
@@ -29,8 +29,8 @@ def _problem(problem: Problem, page: ProblemDigest, coloured: bool) -> str:
     if not coloured:
         return f"{printable(str(problem))}\n{source}"
     colour, word = ("red", "") if problem.level is Level.ERROR else ("yellow", style("warning: ", fg="yellow"))
-    place, rule = style(str(problem.location), bold=True), style(f"[{problem.rule}]", fg=colour)
-    return f"{place}: {word}{printable(problem.line)} {rule}\n{source}"
+    location, rule = style(str(problem.location), bold=True), style(f"[{problem.rule}]", fg=colour)
+    return f"{location}: {word}{printable(problem.line)} {rule}\n{source}"
 
 
 def _source(problem: Problem, line: str, coloured: bool) -> str:

@@ -66,7 +66,7 @@ def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
     for edit in edits:
         by_range.setdefault((edit.start, edit.end), set()).add(edit)
     for edit in sorted(
-        (edit for edits_at_place in by_range.values() if len(edits_at_place) == 1 for edit in edits_at_place),
+        (edit for edits_at_location in by_range.values() if len(edits_at_location) == 1 for edit in edits_at_location),
         reverse=True,
     ):
         text = text[: edit.start] + edit.new + text[edit.end :]

@@ -147,14 +147,14 @@ def _bound_word(faults: Iterable[ContentFault]) -> str:
 
 def _reason(reason: str, found: list[tuple[int, ContentFault]]) -> str:
     total = sum(fault.count for _, fault in found)
-    places = "; ".join(
+    positions = "; ".join(
         f"partition {partition}: offset{'s' if len(fault.offsets) > 1 else ''} {', '.join(map(str, fault.offsets))}"
         f"{', …' if fault.count > len(fault.offsets) else ''}"
         for partition, fault in found[:3]
         if fault.offsets
     )
     more = len([fault for _, fault in found[3:] if fault.offsets])
-    places += f"; … and {counted(more, 'more partition')}" if more else ""
+    positions += f"; … and {counted(more, 'more partition')}" if more else ""
     excerpt = next((f" ({fault.excerpt})" for _, fault in found if fault.excerpt), "")
     bound = _bound_word(fault for _, fault in found)
-    return f"{bound}{total:,} × {reason}{excerpt}{': ' if places else ''}{places}"
+    return f"{bound}{total:,} × {reason}{excerpt}{': ' if positions else ''}{positions}"

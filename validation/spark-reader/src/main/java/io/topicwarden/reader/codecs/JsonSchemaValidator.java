@@ -108,7 +108,7 @@ final class JsonSchemaValidator {
     String where = path.isEmpty() ? "the document" : path.toString();
     return switch (error.getKeyword()) {
       case "type" ->
-          where + ": expected " + expected(error) + ", seen " + kind(error.getInstanceNode());
+          where + ": expected " + expected(error) + ", got " + kind(error.getInstanceNode());
       case "required" -> where + ": missing " + error.getProperty();
       case "additionalProperties", "unevaluatedProperties" ->
           where + ": has a property that is not in the schema";

@@ -122,7 +122,7 @@ class ConfluentCodecTest {
     ConfluentCodec codec = codec("json", null);
     assertEquals(5L, codec.toCel(codec.decode(framed(6, '5'))));
     assertInvalid(
-        "the document: expected integer, seen string", () -> codec.check(framed(6, '"', '"')));
+        "the document: expected integer, got string", () -> codec.check(framed(6, '"', '"')));
   }
 
   @Test

@@ -94,8 +94,8 @@ class JsonCodecTest {
     JsonCodec codec = JsonCodec.of("{\"type\": \"object\"}", Map.of());
     codec.check(bytes("{}"));
     codec.check(bytes("xx{}"), 2);
-    assertInvalid("the document: expected object, seen array", () -> codec.check(bytes("[]")));
-    assertInvalid("the document: expected object, seen array", () -> codec.decode(bytes("[]")));
+    assertInvalid("the document: expected object, got array", () -> codec.check(bytes("[]")));
+    assertInvalid("the document: expected object, got array", () -> codec.decode(bytes("[]")));
   }
 
   @Test

@@ -29,13 +29,13 @@ class JsonSchemaValidatorTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "[]|the document: expected object, seen array",
-        "{\"id\": \"x\"}|/id: expected integer, seen string",
-        "{\"id\": 1.5}|/id: expected integer, seen number",
+        "[]|the document: expected object, got array",
+        "{\"id\": \"x\"}|/id: expected integer, got string",
+        "{\"id\": 1.5}|/id: expected integer, got number",
         "{}|the document: missing id",
         "{\"id\": 1, \"x\": 2}|the document: has a property that is not in the schema",
         "{\"id\": 1, \"note\": \"long\"}|/note: breaks maxLength",
-        "{\"id\": 1, \"lines\": [\"\", 4]}|/lines/*: expected [\"string\",\"null\"], seen integer"
+        "{\"id\": 1, \"lines\": [\"\", 4]}|/lines/*: expected [\"string\",\"null\"], got integer"
       })
   void namesTheFirstErrorWithoutValues(String json, String reason) {
     assertInvalid(reason, () -> validate(ORDER, json));

@@ -78,19 +78,19 @@ def stamps(emptied: None, look: AuditFunction) -> AuditReport:
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_the_broker_tells_of_no_record_in_the_future(emptied: None, servers: list[str], now: int, topic: str) -> None:
+def test_the_broker_reports_no_record_in_the_future(emptied: None, servers: list[str], now: int, topic: str) -> None:
     with connected(servers) as admin:
         assert first_at(admin, topic, now + DAY_MS) == -1, "what this test is about"
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_the_first_record_in_the_future_is_told_nevertheless(stamps: AuditReport, now: int, topic: str) -> None:
+def test_the_first_record_in_the_future_is_reported(stamps: AuditReport, now: int, topic: str) -> None:
     (partition,) = facts(stamps, topic).partitions
     assert (partition.future_offset, partition.future_timestamp) == (FUTURE_OFFSET, now + YEAR_MS)
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_what_it_blocks_is_told(stamps: AuditReport, topic: str) -> None:
+def test_a_blocked_segment_is_reported(stamps: AuditReport, topic: str) -> None:
     found = finding(stamps, topic, "retention-blocked")
     assert found.verdict is Verdict.FAIL
     assert (found.evidence["blocking_offset"], found.evidence["expired_behind"]) == (FUTURE_OFFSET, EXPIRED_BEHIND)
@@ -98,5 +98,5 @@ def test_what_it_blocks_is_told(stamps: AuditReport, topic: str) -> None:
 
 
 def first_at(admin: KafkaAdminClient, topic: str, timestamp: int) -> int:
-    place = TopicPartition(topic, 0)
-    return int(admin.list_partition_offsets({place: timestamp})[place].offset)
+    topic_partition = TopicPartition(topic, 0)
+    return int(admin.list_partition_offsets({topic_partition: timestamp})[topic_partition].offset)

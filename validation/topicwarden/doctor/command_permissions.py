@@ -1,7 +1,7 @@
-"""The Kafka rights that each command needs, why, and what is lost without each one.
+"""The Kafka permissions that each command needs, why, and what is lost without each one.
 
-``docs/rights.md`` is generated from this table, ``topicwarden doctor`` compares the user's rights with it, and a test
-takes away each right on a real cluster and compares the result with its row.
+``docs/permissions.md`` is generated from this table, ``topicwarden doctor`` compares the user's permissions with it,
+and a test takes away each permission on a real cluster and compares the result with its row.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Operation(StrEnum):
 
 
 @dataclass(frozen=True)
-class Right:
+class KafkaPermission:
     """An operation on a type of resource."""
 
     operation: Operation
@@ -47,20 +47,20 @@ class Right:
 
 
 class Effect(StrEnum):
-    """The effect of a missing right on a command."""
+    """The effect of a missing permission on a command."""
 
     REFUSED = "refused"
-    """The command, or the change of the topic, is refused, and the message names the right."""
+    """The command, or the change of the topic, is refused, and the message names the permission."""
     LESS_PRECISE = "less precise"
-    """The command runs. Numbers become upper bounds, and the report names the right."""
+    """The command runs. Numbers become upper bounds, and the report names the permission."""
     LEFT_OUT = "left out"
     """The command runs without the topics, because Kafka does not show them."""
     UNDECIDABLE = "undecidable"
-    """The command runs, and the checks report ``undecidable`` with the right."""
+    """The command runs, and the checks report ``undecidable`` with the permission."""
 
 
 class RequiredFor(StrEnum):
-    """The topics for which a command needs a right on topics."""
+    """The topics for which a command needs a permission on topics."""
 
     EVERY = "every topic"
     NEW = "topics that do not exist yet"
@@ -68,10 +68,10 @@ class RequiredFor(StrEnum):
 
 
 @dataclass(frozen=True)
-class RequiredRight:
-    """A right that a command needs. ``affected``: consequences of a plan, or checks of an audit, that miss it."""
+class RequiredPermission:
+    """A permission that a command needs. ``affected``: consequences of a plan, or checks of an audit, that miss it."""
 
-    right: Right
+    permission: KafkaPermission
     reason: str
     effect: Effect
     lost: str
@@ -79,58 +79,58 @@ class RequiredRight:
     topics: RequiredFor = RequiredFor.EVERY
 
 
-SEE_TOPICS: Final = Right(Operation.DESCRIBE, Resource.TOPIC)
-SEE_SETTINGS: Final = Right(Operation.DESCRIBE_CONFIGS, Resource.TOPIC)
-READ_RECORDS: Final = Right(Operation.READ, Resource.TOPIC)
-CREATE_TOPICS: Final = Right(Operation.CREATE, Resource.TOPIC)
-ADD_PARTITIONS: Final = Right(Operation.ALTER, Resource.TOPIC)
-CHANGE_SETTINGS: Final = Right(Operation.ALTER_CONFIGS, Resource.TOPIC)
-DELETE_TOPICS: Final = Right(Operation.DELETE, Resource.TOPIC)
-SEE_CLUSTER: Final = Right(Operation.DESCRIBE, Resource.CLUSTER)
-SEE_BROKER_SETTINGS: Final = Right(Operation.DESCRIBE_CONFIGS, Resource.CLUSTER)
-MOVE_REPLICAS: Final = Right(Operation.ALTER, Resource.CLUSTER)
-THROTTLE_BROKERS: Final = Right(Operation.ALTER_CONFIGS, Resource.CLUSTER)
-SEE_GROUPS: Final = Right(Operation.DESCRIBE, Resource.GROUP)
+SEE_TOPICS: Final = KafkaPermission(Operation.DESCRIBE, Resource.TOPIC)
+SEE_SETTINGS: Final = KafkaPermission(Operation.DESCRIBE_CONFIGS, Resource.TOPIC)
+READ_RECORDS: Final = KafkaPermission(Operation.READ, Resource.TOPIC)
+CREATE_TOPICS: Final = KafkaPermission(Operation.CREATE, Resource.TOPIC)
+ADD_PARTITIONS: Final = KafkaPermission(Operation.ALTER, Resource.TOPIC)
+CHANGE_SETTINGS: Final = KafkaPermission(Operation.ALTER_CONFIGS, Resource.TOPIC)
+DELETE_TOPICS: Final = KafkaPermission(Operation.DELETE, Resource.TOPIC)
+SEE_CLUSTER: Final = KafkaPermission(Operation.DESCRIBE, Resource.CLUSTER)
+SEE_BROKER_SETTINGS: Final = KafkaPermission(Operation.DESCRIBE_CONFIGS, Resource.CLUSTER)
+MOVE_REPLICAS: Final = KafkaPermission(Operation.ALTER, Resource.CLUSTER)
+THROTTLE_BROKERS: Final = KafkaPermission(Operation.ALTER_CONFIGS, Resource.CLUSTER)
+SEE_GROUPS: Final = KafkaPermission(Operation.DESCRIBE, Resource.GROUP)
 
 _LOSES_RECORDS_OF_GROUPS = ("destroyed", "earlier-roll", "more-partitions", "retention-cut", "tombstones")
 
 PLAN: Final = (
-    RequiredRight(
+    RequiredPermission(
         SEE_TOPICS,
         "whether a topic exists, its partitions, replicas and offsets",
         Effect.REFUSED,
         "every change of a topic that the user cannot see",
         ("unseen",),
     ),
-    RequiredRight(
+    RequiredPermission(
         SEE_SETTINGS,
-        "the settings in force, and which of them somebody changed by hand",
+        "the settings in force, and which of them were changed by hand",
         Effect.REFUSED,
         "every change of a topic whose settings the user cannot see",
         ("unseen",),
     ),
-    RequiredRight(
+    RequiredPermission(
         READ_RECORDS,
         "keys and sizes of the newest records, to predict compaction, moved keys and refused batches",
         Effect.LESS_PRECISE,
         "all records count as affected, and moved keys are estimated",
         ("compaction", "max-message", "more-partitions", "tombstones"),
     ),
-    RequiredRight(
+    RequiredPermission(
         SEE_CLUSTER,
         "all consumer groups, the sizes of logs, and reassignments in progress",
         Effect.LESS_PRECISE,
         "groups may be missing in the plan, and bytes are unknown",
         _LOSES_RECORDS_OF_GROUPS,
     ),
-    RequiredRight(
+    RequiredPermission(
         SEE_BROKER_SETTINGS,
         "the brokers' defaults for settings that a topic does not set",
         Effect.REFUSED,
         "a change that leaves a setting to the brokers",
         ("unseen",),
     ),
-    RequiredRight(
+    RequiredPermission(
         SEE_GROUPS,
         "which consumer groups have not read the records that a change removes",
         Effect.LESS_PRECISE,
@@ -141,16 +141,16 @@ PLAN: Final = (
 
 UP: Final = (
     *PLAN,
-    RequiredRight(
+    RequiredPermission(
         CREATE_TOPICS,
         "to create topics; Create on Cluster does the same",
         Effect.REFUSED,
         "new topics; all other changes are deployed",
         topics=RequiredFor.NEW,
     ),
-    RequiredRight(CHANGE_SETTINGS, "to change settings", Effect.REFUSED, "changed settings; the rest is deployed"),
-    RequiredRight(ADD_PARTITIONS, "to add partitions", Effect.REFUSED, "added partitions; the rest is deployed"),
-    RequiredRight(
+    RequiredPermission(CHANGE_SETTINGS, "to change settings", Effect.REFUSED, "changed settings; the rest is deployed"),
+    RequiredPermission(ADD_PARTITIONS, "to add partitions", Effect.REFUSED, "added partitions; the rest is deployed"),
+    RequiredPermission(
         DELETE_TOPICS,
         "to delete topics whose YAML allowed it",
         Effect.REFUSED,
@@ -160,28 +160,28 @@ UP: Final = (
 )
 
 DESTROY: Final = (
-    RequiredRight(
+    RequiredPermission(
         SEE_TOPICS,
         "whether a topic exists, and how many records it has",
         Effect.REFUSED,
         "the deletion of all topics",
         ("unseen",),
     ),
-    RequiredRight(
+    RequiredPermission(
         SEE_CLUSTER,
         "all consumer groups, and the sizes of logs",
         Effect.LESS_PRECISE,
         "groups may be missing in the plan, and bytes are unknown",
         ("destroyed",),
     ),
-    RequiredRight(
+    RequiredPermission(
         SEE_GROUPS,
         "which consumer groups read the topics",
         Effect.LESS_PRECISE,
         "groups are missing in the plan",
         ("destroyed",),
     ),
-    RequiredRight(
+    RequiredPermission(
         DELETE_TOPICS,
         "to delete topics whose YAML allowed it",
         Effect.REFUSED,
@@ -191,13 +191,13 @@ DESTROY: Final = (
 )
 
 REFRESH: Final = (
-    RequiredRight(
+    RequiredPermission(
         SEE_TOPICS,
         "whether a topic exists, and its partitions",
         Effect.REFUSED,
         "the topics that the user cannot see; they stay in the state as they are",
     ),
-    RequiredRight(
+    RequiredPermission(
         SEE_SETTINGS,
         "the settings of the topics",
         Effect.REFUSED,
@@ -206,37 +206,37 @@ REFRESH: Final = (
 )
 
 REBALANCE: Final = (
-    RequiredRight(SEE_TOPICS, "the replicas of each topic", Effect.REFUSED, "the topics that the user cannot see"),
-    RequiredRight(
+    RequiredPermission(SEE_TOPICS, "the replicas of each topic", Effect.REFUSED, "the topics that the user cannot see"),
+    RequiredPermission(
         SEE_SETTINGS,
         "to see throttle lists of others, and to remove its own lists afterwards",
         Effect.REFUSED,
         "all moves, unless with `--throttle unlimited`",
     ),
-    RequiredRight(
+    RequiredPermission(
         CHANGE_SETTINGS, "to set throttle lists", Effect.REFUSED, "all moves, unless with `--throttle unlimited`"
     ),
-    RequiredRight(SEE_CLUSTER, "to list reassignments, and the sizes of logs", Effect.REFUSED, "all moves"),
-    RequiredRight(
+    RequiredPermission(SEE_CLUSTER, "to list reassignments, and the sizes of logs", Effect.REFUSED, "all moves"),
+    RequiredPermission(
         SEE_BROKER_SETTINGS,
         "to see throttle rates of others",
         Effect.REFUSED,
         "all moves, unless with `--throttle unlimited`",
     ),
-    RequiredRight(MOVE_REPLICAS, "to move replicas and to elect leaders", Effect.REFUSED, "all moves"),
-    RequiredRight(
+    RequiredPermission(MOVE_REPLICAS, "to move replicas and to elect leaders", Effect.REFUSED, "all moves"),
+    RequiredPermission(
         THROTTLE_BROKERS, "to set throttle rates", Effect.REFUSED, "all moves, unless with `--throttle unlimited`"
     ),
 )
 
 IMPORT: Final = (
-    RequiredRight(
+    RequiredPermission(
         SEE_TOPICS,
         "the topics, their partitions and replicas",
         Effect.LEFT_OUT,
         "hidden topics; the import is refused if the user sees none",
     ),
-    RequiredRight(
+    RequiredPermission(
         SEE_SETTINGS,
         "the settings to write",
         Effect.REFUSED,
@@ -245,14 +245,14 @@ IMPORT: Final = (
 )
 
 AUDIT: Final = (
-    RequiredRight(
+    RequiredPermission(
         SEE_TOPICS,
         "whether a topic exists, its partitions, replicas and offsets",
         Effect.UNDECIDABLE,
         "declared topics that the user cannot see; hidden undeclared topics are left out",
         ("topic-missing",),
     ),
-    RequiredRight(
+    RequiredPermission(
         SEE_SETTINGS,
         "the settings in force",
         Effect.UNDECIDABLE,
@@ -264,7 +264,7 @@ AUDIT: Final = (
             *(name for name, check in CHECKS.items() if issubclass(check.Required, SettingsOrContents)),
         ),
     ),
-    RequiredRight(
+    RequiredPermission(
         READ_RECORDS,
         "the records",
         Effect.UNDECIDABLE,
@@ -274,14 +274,14 @@ AUDIT: Final = (
             *(name for name, check in CHECKS.items() if issubclass(check.Required, Counts)),
         ),
     ),
-    RequiredRight(
+    RequiredPermission(
         SEE_CLUSTER,
         "all consumer groups, and the sizes of logs",
         Effect.UNDECIDABLE,
         "checks of sizes and groups, and of compaction that is late",
         ("compaction-lag", "compaction-ratio", "group-lag", "internal-size", "retention-size"),
     ),
-    RequiredRight(
+    RequiredPermission(
         SEE_BROKER_SETTINGS,
         "the brokers' defaults and intervals",
         Effect.UNDECIDABLE,
@@ -291,10 +291,12 @@ AUDIT: Final = (
             *("retention-size", "retention-time"),
         ),
     ),
-    RequiredRight(SEE_GROUPS, "committed offsets and members", Effect.UNDECIDABLE, "checks of groups", ("group-lag",)),
+    RequiredPermission(
+        SEE_GROUPS, "committed offsets and members", Effect.UNDECIDABLE, "checks of groups", ("group-lag",)
+    ),
 )
 
-COMMANDS: Final[Mapping[str, tuple[RequiredRight, ...]]] = {
+COMMANDS: Final[Mapping[str, tuple[RequiredPermission, ...]]] = {
     "plan": PLAN,
     "up": UP,
     "destroy": DESTROY,
@@ -303,7 +305,7 @@ COMMANDS: Final[Mapping[str, tuple[RequiredRight, ...]]] = {
     "import": IMPORT,
     "audit": AUDIT,
 }
-"""The rights of each command that connects to a cluster."""
+"""The permissions of each command that connects to a cluster."""
 
 IMPLIED: Final[Mapping[Operation, tuple[Operation, ...]]] = {
     Operation.DESCRIBE: (Operation.READ, Operation.ALTER, Operation.DELETE),

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from tests.support.findings import finding
 from tests.support.projects import own_cache, project_of
-from tests.support.restricted_user import AUTHORIZER, permit
+from tests.support.restricted_user import AUTHORIZER, grant
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.model.planned_change import Severity
@@ -32,7 +32,7 @@ _DECLARED = "{owner: team, partitions: 1, replication_factor: 1, config: {retent
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory, java: Path, jars: Path) -> Iterator[Project]:
     """Topics with hidden configuration, hidden records, or a hidden name. Log sizes are hidden too."""
-    folder = tmp_path_factory.mktemp("rights")
+    folder = tmp_path_factory.mktemp("permissions")
     sandbox = Sandbox(folder / "guarded", java, jars)
     try:
         sandbox.up(brokers=1, heap="256m", overrides=AUTHORIZER)
@@ -44,13 +44,13 @@ def project(tmp_path_factory: pytest.TempPathFactory, java: Path, jars: Path) ->
                 for name in names:
                     writer.send(name, "k", "v")
             seen = [ACLOperation.DESCRIBE, ACLOperation.DESCRIBE_CONFIGS]
-            permit(admin, ResourceType.TOPIC, "mute.v1", [ACLOperation.READ])
-            permit(admin, ResourceType.TOPIC, "sealed.v1", seen)
-            permit(admin, ResourceType.TOPIC, "hidden.v1", [ACLOperation.CREATE])
-            permit(admin, ResourceType.CLUSTER, "kafka-cluster", [ACLOperation.CREATE])
+            grant(admin, ResourceType.TOPIC, "mute.v1", [ACLOperation.READ])
+            grant(admin, ResourceType.TOPIC, "sealed.v1", seen)
+            grant(admin, ResourceType.TOPIC, "hidden.v1", [ACLOperation.CREATE])
+            grant(admin, ResourceType.CLUSTER, "kafka-cluster", [ACLOperation.CREATE])
         settings = f"config: {{'kafka:bootstrapServers': [{', '.join(servers)}], 'kafka:tlsEnabled': false}}\n"
         with own_cache(folder):
-            yield project_of(folder / "project", {f"rights/{name}.yaml": _DECLARED for name in names}, settings)
+            yield project_of(folder / "project", {f"permissions/{name}.yaml": _DECLARED for name in names}, settings)
     finally:
         sandbox.down(remove=True)
 
@@ -61,7 +61,7 @@ def cluster(project: Project) -> Iterator[Cluster]:
         yield cluster
 
 
-def test_what_is_hidden_is_named(project: Project, cluster: Cluster) -> None:
+def test_hidden_parts_are_named(project: Project, cluster: Cluster) -> None:
     snapshot = cluster.snapshot()
     assert set(snapshot.topics) == {"mute.v1", "sealed.v1"}
     assert snapshot.unseen == (
@@ -71,10 +71,10 @@ def test_what_is_hidden_is_named(project: Project, cluster: Cluster) -> None:
     )
 
 
-def test_nothing_is_foretold_of_what_was_not_seen(project: Project, cluster: Cluster) -> None:
+def test_nothing_is_predicted_for_hidden_topics(project: Project, cluster: Cluster) -> None:
     before = DeployedTopic("", 1, 1, {"retention.ms": str(7 * 86_400_000), "cleanup.policy": "delete"})
     declared = check(project, ["dev"]).declarations["dev"]
-    deployed = {held.topic.name: replace(before, name=held.topic.name) for held in declared}
+    deployed = {declaration.topic.name: replace(before, name=declaration.topic.name) for declaration in declared}
     plans = {
         plan.topic: plan
         for plan in predict(cluster, cluster.snapshot(expected=deployed), declared, DeployedStack(deployed)).plans
@@ -82,14 +82,14 @@ def test_nothing_is_foretold_of_what_was_not_seen(project: Project, cluster: Clu
     assert [one.kind for one in plans["mute.v1"].consequences] == ["unseen"]
     assert {setting.live for setting in plans["mute.v1"].settings} == {None}
     (compaction,) = [one for one in plans["sealed.v1"].consequences if one.kind == "compaction"]
-    assert compaction.weight is Severity.REFUSED
+    assert compaction.severity is Severity.REFUSED
     assert compaction.measured.startswith("the records could not be read (Read on the topic)")
     (hidden,) = [one for one in plans["hidden.v1"].consequences if one.kind == "unseen"]
-    assert hidden.weight is Severity.REFUSED
+    assert hidden.severity is Severity.REFUSED
     assert "do not report whether the topic exists" in hidden.message
 
 
-def test_a_topic_that_may_not_be_read_stops_no_audit(project: Project, cluster: Cluster, spark: SparkSession) -> None:
+def test_an_unreadable_topic_does_not_stop_an_audit(project: Project, cluster: Cluster, spark: SparkSession) -> None:
     snapshot = cluster.snapshot()
     assert cluster.unreadable(snapshot, snapshot.topics) == {"sealed.v1"}
     with auditing(project, "dev", options=AuditOptions("none")) as look:

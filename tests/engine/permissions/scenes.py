@@ -1,4 +1,4 @@
-"""What each command has to do in the matrix of rights, and what it does without one of them."""
+"""The scenes of the matrix of permissions: a task for each command, and its result without one permission."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.support.projects import Shell, empty_stack, project_of, write_topics
 from tests.support.restricted_user import RestrictedCluster, rule
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.stack_state import read_stack_state
-from topicwarden.doctor.command_rights import Effect, RequiredRight, Resource
+from topicwarden.doctor.command_permissions import Effect, RequiredPermission, Resource
 from topicwarden.kafka.write.access_admin import AccessRule
 from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import PlanReport, Severity
 from topicwarden.model.project import Project
-from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.operations.audit import AuditFunction
 from topicwarden.operations.find_pulumi import engine_of
 from topicwarden.operations.plan import planned
@@ -36,22 +36,22 @@ NAMES = {Resource.TOPIC: "*", Resource.GROUP: "*", Resource.CLUSTER: "kafka-clus
 EVERYTHING = [rule("All", resource, name) for resource, name in NAMES.items()]
 
 
-def rules(rights: tuple[RequiredRight, ...], without: RequiredRight | None) -> list[AccessRule]:
-    """Return ACLs that grant ``rights``, and deny ``without`` also where another right implies it."""
+def rules(permissions: tuple[RequiredPermission, ...], without: RequiredPermission | None) -> list[AccessRule]:
+    """Return ACLs that grant ``permissions``, and deny ``without`` also where another permission implies it."""
     granted = [
-        rule(each.right.operation, each.right.resource, NAMES[each.right.resource])
-        for each in rights
-        if without is None or each.right != without.right
+        rule(each.permission.operation, each.permission.resource, NAMES[each.permission.resource])
+        for each in permissions
+        if without is None or each.permission != without.permission
     ]
     if without is None:
         return granted
-    right = without.right
-    return [*granted, rule(right.operation, right.resource, NAMES[right.resource], permission="Deny")]
+    permission = without.permission
+    return [*granted, rule(permission.operation, permission.resource, NAMES[permission.resource], permission="Deny")]
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What a command did: the effect of a missing right, consequences or checks that missed it, and its messages."""
+    """The result of a command: the effect of a missing permission, what missed it, and the messages."""
 
     effect: Effect | None
     affected: frozenset[str] = frozenset()
@@ -59,10 +59,10 @@ class Observed:
 
 
 class Scene(Protocol):
-    """A command with something to do, which can run once for each right."""
+    """A command with something to do, which can run once for each permission."""
 
     def run(self, row: int) -> Observed:
-        """Run the command for the row with this number; row 0 has all rights."""
+        """Run the command for the row with this number; row 0 has all permissions."""
 
 
 def declared(config: str = "", more: str = "", partitions: int = 1, factor: int = 1) -> str:
@@ -97,7 +97,7 @@ AFTER = {
 WRITTEN = {"Create": {"new.v1"}, "Alter": {"keys.v1"}, "Delete": {"gone.v1"}} | {
     "AlterConfigs": AFTER.keys() - {"new.v1", "keys.v1"}
 }
-"""The topics whose change needs each right."""
+"""The topics whose change needs each permission."""
 
 
 def fill(servers: list[str], prefix: str) -> None:
@@ -113,7 +113,7 @@ def fill(servers: list[str], prefix: str) -> None:
 
 @dataclass(frozen=True)
 class Deployed:
-    """A project whose stack is deployed with all rights."""
+    """A project whose stack is deployed with all permissions."""
 
     cluster: RestrictedCluster
     project: Project
@@ -136,9 +136,9 @@ def deployed(cluster: RestrictedCluster, folder: Path) -> Deployed:
 
 
 class PlanScene:
-    """A plan of all changes of ``AFTER``, compared with the plan that has all rights."""
+    """A plan of all changes of ``AFTER``, compared with the plan that has all permissions."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path, rights: tuple[RequiredRight, ...]) -> None:
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
         self._stack = deployed(cluster, folder)
         self._stack.declare("p", BEFORE)
         self._stack.deploy()
@@ -157,7 +157,7 @@ class PlanScene:
         less = frozenset(kind for kind, texts in found.items() if texts != self._whole.get(kind))
         effect = Effect.REFUSED if report.refused else Effect.LESS_PRECISE if less else None
         refused = frozenset(
-            each.kind for plan in report.topics for each in plan.consequences if each.weight is Severity.REFUSED
+            each.kind for plan in report.topics for each in plan.consequences if each.severity is Severity.REFUSED
         )
         return Observed(effect, refused or less, "\n".join(text for texts in found.values() for text in texts))
 
@@ -166,26 +166,26 @@ def _consequences(report: PlanReport) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for plan in report.topics:
         for each in plan.consequences:
-            text = "; ".join((plan.topic, each.weight, each.message, *each.because, each.measured, each.remedy))
+            text = "; ".join((plan.topic, each.severity, each.message, *each.because, each.measured, each.remedy))
             found.setdefault(each.kind, set()).add(text)
     return found
 
 
 class UpScene:
-    """A deploy of the changes of ``AFTER`` to topics of its own, for each right."""
+    """A deploy of the changes of ``AFTER`` to topics of its own, for each permission."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path, rights: tuple[RequiredRight, ...]) -> None:
-        self._stack, self._rights = deployed(cluster, folder), rights
-        for row in range(len(rights) + 1):
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
+        self._stack, self._permissions = deployed(cluster, folder), permissions
+        for row in range(len(permissions) + 1):
             self._stack.declare(f"u{row}", BEFORE)
         self._stack.deploy()
-        for row in range(len(rights) + 1):
+        for row in range(len(permissions) + 1):
             fill(cluster.servers, f"u{row}")
 
     def run(self, row: int) -> Observed:
-        prefix, required = f"u{row}", self._rights[row - 1] if row else None
-        # A deploy after one that deleted a topic begins with a refresh, which needs other rights first.
-        deletes = required is not None and required.right.operation == "Delete"
+        prefix, required = f"u{row}", self._permissions[row - 1] if row else None
+        # A deploy after one that deleted a topic begins with a refresh, which needs other permissions first.
+        deletes = required is not None and required.permission.operation == "Delete"
         after = AFTER | ({} if deletes else {"gone.v1": BEFORE["gone.v1"]})
         self._stack.declare(prefix, after)
         done = self._stack.shell.topicwarden("up", "--stack", "dev", "--yes")
@@ -199,18 +199,18 @@ class UpScene:
             return Observed(Effect.REFUSED, unseen, text)
         failed = {name.removeprefix(f"{prefix}.") for name in re.findall(r"(\S+): Kafka denies this user", text)}
         assert required is not None
-        assert failed == WRITTEN[required.right.operation], f"expected: the other topics are deployed; {text}"
+        assert failed == WRITTEN[required.permission.operation], f"expected: the other topics are deployed; {text}"
         unchanged = {name: BEFORE[name] for name in failed & BEFORE.keys()}
         self._stack.declare(prefix, {name: text for name, text in after.items() if name not in failed} | unchanged)
         return Observed(Effect.REFUSED, text=text)
 
 
 class DestroyScene:
-    """A deletion of all topics of a stack, with a stack for each right."""
+    """A deletion of all topics of a stack, with a stack for each permission."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path, rights: tuple[RequiredRight, ...]) -> None:
-        self._rights = rights
-        self._stacks = [deployed(cluster, folder / str(row)) for row in range(len(rights) + 1)]
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
+        self._permissions = permissions
+        self._stacks = [deployed(cluster, folder / str(row)) for row in range(len(permissions) + 1)]
         for row, stack in enumerate(self._stacks):
             stack.declare(f"x{row}", {"gone.v1": declared(more="allow: [delete]")})
             stack.deploy()
@@ -219,7 +219,7 @@ class DestroyScene:
     def run(self, row: int) -> Observed:
         done = self._stacks[row].shell.topicwarden("destroy", "--stack", "dev", "--yes")
         text = done.stdout + done.stderr
-        less = row > 0 and self._rights[row - 1].effect is Effect.LESS_PRECISE
+        less = row > 0 and self._permissions[row - 1].effect is Effect.LESS_PRECISE
         if not done.returncode:
             return Observed(Effect.LESS_PRECISE if less else None, text=text)
         return Observed(Effect.REFUSED, frozenset(re.findall(r"refused (unseen) ", text)), text)
@@ -228,7 +228,7 @@ class DestroyScene:
 class RefreshScene:
     """A refresh of a stack with one topic."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path, rights: tuple[RequiredRight, ...]) -> None:
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
         self._stack = deployed(cluster, folder)
         self._stack.declare("f", {"kept.v1": declared("retention.ms: 7d")})
         self._stack.deploy()
@@ -244,11 +244,11 @@ class RefreshScene:
 
 
 class RebalanceScene:
-    """A move to a second replica, of one topic for each right."""
+    """A move to a second replica, of one topic for each permission."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path, rights: tuple[RequiredRight, ...]) -> None:
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
         self._cluster, self._stack, self._prefix = cluster, deployed(cluster, folder), folder.name
-        for row in range(len(rights) + 1):
+        for row in range(len(permissions) + 1):
             self._stack.declare(f"{self._prefix}{row}", {"moved.v1": declared()})
         self._stack.deploy()
 
@@ -281,15 +281,15 @@ def _throttles(admin: KafkaAdminClient, topic: str) -> dict[str, str]:
 
 
 class ImportScene:
-    """An import of one topic for each right."""
+    """An import of one topic for each permission."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path, rights: tuple[RequiredRight, ...]) -> None:
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
         self._stack = deployed(cluster, folder)
         with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
             admin.create_topics(
                 [
                     CreatedTopic(f"i{row}.kept.v1", 1, 1, topic_configs={"retention.ms": "1000000"})
-                    for row in range(len(rights) + 1)
+                    for row in range(len(permissions) + 1)
                 ]
             )
 
@@ -353,7 +353,7 @@ def fill_audited(servers: list[str]) -> None:
 
 @dataclass
 class AuditScene:
-    """An audit, compared with the audit that has all rights."""
+    """An audit, compared with the audit that has all permissions."""
 
     audit: AuditFunction
     whole: dict[tuple[str, str], Verdict] = field(default_factory=dict)
@@ -363,9 +363,9 @@ class AuditScene:
         found = _verdicts(report)
         self.whole = self.whole or found
         wrong = {
-            place: verdict
-            for place, verdict in found.items()
-            if verdict is not Verdict.UNDECIDABLE and verdict is not self.whole.get(place)
+            subject: verdict
+            for subject, verdict in found.items()
+            if verdict is not Verdict.UNDECIDABLE and verdict is not self.whole.get(subject)
         }
         assert wrong == {}, "nothing is concluded from what is not seen"
         lost = frozenset(
@@ -380,6 +380,6 @@ class AuditScene:
 def _verdicts(report: AuditReport) -> dict[tuple[str, str], Verdict]:
     found: dict[tuple[str, str], Verdict] = {}
     for each in report.findings:
-        place = each.topic, each.check
-        found[place] = min(each.verdict, found.get(place, each.verdict), key=BY_WEIGHT.index)
+        subject = each.topic, each.check
+        found[subject] = min(each.verdict, found.get(subject, each.verdict), key=WORST_FIRST.index)
     return found

@@ -1,4 +1,4 @@
-"""Fixtures: a cluster of two brokers whose user has exactly the rights that a test grants."""
+"""Fixtures: a cluster of two brokers whose user has exactly the permissions that a test grants."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _QUIET = {
 
 @pytest.fixture(scope="package")
 def folder(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with own_cache(tmp_path_factory.mktemp("rights"), warm=True) as folder, pytest.MonkeyPatch.context() as patch:
+    with own_cache(tmp_path_factory.mktemp("permissions"), warm=True) as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("PULUMI_CONFIG_PASSPHRASE", "of no stack on the sandbox")
         yield folder
 

@@ -1,7 +1,7 @@
-"""Finds out which rights the user of a connection has, without changing anything.
+"""Finds out which permissions the user of a connection has, without changing anything.
 
 Brokers report the authorized operations of a user (KIP-430), but those of the cluster only to a user with Describe on
-it, and some services report none. Then a request is tried that needs the right and has no effect: a description, a
+it, and some services report none. Then a request is tried that needs the permission and has no effect: a description, a
 change with ``validateOnly``, or a reassignment of no partitions.
 """
 
@@ -63,8 +63,8 @@ _VALIDATED: Final = (
 
 
 @dataclass(frozen=True)
-class TopicRights:
-    """The rights of the user on topics.
+class TopicPermissions:
+    """The permissions of the user on topics.
 
     ``operations``: Kafka's words by topic, for topics that the user sees, also declared ones that do not exist; None if
     the brokers do not report them. ``hidden``: declared topics that the user may not describe. ``missing``: declared
@@ -78,7 +78,7 @@ class TopicRights:
 
 
 @dataclass(frozen=True)
-class GroupRights:
+class GroupPermissions:
     """The consumer groups that the user sees by name, and those of them that the user may not describe.
 
     ``denied`` has a name that no group has if the user sees no group, and may not describe that one. It is None if the
@@ -89,7 +89,7 @@ class GroupRights:
     denied: frozenset[str] | None
 
 
-def read_cluster_rights(admin: KafkaAdminClient) -> dict[str, bool | None]:
+def read_cluster_permissions(admin: KafkaAdminClient) -> dict[str, bool | None]:
     """Return whether the user has each operation on the Cluster resource; None if it is not known."""
     try:
         answer = _send(admin, DescribeClusterRequest(include_cluster_authorized_operations=True))
@@ -107,15 +107,15 @@ def read_cluster_rights(admin: KafkaAdminClient) -> dict[str, bool | None]:
     }
 
 
-def read_topic_rights(admin: KafkaAdminClient, declared: Collection[str], scope: StackScope) -> TopicRights:
-    """Return the user's rights on all topics in ``scope`` that the user sees, and on the ``declared`` ones."""
+def read_topic_permissions(admin: KafkaAdminClient, declared: Collection[str], scope: StackScope) -> TopicPermissions:
+    """Return the user's permissions on all topics in ``scope`` that the user sees, and on the ``declared`` ones."""
     topics = [each for each in _send(admin, _metadata(None)).topics if scope.owns(each.name)]
     seen = {topic.name for topic in topics}
     unseen = sorted({*declared} - seen)
     for start in range(0, len(unseen), _AT_ONCE):
         topics += _send(admin, _metadata(unseen[start : start + _AT_ONCE])).topics
     hidden = frozenset(each.name for each in topics if each.error_code == TopicAuthorizationFailedError.errno)
-    return TopicRights(
+    return TopicPermissions(
         {each.name: _as_words(each.authorized_operations) for each in topics if each.name not in hidden},
         hidden,
         frozenset(each.name for each in topics if each.error_code == UnknownTopicOrPartitionError.errno),
@@ -123,19 +123,19 @@ def read_topic_rights(admin: KafkaAdminClient, declared: Collection[str], scope:
     )
 
 
-def read_group_rights(admin: KafkaAdminClient) -> GroupRights:
+def read_group_permissions(admin: KafkaAdminClient) -> GroupPermissions:
     """Return which groups the user sees, and which of them the user may not describe.
 
     Any broker answers whether the user may describe a group, before it looks for the group's coordinator
     (``KafkaApis.handleDescribeGroupsRequest``).
     """
     try:
-        return _group_rights(admin)
+        return _group_permissions(admin)
     except (IncompatibleBrokerVersion, UnsupportedVersionError):
-        return GroupRights(frozenset(), None)
+        return GroupPermissions(frozenset(), None)
 
 
-def _group_rights(admin: KafkaAdminClient) -> GroupRights:
+def _group_permissions(admin: KafkaAdminClient) -> GroupPermissions:
     groups = frozenset(str(group["group_id"]) for group in retry_transient(admin.list_groups))
     names = sorted(groups) or [_TEST_GROUP]
     denied: set[str] = set()
@@ -143,7 +143,7 @@ def _group_rights(admin: KafkaAdminClient) -> GroupRights:
         request = DescribeGroupsRequest(groups=names[start : start + _AT_ONCE], include_authorized_operations=False)
         answer = _send(admin, request)
         denied |= {each.group_id for each in answer.groups if each.error_code == GroupAuthorizationFailedError.errno}
-    return GroupRights(groups, frozenset(denied))
+    return GroupPermissions(groups, frozenset(denied))
 
 
 def _as_words(operations: Collection[int] | None) -> frozenset[str] | None:
@@ -182,7 +182,9 @@ def _creatable(admin: KafkaAdminClient, names: list[str]) -> dict[str, bool]:
 
 
 def _attempt(admin: KafkaAdminClient, send: Any) -> bool | None:
-    """Return whether the error code that ``send`` returns means that the user has the right; None if it is unclear."""
+    """Return whether the error code that ``send`` returns means that the user has the permission; None if it is
+    unclear.
+    """
     try:
         code = send(admin)
     except KafkaError:

@@ -1,4 +1,6 @@
-"""Take each right from each command, and compare what the command does with the table that the documentation shows."""
+"""Take each permission from each command, and compare what the command does with the table that the documentation
+shows.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.engine.rights.scenes import (
+from tests.engine.permissions.scenes import (
     AUDITED,
     AuditScene,
     DestroyScene,
@@ -27,13 +29,20 @@ from tests.engine.rights.scenes import (
 )
 from tests.support.projects import project_of
 from tests.support.restricted_user import RestrictedCluster
-from topicwarden.doctor.command_rights import COMMANDS, MOVE_REPLICAS, SEE_CLUSTER, SEE_TOPICS, Effect, RequiredRight
+from topicwarden.doctor.command_permissions import (
+    COMMANDS,
+    MOVE_REPLICAS,
+    SEE_CLUSTER,
+    SEE_TOPICS,
+    Effect,
+    RequiredPermission,
+)
 from topicwarden.operations.audit import AuditOptions, auditing
 
 NEEDS_EARLIER_AUDITS = {"compaction-gap", "hung-transaction", "resurrection", "tombstone-retention"}
-"""Checks that judge nothing in a first audit; their rights are tested in ``tests/unit/checks``."""
+"""Checks that judge nothing in a first audit; their permissions are tested in ``tests/unit/checks``."""
 
-SCENES: Mapping[str, Callable[[RestrictedCluster, Path, tuple[RequiredRight, ...]], Scene]] = {
+SCENES: Mapping[str, Callable[[RestrictedCluster, Path, tuple[RequiredPermission, ...]], Scene]] = {
     "plan": PlanScene,
     "up": UpScene,
     "destroy": DestroyScene,
@@ -42,10 +51,10 @@ SCENES: Mapping[str, Callable[[RestrictedCluster, Path, tuple[RequiredRight, ...
     "import": ImportScene,
 }
 
-ROWS = [(command, number) for command, rights in COMMANDS.items() for number in range(len(rights) + 1)]
+ROWS = [(command, number) for command, permissions in COMMANDS.items() for number in range(len(permissions) + 1)]
 
 
-def required(command: str, number: int) -> RequiredRight | None:
+def required(command: str, number: int) -> RequiredPermission | None:
     return COMMANDS[command][number - 1] if number else None
 
 
@@ -56,11 +65,11 @@ def scenes(cluster: RestrictedCluster, folder: Path, spark: SparkSession) -> Ite
 
         @cache
         def scene(command: str) -> Scene:
-            place = folder / command
+            path = folder / command
             if command in SCENES:
-                return SCENES[command](cluster, place, COMMANDS[command])
+                return SCENES[command](cluster, path, COMMANDS[command])
             fill_audited(cluster.servers)
-            project = project_of(place, {f"{name}.yaml": text for name, text in AUDITED.items()}, cluster.settings)
+            project = project_of(path, {f"{name}.yaml": text for name, text in AUDITED.items()}, cluster.settings)
             return AuditScene(stack.enter_context(auditing(project, "dev", options=AuditOptions("none"))))
 
         yield scene
@@ -69,12 +78,12 @@ def scenes(cluster: RestrictedCluster, folder: Path, spark: SparkSession) -> Ite
 @pytest.mark.parametrize(
     ("command", "number"),
     ROWS,
-    ids=[f"{name}-without-{each and each.right}" for name, n in ROWS for each in [required(name, n)]],
+    ids=[f"{name}-without-{each and each.permission}" for name, n in ROWS for each in [required(name, n)]],
 )
-def test_a_command_does_what_the_table_says(
+def test_each_command_behaves_as_the_permission_table_says(
     cluster: RestrictedCluster, scenes: Callable[[str], Scene], command: str, number: int
 ) -> None:
-    """The rows of a command run in this order; the first one has all rights, and is compared with the others."""
+    """The rows of a command run in this order; the first one has all permissions, and is compared with the others."""
     scene, without = scenes(command), required(command, number)
     with cluster.granted(rules(COMMANDS[command], without)):
         observed = scene.run(number)
@@ -89,18 +98,18 @@ def test_a_command_does_what_the_table_says(
         compare(command, without, observed)
 
 
-def compare(command: str, without: RequiredRight, observed: Observed) -> None:
+def compare(command: str, without: RequiredPermission, observed: Observed) -> None:
     assert observed.effect is without.effect
     if command in ("up", "destroy") and observed.effect is Effect.LESS_PRECISE:
         return  # the plan, which is the same code, compares what is less precise
     assert observed.affected == {*without.affected} - NEEDS_EARLIER_AUDITS
-    assert re.search(rf"\b{without.right.operation}\b", observed.text), "the message names the right"
+    assert re.search(rf"\b{without.permission.operation}\b", observed.text), "the message names the permission"
 
 
-def test_a_move_without_a_throttle_needs_no_rights_to_throttle(cluster: RestrictedCluster, folder: Path) -> None:
+def test_a_move_without_a_throttle_needs_no_permission_to_throttle(cluster: RestrictedCluster, folder: Path) -> None:
     needed = (SEE_TOPICS, SEE_CLUSTER, MOVE_REPLICAS)
-    rights = tuple(each for each in COMMANDS["rebalance"] if each.right in needed)
+    permissions = tuple(each for each in COMMANDS["rebalance"] if each.permission in needed)
     scene = RebalanceScene(cluster, folder / "unthrottled", ())
-    with cluster.granted(rules(rights, None)):
+    with cluster.granted(rules(permissions, None)):
         observed = scene.run(0, "--throttle", "unlimited", "--no-refresh")
     assert observed.effect is None, observed.text

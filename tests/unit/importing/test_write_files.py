@@ -25,7 +25,7 @@ def below(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
 
 
-def test_all_come_into_being_and_nothing_else(tmp_path: Path) -> None:
+def test_all_files_are_created_or_none(tmp_path: Path) -> None:
     # A killed import left this folder.
     (tmp_path / ".importing").mkdir()
     (tmp_path / ".importing" / "0").write_text("partitions: 99")
@@ -35,7 +35,7 @@ def test_all_come_into_being_and_nothing_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("in_the_way", ["pay", "pay/pay.b.yaml"])
-def test_where_one_cannot_be_none_stays(tmp_path: Path, in_the_way: str) -> None:
+def test_an_unfixable_document_is_not_changed(tmp_path: Path, in_the_way: str) -> None:
     (tmp_path / in_the_way).parent.mkdir(exist_ok=True)
     (tmp_path / in_the_way).write_text("mine\n")
     before = below(tmp_path)
@@ -46,9 +46,7 @@ def test_where_one_cannot_be_none_stays(tmp_path: Path, in_the_way: str) -> None
 
 
 @pytest.mark.parametrize("links", [True, False], ids=["links", "no links"])
-def test_a_file_that_appears_at_the_last_moment_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
-) -> None:
+def test_a_file_created_during_the_write_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
     target = tmp_path / "pay" / "pay.b.yaml"
 
     def appearing(name: str) -> Callable[..., object]:
@@ -71,7 +69,7 @@ def test_a_file_that_appears_at_the_last_moment_is_kept(
     assert target.read_text() == "mine\n"
 
 
-def test_without_hard_links_all_come_into_being(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_created_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(source: Path, to: Path, **_: bool) -> None:
         raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP), str(source), None, str(to))
 
@@ -80,7 +78,7 @@ def test_without_hard_links_all_come_into_being(tmp_path: Path, monkeypatch: pyt
     assert {file.path: (tmp_path / file.path).read_text() for file in FILES} == {f.path: f.text for f in FILES}
 
 
-def test_a_failure_removes_nothing_that_another_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_removes_only_its_own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the last file fails, another process replaces the first file and adds a file to its folder."""
     link = os.link
 

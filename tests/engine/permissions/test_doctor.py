@@ -1,4 +1,6 @@
-"""Test that `topicwarden doctor` finds exactly the rights that a user lacks on a real cluster, and changes nothing."""
+"""Test that `topicwarden doctor` finds exactly the permissions that a user lacks on a real cluster, and changes
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,18 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 
-from tests.engine.rights.scenes import declared, rules
+from tests.engine.permissions.scenes import declared, rules
 from tests.support.clients import commit
 from tests.support.command import topicwarden
 from tests.support.projects import project_of
 from tests.support.restricted_user import RestrictedCluster, rule
-from topicwarden.doctor.command_rights import COMMANDS, SEE_TOPICS, RequiredRight
+from topicwarden.doctor.command_permissions import COMMANDS, SEE_TOPICS, RequiredPermission
 from topicwarden.model.diagnosis import Diagnosis, Possession
 from topicwarden.model.project import Project
 
 UP = COMMANDS["up"]
-EVERY = tuple({str(each.right): each for rights in COMMANDS.values() for each in rights}.values())
-"""Each right that any command needs, once."""
+EVERY = tuple({str(each.permission): each for permissions in COMMANDS.values() for each in permissions}.values())
+"""Each permission that any command needs, once."""
 
 
 @pytest.fixture(scope="module")
@@ -43,28 +45,30 @@ def diagnosis(project: Project, *arguments: str) -> tuple[int, Diagnosis]:
 
 
 def missing(report: Diagnosis) -> set[str]:
-    return {each.right for each in report.rights if each.state is Possession.MISSING}
+    return {each.permission for each in report.permissions if each.state is Possession.MISSING}
 
 
-@pytest.mark.parametrize("without", [None, *EVERY], ids=lambda each: str(each and each.right))
-def test_the_missing_right_is_named_and_no_other(
-    cluster: RestrictedCluster, project: Project, without: RequiredRight | None
+@pytest.mark.parametrize("without", [None, *EVERY], ids=lambda each: str(each and each.permission))
+def test_only_the_missing_permission_is_named(
+    cluster: RestrictedCluster, project: Project, without: RequiredPermission | None
 ) -> None:
     with cluster.granted(rules(EVERY, without)):
         _, report = diagnosis(project)
     # Of topics that the user cannot see, only a trial without effect shows that they could be created.
-    assert missing(report) == ({str(without.right)} if without else set())
+    assert missing(report) == ({str(without.permission)} if without else set())
     limited = {each.command for each in report.commands if each.ability == "limited"}
     assert limited == {
-        name for name, rights in COMMANDS.items() if without and without.right in {r.right for r in rights}
+        name
+        for name, permissions in COMMANDS.items()
+        if without and without.permission in {r.permission for r in permissions}
     }
-    untested = {each.right for each in report.rights if each.state is Possession.UNTESTED}
-    hides = without is not None and without.right == SEE_TOPICS
-    assert {right.partition(" on ")[2] for right in untested} == ({"Topic"} if hides else set())
+    untested = {each.permission for each in report.permissions if each.state is Possession.UNTESTED}
+    hides = without is not None and without.permission == SEE_TOPICS
+    assert {permission.partition(" on ")[2] for permission in untested} == ({"Topic"} if hides else set())
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_rights_on_the_page_are_enough_for_their_command(
+def test_the_permissions_on_the_page_are_enough_for_their_command(
     cluster: RestrictedCluster, project: Project, command: str
 ) -> None:
     with cluster.granted(rules(COMMANDS[command], None)):
@@ -72,19 +76,21 @@ def test_the_rights_on_the_page_are_enough_for_their_command(
     assert (code, missing(report)) == (0, set())
 
 
-def test_without_any_right_each_is_missing_or_cannot_be_tested(cluster: RestrictedCluster, project: Project) -> None:
+def test_without_permissions_each_is_missing_or_untested(cluster: RestrictedCluster, project: Project) -> None:
     with cluster.granted([]):
         code, report = diagnosis(project)
     assert code == 1
-    assert Possession.GRANTED not in {each.state for each in report.rights}
-    assert {each.right for each in report.rights if each.state is Possession.UNTESTED} <= {
-        str(each.right) for each in EVERY if each.right.resource == "Topic"
+    assert Possession.GRANTED not in {each.state for each in report.permissions}
+    assert {each.permission for each in report.permissions if each.state is Possession.UNTESTED} <= {
+        str(each.permission) for each in EVERY if each.permission.resource == "Topic"
     }
 
 
-def test_rights_on_a_prefix_are_rights_on_its_topics(cluster: RestrictedCluster, project: Project) -> None:
+def test_permissions_on_a_prefix_apply_to_its_topics(cluster: RestrictedCluster, project: Project) -> None:
     granted = [
-        rule(each.right.operation, "Topic", "d.", pattern="Prefixed") for each in UP if each.right.resource == "Topic"
+        rule(each.permission.operation, "Topic", "d.", pattern="Prefixed")
+        for each in UP
+        if each.permission.resource == "Topic"
     ]
     others = [each for each in rules(UP, None) if each.resource_type != "Topic"]
     with cluster.granted([*granted, *others]):
@@ -93,7 +99,7 @@ def test_rights_on_a_prefix_are_rights_on_its_topics(cluster: RestrictedCluster,
     assert report.cluster and report.cluster.topics == 2
 
 
-def test_rights_on_topics_outside_of_the_scope_do_not_count(
+def test_permissions_on_topics_outside_of_the_scope_do_not_count(
     cluster: RestrictedCluster, project: Project, folder: Path
 ) -> None:
     with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
@@ -101,8 +107,8 @@ def test_rights_on_topics_outside_of_the_scope_do_not_count(
     files = {"d.kept.v1.yaml": declared()}
     settings = cluster.settings.rstrip()[:-1] + ", 'topicwarden:scope': {topics: ['d.*']}}\n"
     scoped = project_of(folder / "scoped", files, settings)
-    of_audit = [each for each in COMMANDS["audit"] if each.right.resource == "Topic"]
-    granted = [rule(each.right.operation, "Topic", "d.", pattern="Prefixed") for each in of_audit]
+    of_audit = [each for each in COMMANDS["audit"] if each.permission.resource == "Topic"]
+    granted = [rule(each.permission.operation, "Topic", "d.", pattern="Prefixed") for each in of_audit]
     others = [each for each in rules(COMMANDS["audit"], None) if each.resource_type != "Topic"]
     try:
         with cluster.granted([*granted, *others, rule("Describe", "Topic", "e.other.v1")]):
@@ -113,7 +119,7 @@ def test_rights_on_topics_outside_of_the_scope_do_not_count(
             admin.delete_topics(["e.other.v1"])
 
 
-def test_asking_changes_nothing(cluster: RestrictedCluster, project: Project) -> None:
+def test_doctor_changes_nothing(cluster: RestrictedCluster, project: Project) -> None:
     for granted in ([], rules(EVERY, None)):
         with cluster.granted(granted):
             before = everything(cluster)
@@ -139,7 +145,7 @@ def everything(cluster: RestrictedCluster) -> object:
         )
 
 
-def test_what_the_cluster_is_comes_from_its_brokers(cluster: RestrictedCluster, project: Project) -> None:
+def test_the_cluster_facts_come_from_its_brokers(cluster: RestrictedCluster, project: Project) -> None:
     with cluster.granted([]):
         _, report = diagnosis(project)
     assert report.cluster and (report.cluster.mode, report.cluster.brokers) == ("KRaft", 2)
