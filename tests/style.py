@@ -12,23 +12,42 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "validation" / "topicwarden"
+TESTS = Path(__file__).parent
 
-_NAMES = re.compile(
-    r"(?:^|_)(?:said|told|held|meant|wanted|asked|patience|patiently|foresee|foresight|foretell|befall|sheet|buried"
-    r"|risen|grave|witness(?:es)?|suspicions?|surroundings|deed|teller|brake|braking|mover|desk|wish|stood|lot|lots"
-    r"|stretch|stretches|moment)(?:_|$)"
-)
-"""Words that no identifier may contain: each has a standard term in the field."""
+TWINS = {
+    r"places?$": "location",
+    r"weights?": "severity",
+    r"permits?|permitted": "allow",
+    r"rights": "permissions",
+    r"foretold|foretells?|foresee[ns]?|foresight": "predict",
+    r"lawful(?:ly)?": "legitimate",
+    r"said|told": "output, reported",
+    r"asked|wanted|meant": "requested, expected",
+    r"held|stood": "stored, persisted",
+    r"grave|buried|risen": "tombstone, resurrected",
+    r"witness(?:es)?|suspicions?": "remembered record, suspect",
+    r"brak(?:e|ing)|mover": "throttle, reassignment",
+    r"stretch(?:es)?|lots?": "offset range",
+    r"desk|wish|deed|teller|befalls?|surroundings|patien(?:ce|tly)|sheet": "a term of the field",
+}
+"""Words that no identifier may contain, with the term of ``docs/reference/glossary.md`` to use instead."""
 
-_WORDS = re.compile(
-    r"\b(?:lies|befalls?|befell|foretells?|foretold|foresee[ns]?|to be had|of which|is said|are said|are told|is told"
-    r"|stands|stood|whoever|thereof|therein|wherein|thereby|lawful(?:ly)?|naught|gives way|as it were|for ever"
-    r"|brought together|nor is|so that it is)\b"
-)
-"""Words and phrases that no docstring, comment or message may contain."""
+PHRASES = {
+    r"expected\b[^.;]*[,;] (?:seen|found) ": "expected …, got …",
+    r"permits|permitted": "allow",
+    r"(?:the|a|no|each|every|missing|Kafka|denied) rights": "permissions",
+    r"foretold|foretells?|foresee[ns]?": "predict",
+    r"lawful(?:ly)?": "legitimate",
+    r"(?:is|are) (?:said|told)|to be had|of which|gives way|as it were|nor is|so that it is|brought together": "say it",
+    r"lies|stands|stood|befalls?|whoever|there(?:of|in|by)|wherein|naught|for ever": "a plain word",
+}
+"""Phrases that no docstring, comment or message may contain, with what to write instead."""
 
+_TRUE_WEIGHTS = {"batches.py", "test_batches.py", "draw.py", "test_cleanings_between_audits.py"}
+"""Modules in which a weight is a number."""
 _PUBLISHED = {"held", "held_by"}
 """Fields of published JSON schemas, which keep their names."""
+_ABOUT_WORDS = {"style.py", "test_style.py"}
 
 _FIRST_LINE = re.compile(r"^(?:What|Where|Who|Which|Whose|Whether|How|Of|As|From|Why|When|That|To)\b")
 """A first line that begins with one of these words is a clause without a subject and a verb."""
@@ -44,17 +63,23 @@ _PLUGIN_CLASSES = {"Required", "Settings"}
 """Each check or rule has its own class with this name, because the ``Check`` or ``Rule`` protocol requires it."""
 
 
+_TWIN = {re.compile(rf"(?:^|_)(?:{words})(?:_|$)"): term for words, term in TWINS.items()}
+_PHRASE = {re.compile(rf"\b(?:{words})" + ("" if words.endswith(" ") else r"\b")): term for words, term in PHRASES.items()}
+
+
 def problems(file: Path) -> Iterator[str]:
     """Yield each violation in ``file``, as ``path:line: message``."""
     text = file.read_text(encoding="utf-8")
     tree = ast.parse(text)
     for line, name in sorted(set(_identifiers(tree)) - set(_published_fields(tree))):
-        if _NAMES.search(name.lower()):
-            yield f"{file}:{line}: the name {name!r} is on the list of words to avoid"
+        for pattern, term in _TWIN.items():
+            if pattern.search(name.lower()) and not ("weight" in name.lower() and file.name in _TRUE_WEIGHTS):
+                yield f"{file}:{line}: the name {name!r} has a better twin: {term}"
     for line, prose in _prose(text):
-        for found in _WORDS.finditer(prose):
-            at = line + prose[: found.start()].count("\n")
-            yield f"{file}:{at}: {found[0]!r} is on the list of words to avoid"
+        for pattern, term in _PHRASE.items():
+            for found in pattern.finditer(prose):
+                at = line + prose[: found.start()].count("\n")
+                yield f"{file}:{at}: {found[0]!r} has a better twin: {term}"
     for line, docstring in _docstrings(tree):
         first = docstring.strip().partition("\n\n")[0].replace("\n", " ")
         if _FIRST_LINE.match(first):
@@ -118,13 +143,18 @@ def _docstrings(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield getattr(node, "lineno", 1), docstring
 
 
+def files(root: Path) -> list[Path]:
+    """Return the Python files of ``root``, without the ones that list the words themselves."""
+    every = [root] if root.is_file() else sorted(root.rglob("*.py"))
+    return [file for file in every if file.name not in _ABOUT_WORDS]
+
+
 def main(paths: list[str]) -> int:
-    """Print the violations in ``paths`` (default: the whole package), and return the exit code."""
-    roots = [Path(path) for path in paths] or [PACKAGE]
-    files = sorted(file for root in roots for file in ([root] if root.is_file() else root.rglob("*.py")))
-    found = [problem for file in files for problem in problems(file)]
+    """Print the violations in ``paths`` (default: the package and the tests), and return the exit code."""
+    roots = [Path(path) for path in paths] or [PACKAGE, TESTS]
+    found = [problem for root in roots for file in files(root) for problem in problems(file)]
     if not paths:
-        found += duplicate_names(files)
+        found += duplicate_names(files(PACKAGE))
     print("\n".join(found) or "no problem")
     return bool(found)
 
