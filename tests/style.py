@@ -64,7 +64,9 @@ _PLUGIN_CLASSES = {"Required", "Settings"}
 
 
 _TWIN = {re.compile(rf"(?:^|_)(?:{words})(?:_|$)"): term for words, term in TWINS.items()}
-_PHRASE = {re.compile(rf"\b(?:{words})" + ("" if words.endswith(" ") else r"\b")): term for words, term in PHRASES.items()}
+_PHRASE = {
+    re.compile(rf"\b(?:{words})" + ("" if words.endswith(" ") else r"\b")): term for words, term in PHRASES.items()
+}
 
 
 def problems(file: Path) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Test that the newest records are read in every codec, and that committed ones are told from aborted ones."""
+"""Test that the newest records are read in every codec, and that committed ones are distinguished from aborted ones."""
 
 from __future__ import annotations
 

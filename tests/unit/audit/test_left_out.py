@@ -12,7 +12,6 @@ import pytest
 from tests.support.subjects import NOW, counted, subject, unreadable
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.checks.common.persistence import same_leader
-from topicwarden.audit.collect import changes_during_audit as module
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit, _change, changes_during_audit
 from topicwarden.audit.compare_audits import settled_findings
 from topicwarden.audit.evidence import Counts, EveryPartition, Placement
@@ -22,6 +21,7 @@ from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.merge import merge
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read import cluster
 from topicwarden.kafka.read.snapshot import PartitionReplicas, TopicIdentity
 from topicwarden.model.contents import Contents, KeyContents, PartitionContents
 from topicwarden.model.verdict import Verdict
@@ -102,7 +102,7 @@ def test_a_leader_that_changes_while_records_are_read_is_not_the_leader_of_the_p
         def identities(self, topics: Collection[str]) -> dict[str, TopicIdentity]:
             return {name: TopicIdentity("id", {0: after}) for name in topics}
 
-    monkeypatch.setattr(module, "open_cluster", lambda _: nullcontext(Later()))
+    monkeypatch.setattr(cluster, "open_cluster", lambda _: nullcontext(Later()))
     changes = changes_during_audit(Connection(("127.0.0.1:1",), tls=False), of.snapshot, {"t"})
     assert changes.topics == {}
     settled = of.snapshot.without_leader_epochs(changes.leaders)
