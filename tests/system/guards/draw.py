@@ -75,7 +75,7 @@ VALUES: Final[Mapping[str, tuple[str | None, ...]]] = {
     "retention.bytes": ("-1", "0", "1", "2000", str(MIB), str(4 * MIB), _MOST, None),
     "retention.ms": ("-1", "0", "1", str(HOUR), str(DAY), str(5 * DAY), str(30 * DAY), _MOST, None),
     "segment.bytes": (str(MIB), str(4 * MIB), _MOST_INT, None),
-    "segment.index.bytes": ("12", "1048576", "10485760", _MOST_INT, None),
+    "segment.index.bytes": ("24", "1048576", "10485760", _MOST_INT, None),
     "segment.jitter.ms": ("0", "600000", _MOST, None),
     "segment.ms": ("1", str(HOUR), str(DAY), str(30 * DAY), _MOST, None),
     "unclean.leader.election.enable": ("true", "false", None),

@@ -1,8 +1,9 @@
-"""Reject a `segment.index.bytes` that is too small for one entry of an index.
+"""Reject a `segment.index.bytes` that is too small for two entries of an index.
 
-An entry of the index of timestamps has 12 bytes (`TimeIndex`), one of the index of offsets 8 (`OffsetIndex`). Kafka
-accepts values from 4 on. Then the broker fails at the topic (`AbstractIndex`, "Invalid max index size"), and with it at
-every other topic that is created or changed at the same time.
+An entry of the index of timestamps has 12 bytes, and one more entry is reserved (`TimeIndex.isFull`). Kafka accepts
+values from 4 on. Below 12, the broker fails at the topic (`AbstractIndex`, "Invalid max index size"), and with it at
+every other topic that is created or changed at the same time. Below 24, the broker dies at a record ("Attempt to append
+to a full time index").
 
 Example: `segment.index.bytes: 4`.
 Remedy: remove the setting; the default of 10 MiB is allocated only as it is needed.
@@ -16,7 +17,7 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 
 _SETTING: Final = "segment.index.bytes"
-_ENTRY_BYTES: Final = 12
+_LEAST: Final = 24
 
 
 class Settings(RuleSettings):
@@ -29,9 +30,9 @@ SHAPE_ONLY = True
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     value = topic.number(_SETTING)
-    if value is not None and value < _ENTRY_BYTES:
+    if value is not None and value < _LEAST:
         yield RuleViolation(
             ("config", _SETTING),
-            f"{_SETTING} is {value}: an index entry has {_ENTRY_BYTES} bytes, and the broker fails at the topic; "
+            f"{_SETTING} is {value}: the index of timestamps needs {_LEAST} bytes, and the broker fails at the topic; "
             "remove the setting, or raise it",
         )
