@@ -164,16 +164,16 @@ name.
 | `--sequences 192 --seed 20261125`, the first 132 | 132 | 67 | not reported | not reported | 0 |
 
 One project of the third run is not complete: a broker died of `segment.index.bytes: 12`, which the rule `index-bytes`
-rejects since. Of the 50 losses, 26 happened within their step: 15 matched the prediction exactly, and 11 were within the bound. In the
-first run, one project of twelve topics is not counted, because the provider lost its broker in the first deploy. An
-earlier run (seed 12, 348 sequences) found that partitions added by hand made deploys fail halfway, which the official
-provider did.
+rejects since. Of the 50 losses, 26 happened within their step: 15 matched the prediction exactly, and 11 were within the
+bound. In the first run, one project of twelve topics is not counted, because the provider lost its broker in the first
+deploy. An earlier run (seed 12, 348 sequences) found that partitions added by hand made deploys fail halfway, which the
+official provider did.
 
 From the second run on, sequences also have every command of `pulumi state`, the options `--replace`, `--target` and
 `--exclude`, `destroy`, days that pass an `until`, addresses of two clusters, a second process in another PID namespace,
-records without a timestamp, expired records behind younger ones, and aborted transactions. The second run is the first in
-which a command, the program and the provider are one process. It began at commit 5ab35d6; messages and the dispatch of
-the provider's calls changed while it ran. Other work on the two cores made it slow, at a load of 20 to 60.
+records without a timestamp, expired records behind younger ones, and aborted transactions. The second run is the first
+in which a command, the program and the provider are one process. It began at commit 5ab35d6; messages and the dispatch
+of the provider's calls changed while it ran. Other work on the two cores made it slow, at a load of 20 to 60.
 
 A sequence is the history of one topic; twelve topics share a project and its commands. The sequences do not include
 brokers with different defaults (tested in `test_losses.py`), share groups and tiered storage (tested in
