@@ -164,7 +164,7 @@ name.
 | `--sequences 192 --seed 20261125`, the first 132 | 132 | 67 | not reported | not reported | 0 |
 
 One project of the third run is not complete: a broker died of `segment.index.bytes: 12`, which the rule `index-bytes`
-rejects since. Of the 50 losses, 26 happened within their step: 15 matched the prediction exactly, and 11 were within the
+rejects since. Of the 50 losses, 26 happened within their step: 15 matched the prediction exactly, 11 were within the
 bound. In the first run, one project of twelve topics is not counted, because the provider lost its broker in the first
 deploy. An earlier run (seed 12, 348 sequences) found that partitions added by hand made deploys fail halfway, which the
 official provider did.
