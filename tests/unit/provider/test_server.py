@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import grpc.aio
+import pulumi  # noqa: F401 - otherwise the provider's stubs put an empty package in its place, for all other tests
 import pytest
 
 from topicwarden.deploy.provider.home import ProviderHome
