@@ -19,7 +19,7 @@ PAGES = (
     "docs/how-to/killed-deploys.md",
     "docs/explanation/audits.md",
 )
-_ASKS = ("topicwarden up", "topicwarden rebalance")
+_ASKS = ("topicwarden up", "topicwarden destroy", "topicwarden rebalance")
 """Commands that ask for a confirmation, which a test cannot give."""
 
 
@@ -40,11 +40,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             Shell(folder / "my-topics").topicwarden("sandbox", "down", "--remove")
 
 
+def allow_deletions(project: Path) -> None:
+    """Write what a page tells its reader to write before the deploy that precedes a `topicwarden destroy`."""
+    for file in (project / "topics").glob("*/[!_]*.yaml"):
+        file.write_text(f"{file.read_text(encoding='utf-8')}allow: [delete]\n", encoding="utf-8")
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_run(folder: Path, page: str) -> None:
     listed = commands(page)
     assert listed
-    for command in listed:
+    for number, command in enumerate(listed):
+        if "topicwarden destroy" in "".join(listed[number + 1 : number + 2]):
+            allow_deletions(folder / "my-topics")
         shell = Shell(folder if "topicwarden init" in command else folder / "my-topics")
         confirmed = f"{command} --yes" if command.startswith(_ASKS) and "--yes" not in command else command
         program, *arguments = confirmed.split()

@@ -136,7 +136,7 @@ def contents_text(live: LiveTopic) -> str:
         unseen = f"those of {counted(hidden, 'partition')} without a leader, which could not be seen,"
         return f"{seen_records}, and {unseen}"
     if not records_of(live):
-        return "nothing, as the topic is empty,"
+        return "no record"
     sizes = [extent.log_bytes for extent in extents if extent.log_bytes is not None]
     written = max((extent.latest_timestamp for extent in extents if extent.latest_timestamp is not None), default=None)
     records = at_most(records_of(live), "record")
