@@ -1,7 +1,8 @@
 """Compute which records the brokers may remove under the settings before a step. No plan needs to predict these.
 
 Written from Kafka's rules and the logs on disk, without the code under test: ``UnifiedLog.deleteOldSegments``,
-``LogSegment.shouldRoll``, ``LogCleanerManager.grabFilthiestCompactedLog``, ``Cleaner.shouldRetainRecord``.
+``LogSegment.shouldRoll``, ``LogConfig.maxSegmentMs``, ``LogCleanerManager.grabFilthiestCompactedLog``,
+``Cleaner.shouldRetainRecord``.
 """
 
 from __future__ import annotations
@@ -54,9 +55,12 @@ def _oversized(log: Log, config: Mapping[str, str], now: int) -> set[int]:
 def _closed(log: Log, config: Mapping[str, str], now: int) -> list[Segment]:
     """Return the segments that are no longer active after one more append."""
     *closed, active = log.segments
+    longest = int(config["segment.ms"])
+    if "compact" in config["cleanup.policy"]:
+        longest = min(longest, int(config["max.compaction.lag.ms"]))
     waited = now - active.born if active.born >= 0 else _AT_ONCE_MS
     rolls = active.size + _NUDGE_BYTES > int(config["segment.bytes"]) or (
-        active.batches and waited > int(config["segment.ms"]) - int(config["segment.jitter.ms"])
+        active.batches and waited > longest - int(config["segment.jitter.ms"])
     )
     return [*closed, active] if rolls else closed
 

@@ -175,6 +175,7 @@ def test_a_topic_that_the_flags_leave_out_stays_as_it_is() -> None:
         ({"retention.bytes": "5000"}, set()),
         ({"cleanup.policy": "compact"}, set()),
         ({"cleanup.policy": "compact", "segment.ms": "1000"}, {0}),
+        ({"cleanup.policy": "compact", "max.compaction.lag.ms": "1000"}, {0}),
         ({"cleanup.policy": "compact", "segment.ms": "1000", "min.compaction.lag.ms": str(DAY)}, set()),
     ],
 )

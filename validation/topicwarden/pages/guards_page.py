@@ -164,19 +164,22 @@ name.
 |---|---|---|---|---|---|
 | seed 14, with fewer kinds of steps | 300 | 158 | 32 | 70 | 0 |
 | seed 20261124 | 108 | 52 | 18 | 27 | 0 |
-| seed 20261125 | 132 | 67 | not reported | not reported | 0 |
+| seed 20261125 | 192 | 99 | 25 | 42 | 1, refuted below |
 
-One project of the third run is not complete: a broker died of `segment.index.bytes: 12`, which the rule `index-bytes`
-rejects since. Of the 50 losses, 26 happened within their step: 15 matched the prediction exactly, 11 were within the
-bound. In the first run, one project of twelve topics is not counted, because the provider lost its broker in the first
-deploy. An earlier run (seed 12, 348 sequences) found that partitions added by hand made deploys fail halfway, which the
-official provider did.
+Of the 75 losses, 39 happened within their step: 24 matched the prediction exactly, 15 were within the bound. The
+violation of the third run was an error of the test: records that compaction had superseded were removed early, because
+`max.compaction.lag.ms`, set by hand to 1 ms, also rolls segments, and the test knew only `segment.ms`. One project of
+that run is not complete: a broker died of `segment.index.bytes: 12`, which the rule `index-bytes` rejects since. In the
+first run, one project of twelve topics is not counted, because the provider lost its broker in the first deploy. An
+earlier run (seed 12, 348 sequences) found that partitions added by hand made deploys fail halfway, which the official
+provider did.
 
-From the second run on, sequences also have every command of `pulumi state`, `pulumi up --replace`, `pulumi up --target`,
-`pulumi up --exclude` and `pulumi destroy`, days that pass an `until`, addresses of two clusters, a second process in
-another PID namespace, records without a timestamp, expired records behind younger ones, and aborted transactions. In
-the second run, a command, the program and the provider are one process. It began at commit 5ab35d6; messages and the
-dispatch of the provider's calls changed while it ran. Other work on the two cores made it slow, at a load of 20 to 60.
+From the second run on, sequences also have every command of `pulumi state`, `pulumi up --replace`, `pulumi up
+--target`, `pulumi up --exclude` and `pulumi destroy`, days that pass an `until`, addresses of two clusters, a second
+process in another PID namespace, records without a timestamp, expired records behind younger ones, and aborted
+transactions. From the second run on, a command, the program and the provider are one process. These runs began at
+commit 5ab35d6; messages and the dispatch of the provider's calls changed while they ran. Other work on the two cores
+made them slow, at a load of 20 to 60.
 
 A sequence is the history of one topic; twelve topics share a project and its commands. The sequences do not include
 brokers with different defaults (tested in `test_losses.py`), share groups and tiered storage (tested in
