@@ -24,9 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from brokers import create_topics, started
+from brokers import create_topics, started, use_spark_kafka
 from pyspark.sql import SparkSession
-from spark_kafka import use_spark_kafka
 
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
@@ -73,11 +72,11 @@ def main() -> int:
 
 def speed(records: int) -> int:
     use_spark_kafka(find_project())
-    with filled(records, records // 2) as (sandbox, connection), spark_session(find_project()) as spark:
+    with filled(records, records // 2) as (_, connection), spark_session(find_project()) as spark:
         with open_cluster(connection) as cluster:
             snapshot = cluster.snapshot()
         works: dict[str, Callable[[], float]] = {
-            "kafka-consumer-perf-test": lambda: perf_test(sandbox, connection, records),
+            "kafka-consumer-perf-test": lambda: perf_test(connection, records),
             "bare count, Spark's source": lambda: timed(lambda: bare_count(spark, connection, snapshot)),
             "the audit, all checks on": lambda: timed(lambda: audited(spark, connection)),
         }
@@ -142,7 +141,7 @@ def audited(spark: SparkSession, connection: Connection) -> None:
     assert report.scanned_records > 0
 
 
-def perf_test(sandbox: Sandbox, connection: Connection, records: int) -> float:
+def perf_test(connection: Connection, records: int) -> float:
     """Return the seconds that the consumer spends fetching, without its startup."""
     tools = toolchain(find_project())
     command = [str(tools.java), "-cp", f"{tools.kafka_jars}/*", "org.apache.kafka.tools.ConsumerPerformance"]

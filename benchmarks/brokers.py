@@ -1,7 +1,8 @@
-"""Start brokers for a benchmark, and create its topics."""
+"""Start brokers for a benchmark, create its topics, and install Spark's own Kafka source for comparison."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 
-from topicwarden.model.project import find_project
+from topicwarden.audit.scan import reader_jars
+from topicwarden.model.project import Project, find_project
 from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.toolchain import toolchain
+from topicwarden.toolchain import maven_jars, toolchain
 
 
 @contextmanager
@@ -33,3 +35,10 @@ def create_topics(
     with KafkaAdminClient(bootstrap_servers=list(servers), request_timeout_ms=120_000) as admin:
         for name in names:
             admin.create_topics([NewTopic(name, partitions, 1, topic_configs=dict(config or {}))])
+
+
+def use_spark_kafka(project: Project) -> None:
+    """Add Spark's Kafka source to the next Spark session of this process, in addition to the Spark reader."""
+    folder = maven_jars.provide(project.cache, "spark-kafka", print, poms=Path(__file__).parent)
+    every = [*reader_jars.jars(project), *sorted(folder.glob("*.jar"))]
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--jars {','.join(map(str, every))} pyspark-shell"

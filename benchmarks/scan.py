@@ -17,9 +17,8 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from brokers import create_topics, started
+from brokers import create_topics, started, use_spark_kafka
 from pyspark.sql import SparkSession
-from spark_kafka import use_spark_kafka
 
 from topicwarden.audit.collect.horizon import horizons
 from topicwarden.audit.scan.contracts import build_contracts

@@ -9,14 +9,55 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.soundness.broker import end_in_order, room
-from tests.soundness.planting import plant
+from tests.soundness.planting import Found, plant
 from tests.soundness.rounds import AT_ONCE, Stage, Tally, run
 from tests.soundness.suspects import LEAST_PRECISION
-from tests.soundness.tables import table, table_of_faults
+from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.scan.spark_session import spark_session
+
+
+def table(tally: Tally) -> str:
+    return "\n".join(_lines(tally))
+
+
+def table_of_faults(found: Found) -> str:
+    """Return the table of faults: planted, found in time, and found at the first audit after planting."""
+    lines = [f"{'fault':38}{'planted':>9}{'found':>7}{'at once':>9}"]
+    for fault, planted in found.planted.items():
+        lines.append(f"{fault:38}{planted:9}{found.found[fault]:7}{found.at_once[fault]:9}")
+    lines.append(f"{'in all':38}{found.planted.total():9}{found.found.total():7}{found.at_once.total():9}")
+    lines += [f"MISSED  {one}" for one in found.missed]
+    lines.append(f"{'what must not stop an audit':58}{'planted':>9}{'survived':>10}")
+    for kind, planted in found.hostile.planted.items():
+        lines.append(f"{kind:58}{planted:9}{found.hostile.survived[kind]:10}")
+    lines.append(f"{'in all':58}{found.hostile.planted.total():9}{found.hostile.survived.total():10}")
+    return "\n".join([*lines, *(f"STOPPED {one}" for one in found.hostile.trouble)])
+
+
+def _lines(tally: Tally) -> Iterator[str]:
+    yield f"{tally.histories} histories, {tally.looks} audits"
+    yield f"{'check':28}{'fail':>7}{'denied':>8}{'suspect':>9}{'→ fail':>8}{'→ pass':>8}"
+    for check in CHECKS:
+        wrong = sum(one.startswith(f"{check} on ") for one in tally.denied)
+        numbers = (tally.fails[check], wrong, tally.suspects[check])
+        became = tuple(tally.outcomes.counted[check, verdict] for verdict in ("fail", "pass"))
+        if any((*numbers, *became)):
+            yield f"{check:28}{numbers[0]:7}{numbers[1]:8}{numbers[2]:9}{became[0]:8}{became[1]:8}"
+    yield f"{'in all':28}{tally.fails.total():7}{len(tally.denied):8}{tally.suspects.total():9}"
+    yield (
+        f"precision of suspects: {tally.outcomes.precision:.1%} of {tally.outcomes.judged} partitions "
+        "were settled by the next audit"
+    )
+    for (check, why), number in sorted(tally.outcomes.reasons.items()):
+        yield f"    {check} passed {number} times: {why}"
+    yield from (f"OPEN    {one}" for one in tally.outcomes.unsettled)
+    yield f"{tally.exact} partitions counted once more on the disk, {len(tally.inexact)} numbers not so"
+    yield from (f"DENIED  {one}" for one in tally.denied)
+    yield from (f"INEXACT {one}" for one in tally.inexact)
 
 
 def main() -> int:

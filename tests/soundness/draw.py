@@ -79,7 +79,7 @@ def murmur2_partition(key: bytes, partitions: int) -> int:
     return int((murmur2(key) & 0x7FFFFFFF) % partitions)
 
 
-def repeats(draw: Draw, topic: Topic, keys: int = 1, size: int | None = None) -> tuple[Action, ...]:
+def repeats(draw: Draw, keys: int = 1, size: int | None = None) -> tuple[Action, ...]:
     """Return the writes of repeated keys, each in its own segment, and of a record that rolls the last segment."""
     last = Record(0, b"last", b"{}", ahead=1_500)
     number = draw.random.randint(8, 16)

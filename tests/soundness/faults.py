@@ -28,13 +28,13 @@ def _cleaner_off(draw: Draw) -> History:
     ratio = draw.random.choice(("0.0", "0.01", "0.3"))
     topic = draw.topic(1, cleanup_policy=draw.random.choice(("compact", "compact,delete")), retention_ms="-1")
     topic = replace(topic, config={**topic.config, "min.cleanable.dirty.ratio": ratio})
-    return history_of(topic, None, *repeats(draw, topic, size=draw.random.choice((100, 2_000))))
+    return history_of(topic, None, *repeats(draw, size=draw.random.choice((100, 2_000))))
 
 
 def _cleaner_off_lag(draw: Draw) -> History:
     lag = draw.random.choice(("200", "1000"))
     topic = draw.topic(2, cleanup_policy="compact", max_compaction_lag_ms=lag, min_cleanable_dirty_ratio="1.0")
-    return history_of(topic, None, *repeats(draw, topic, keys=draw.random.choice((1, 2))))
+    return history_of(topic, None, *repeats(draw, keys=draw.random.choice((1, 2))))
 
 
 def uncleanable(draw: Draw) -> History:
@@ -43,7 +43,7 @@ def uncleanable(draw: Draw) -> History:
     Until then, a minimum dirty ratio of 1.0 keeps the cleaner away.
     """
     topic = draw.topic(1, cleanup_policy="compact", min_cleanable_dirty_ratio="1.0")
-    history = history_of(topic, None, *repeats(draw, topic, size=400))
+    history = history_of(topic, None, *repeats(draw, size=400))
     expected = {**topic.config, "min.cleanable.dirty.ratio": "0.01"}
     assert history.declared
     return replace(history, declared=replace(history.declared, config=expected))
@@ -82,7 +82,7 @@ def _blocked(draw: Draw) -> History:
 def _blocked_by_future(draw: Draw) -> History:
     topic = draw.topic(1, cleanup_policy="compact", min_compaction_lag_ms=draw.random.choice(("100", "1000")))
     first = Write((Record(0, b"first", b"{}", ahead=draw.random.choice((60_000, DAY_MS))),))
-    return history_of(topic, Contents(timestamps=TimestampContents(max_ahead=1_000)), first, *repeats(draw, topic))
+    return history_of(topic, Contents(timestamps=TimestampContents(max_ahead=1_000)), first, *repeats(draw))
 
 
 def _keys(draw: Draw, topic: Topic, partition_of: Callable[[bytes], int], share: float = 1.0) -> Iterator[Record]:

@@ -253,9 +253,9 @@ class Chance:
                 partition = habits.topic.partitions - 1
             stamp = -1 if draw.random() < habits.undated else None
             ago = ahead + draw.choice((0, 0, -50))
-            yield Record(partition, key, self.value(habits, size), ago, self.headers(), stamp)
+            yield Record(partition, key, self.value(size), ago, self.headers(), stamp)
 
-    def value(self, habits: Habits, size: int | None) -> bytes | None:
+    def value(self, size: int | None) -> bytes | None:
         draw = self.random
         if size is not None:
             return json.dumps({"n": draw.random(), "x": draw.randbytes(size // 2).hex()}).encode()

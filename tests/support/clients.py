@@ -1,11 +1,11 @@
-"""Commit offsets and wait, as clients of the topics do."""
+"""Read records, commit offsets and wait, with a client other than ours: tests compare audits with the result."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
 
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import PartitionExtent
@@ -33,3 +33,32 @@ def until(holds: Callable[[], bool], what: str, seconds: float = 90) -> None:
     while not holds():
         assert time.monotonic() < deadline, f"waited {seconds:g} s in vain until {what}"
         time.sleep(0.1)
+
+
+def records(servers: Sequence[str], topic: str) -> Iterator[Message]:
+    """Yield every record of a topic from its beginning, as a new consumer sees the records."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": ",".join(servers),
+            "group.id": "tests",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": "read_uncommitted",
+        }
+    )
+    try:
+        partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
+        unread = set(partitions)
+        while unread:
+            message = consumer.poll(10)
+            assert message is not None, f"{topic}: nothing came of {unread}"
+            error = message.error()
+            if error is None:
+                yield message
+            elif error.code() == KafkaError._PARTITION_EOF:
+                unread.discard(message.partition())
+            else:
+                raise AssertionError(error)
+    finally:
+        consumer.close()

@@ -1,14 +1,17 @@
-"""Read what the documentation tells readers to type: topicwarden commands, make targets and file names."""
+"""Read what the documentation tells readers to type, and run the Python code of docs/reference/python.md."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterator
+import sys
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from types import ModuleType, SimpleNamespace
+from typing import Any, Final, cast
 
+import pytest
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
@@ -21,6 +24,10 @@ _USAGE_ERROR = cast(type[Exception], typer.BadParameter.__base__)
 _FENCED = re.compile(r"^```(?P<language>\w*)\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"(`+)(?P<code>.+?)\1")
 _COMMAND = re.compile(r"(?<![\w./:-])topicwarden (?P<arguments>[a-z-][^|;&<>()#]*)")
+
+
+PAGE: Final = (Path(__file__).parents[2] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+BLOCKS: Final = dict(re.findall(r"^```python\n# ([\w/]+)\.py\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
 
 
 @dataclass(frozen=True)
@@ -118,3 +125,26 @@ def links(document: str) -> Iterator[str]:
     """Yield the target of every link to a file."""
     for found in re.finditer(r"\]\((?!https?:|#)(?P<target>[^)#\s]+)", document):
         yield found["target"]
+
+
+def block(name: str) -> ModuleType:
+    """Return the code block of the file ``name`` as a module."""
+    module = ModuleType(name)
+    exec(compile(BLOCKS[name], name, "exec", dont_inherit=True), module.__dict__)
+    return module
+
+
+def scheduled(name: str, tasks: ModuleType, patch: pytest.MonkeyPatch) -> ModuleType:
+    """Return the block ``name`` of a scheduler: its decorators change nothing, and the flow of tasks is not run."""
+    airflow, dagster = ModuleType("airflow.sdk"), ModuleType("dagster")
+    airflow.__dict__.update(task=_plain, dag=lambda **_: lambda flow: lambda: None)
+    dagster.__dict__.update(asset_check=_plain, AssetCheckResult=SimpleNamespace)
+    stand_ins = {"kafka_tasks": tasks, "airflow": ModuleType("airflow"), "airflow.sdk": airflow, "dagster": dagster}
+    for module, stand_in in stand_ins.items():
+        patch.setitem(sys.modules, module, stand_in)
+    return block(name)
+
+
+def _plain(function: Callable[..., Any] | None = None, **_: object) -> Any:
+    """Return the decorated function, for a decorator with or without arguments."""
+    return function or (lambda decorated: decorated)

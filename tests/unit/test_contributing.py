@@ -24,7 +24,7 @@ from topicwarden.model.planned_change import Action, Severity
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
-from topicwarden.plan.consequence_rule import ConsequenceRule
+from topicwarden.plan.consequences import ConsequenceRule
 from topicwarden.plan.plan_evidence import PlanEvidence
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.policies.rule import Rule

@@ -9,10 +9,10 @@ import trustme
 import yaml
 
 from tests.broker.contents import registry
+from tests.broker.contents.registry import registry_gate
 from tests.conftest import REPOSITORY
 from tests.support.apicurio import JAVA, fetch, find_java
 from tests.support.findings import finding
-from tests.support.registry_gate import registry_gate
 from tests.support.secured import pem
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project

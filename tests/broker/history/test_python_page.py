@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.python_page import block
+from tests.support.documents import block
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from kafka.admin import NewTopic
 
-from tests.broker.spark_cluster.audits import FAULTY, RECORDS
-from tests.support.projects import own_cache, project_of
+from tests.conftest import REPOSITORY
+from tests.support.projects import Shell, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.project import Project
@@ -36,6 +38,12 @@ contents:
 SCHEMA = {"type": "object", "required": ["number"], "properties": {"number": {"type": "integer"}}}
 
 
+ENTRY_POINT = REPOSITORY / "validation" / "topicwarden" / "audit" / "__main__.py"
+RECORDS, FAULTY = 20_000, 7
+"""The records of each topic, and how many of them have a value of the wrong type."""
+TIMES_OF_RUN = ("started", "finished", "scan_seconds")
+
+
 @pytest.fixture(scope="package")
 def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     folder = tmp_path_factory.mktemp("spark-cluster")
@@ -59,3 +67,19 @@ def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Itera
                 value = {"number": "seven" if number < FAULTY else number}
                 writer.send("s.events", f"key-{number}", json.dumps(value))
         yield created
+
+
+def audit(project: Project, *options: str) -> subprocess.CompletedProcess[str]:
+    return Shell(project.root).topicwarden("audit", "--stack", "dev", "--format", "json", *options)
+
+
+def report(code: int, output: str, errors: str) -> dict[str, Any]:
+    """Return the report of an audit without the times. It must have found the values of the wrong type."""
+    assert code == 1, errors
+    return as_expected(json.loads(output))
+
+
+def as_expected(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a report without the times. It must have found the values of the wrong type."""
+    assert [f["topic"] for f in values["findings"] if f["verdict"] == "fail"] == ["s.events"]
+    return {name: value for name, value in values.items() if name not in TIMES_OF_RUN}

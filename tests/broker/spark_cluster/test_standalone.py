@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker.spark_cluster.audits import ENTRY_POINT, RECORDS, as_expected, audit, report
+from tests.broker.spark_cluster.conftest import ENTRY_POINT, RECORDS, as_expected, audit, report
 from tests.conftest import REPOSITORY
 from tests.support.clients import until
 from tests.support.projects import BIN, Shell

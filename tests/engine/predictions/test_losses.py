@@ -16,8 +16,7 @@ import pytest
 from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 
 from tests.engine.predictions.conftest import Deployment, deployment, of, one
-from tests.support.clients import extents, until
-from tests.support.reading import records
+from tests.support.clients import extents, records, until
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected, set_topic
 from topicwarden.model.planned_change import Action, PlanReport, Severity

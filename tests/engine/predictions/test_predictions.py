@@ -10,8 +10,7 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.engine.predictions.conftest import RETENTION_CHECK_S, Deployment, deployment, of, one
-from tests.support.clients import commit, extents, until
-from tests.support.reading import records
+from tests.support.clients import commit, extents, records, until
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import set_topic
 from topicwarden.model.planned_change import Action, PlanReport, Severity

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.predictions.conftest import deployment
-from tests.support.python_page import block
+from tests.support.documents import block
 
 
 def test_the_plan_task_of_the_page_returns_what_would_change_or_fails(

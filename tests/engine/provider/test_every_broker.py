@@ -14,7 +14,7 @@ from tests.support.restricted_user import AUTHORIZER
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.deploy.provider.acl_type import Acls
-from topicwarden.deploy.provider.engine_calls import EngineCalls
+from topicwarden.deploy.provider.batches import EngineCalls
 from topicwarden.deploy.provider.quota_type import Quotas
 from topicwarden.deploy.provider.scram_type import Credentials
 from topicwarden.kafka.connect.client_internals import send_to_any_broker

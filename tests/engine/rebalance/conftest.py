@@ -14,8 +14,8 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 
+from tests.support.clients import records
 from tests.support.projects import BIN, Shell, empty_stack, own_cache, project_of
-from tests.support.reading import records
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.connect.connection import Connection

@@ -9,8 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.engine.predictions.conftest import of
-from tests.engine.services.conftest import DAY, OnService, topics
-from tests.engine.services.standins import SERVICES
+from tests.engine.services.conftest import DAY, SERVICES, OnService, topics
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.evidence import ApacheLog
 from topicwarden.kafka.connect.connection import Connection

@@ -11,9 +11,9 @@ from pathlib import Path
 import pandas
 import pytest
 
+from tests.support.clients import records
 from tests.support.findings import facts, finding, found
 from tests.support.projects import location_of
-from tests.support.reading import records
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict

@@ -156,7 +156,7 @@ class Run:
         if step.broker_down is not None:
             self._cluster.stop(step.broker_down)
         try:
-            plan = self._planned(number, step, before, copied)
+            plan = self._planned(number, step, copied)
             if plan is not None:
                 self._command(number, step, plan)
         finally:
@@ -196,7 +196,7 @@ class Run:
             if (fault.kind, fault.topic) not in reported:
                 self._violated(self._last.number, f"{self._last.shown}, seen before step {number}", fault)
 
-    def _planned(self, number: int, step: Step, before: Mapping[str, TopicState], copied: Copied) -> PlanReport | None:
+    def _planned(self, number: int, step: Step, copied: Copied) -> PlanReport | None:
         """Return the plan for the command, or None if no plan is accepted.
 
         If a plan is refused, `pulumi up` must fail too. Then the requested allows are written or the edits are

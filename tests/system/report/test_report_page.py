@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support import reports
 from tests.support.browser import chromium
-from topicwarden.report.audit import report_files
+from topicwarden.report.audit import formats
 
 LOOKS = [(400, "dark"), (1400, "light")]
 ALL_LOOKS = pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return report_files.write(reports.rich(), tmp_path_factory.mktemp("report"))[0]
+    return formats.write(reports.rich(), tmp_path_factory.mktemp("report"))[0]
 
 
 @pytest.fixture(params=LOOKS, ids=lambda look: f"{look[0]}-{look[1]}")
@@ -198,7 +198,7 @@ def test_a_log_has_a_timeline_and_a_description(page: Page) -> None:
 
 def test_an_empty_report_is_a_valid_page(browser: Browser, tmp_path: Path) -> None:
     page = browser.new_page()
-    page.goto(report_files.write(reports.empty(), tmp_path)[0].as_uri())
+    page.goto(formats.write(reports.empty(), tmp_path)[0].as_uri())
     assert page.locator("#outcome").inner_text() == "No topics were audited."
     assert page.locator("svg").count() == 0
     page.close()

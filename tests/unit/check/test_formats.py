@@ -21,7 +21,7 @@ from tests.support.command import COMMAND, HERE, bad_project, process, project, 
 from tests.unit.check.expected import EXPECTED, outputs
 from topicwarden.report.problems import FORMATS
 from topicwarden.report.problems.json import schema
-from topicwarden.report.problems.rule_metadata import describe
+from topicwarden.report.problems.sarif import describe
 
 PLAIN = re.compile(r"(\S+):([0-9]+):([0-9]+): (warning: )?(.+) \[([a-z-]+)\]")
 

@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from tests.support.command import Outcome, process, project, topicwarden
 from tests.support.documents import PARSER
 from topicwarden.audit.checks import CHECKS
-from topicwarden.cli import completion, waiting
+from topicwarden.cli import completion, terminal
 from topicwarden.pages import PAGES
 from topicwarden.policies.rules import RULES, STACK_RULES
 from topicwarden.report.terminal_output import VERBOSITY
@@ -107,7 +107,7 @@ def test_every_rule_and_check_can_be_completed_and_printed(tmp_path: Path) -> No
 def test_progress_without_a_terminal_is_printed_periodically(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "LINE_INTERVAL_S", 0.02)
+    monkeypatch.setattr(terminal, "LINE_INTERVAL_S", 0.02)
 
     def lines(until: str) -> list[str]:
         deadline, text = time.monotonic() + 30, ""
@@ -115,16 +115,16 @@ def test_progress_without_a_terminal_is_printed_periodically(
             text += capsys.readouterr().err
         return text.splitlines()
 
-    with waiting.waiting("reading the topics") as report:
+    with terminal.waiting("reading the topics") as report:
         assert re.fullmatch(r"reading the topics: [0-9.]+ m?s", lines("\n")[0])
         report(0.42)
         assert re.fullmatch(r"reading the topics: 42% after [0-9.]+ m?s", lines("42%")[-1])
-    with waiting.waiting("reading the topics", then="judging the topics") as report:
+    with terminal.waiting("reading the topics", then="judging the topics") as report:
         report(1.0)
         assert re.fullmatch(r"judging the topics: [0-9.]+ m?s in all", lines("judging")[-1])
     capsys.readouterr()
     monkeypatch.setattr(VERBOSITY, "quiet", True)
-    with waiting.waiting("reading the topics") as report:
+    with terminal.waiting("reading the topics") as report:
         report(0.5)
         assert "progress-lines" not in [thread.name for thread in threading.enumerate()]
     assert capsys.readouterr().err == ""

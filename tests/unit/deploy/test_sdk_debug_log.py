@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topicwarden.deploy.sdk_debug_log import shortened
+from topicwarden.deploy.sdk_registration import shortened
 
 
 def test_a_long_message_is_cut_and_has_its_length() -> None:

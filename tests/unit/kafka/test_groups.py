@@ -12,8 +12,7 @@ from kafka.errors import GroupAuthorizationFailedError, IncompatibleBrokerVersio
 from topicwarden.kafka.read import consumer_groups as kafka_groups
 from topicwarden.kafka.read import member_groups, streams_groups
 from topicwarden.kafka.read.consumer_groups import read_groups
-from topicwarden.kafka.read.group_description import GroupDescription
-from topicwarden.kafka.read.member_groups import describe_classic_groups, describe_consumer_groups
+from topicwarden.kafka.read.member_groups import GroupDescription, describe_classic_groups, describe_consumer_groups
 from topicwarden.kafka.read.streams_groups import describe_streams_groups
 
 

@@ -16,8 +16,6 @@ from topicwarden.kafka.read import record_decoder
 from topicwarden.kafka.read.record_decoder import RecordBatch, UnreadableRecords, decode
 
 HEADER = 61
-MESSAGE = {0: 18, 1: 26}
-"""Bytes before the key of a message, by format."""
 
 
 def xerial(content: bytes) -> bytes:

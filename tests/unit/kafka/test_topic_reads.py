@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from kafka.errors import UnsupportedVersionError
 
-from topicwarden.kafka.read.eligible_leaders import eligible_leaders
-from topicwarden.kafka.read.log_sizes import log_sizes
+from topicwarden.kafka.read.partition_extents import log_sizes
+from topicwarden.kafka.read.snapshot_reads import eligible_leaders
 from topicwarden.kafka.read.topic_reads import TopicProperties
 
 

@@ -1,11 +1,17 @@
-"""Test conclusions from keys that are placed by hand; real producers are in ``tests/broker/contents``."""
+"""Test where partitioners place keys, and conclusions from keys that are placed by hand.
+
+Real producers are in ``tests/broker/contents``.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import random
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
+import confluent_kafka
 import pytest
 
 from topicwarden.audit.checks.common.placement_conclusion import conclusion_text
@@ -13,9 +19,14 @@ from topicwarden.audit.scan.complete_since import complete_since
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.key_placement import KeyPlacement, PlacementKind, PlacementStudy, SampledKey, conclude
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, ALGORITHMS_BY_NAME
+from topicwarden.kafka.read.partition_functions import PARTITIONERS
 
 KEYS = [f"key-{number}".encode() for number in range(600)]
 TODAY = 6
+
+
+PARTITIONS = 6
+_SYMBOLS = {"murmur2": "murmur2", "crc32": "consistent", "fnv1a": "fnv1a", "sarama": "fnv1a"}
 
 
 def fnv1a(key: bytes) -> int:
@@ -136,9 +147,6 @@ def test_no_keys_have_no_conclusion() -> None:
     assert conclude(TODAY, [PartitionCounts(records=5, null_keys=5)], None).kind is PlacementKind.NONE
 
 
-PARTITIONS = 6
-
-
 def written(seed: int, keys: int, *counts: int) -> list[SampledKey]:
     """Return keys that murmur2 placed while the topic had each of ``counts`` partitions, one after the other."""
     chance = random.Random(seed)
@@ -166,3 +174,25 @@ def test_nothing_is_proven_of_the_time_before_partitions_were_added(seed: int, e
 
 def test_few_keys_prove_nothing() -> None:
     assert complete_since(written(1, 60, PARTITIONS), PARTITIONS).keys() <= {PARTITIONS - 1}
+
+
+def librdkafka(name: str, key: bytes, partitions: int) -> int:
+    folder = Path(confluent_kafka.__file__).parents[1]
+    (library,) = (*folder.glob("confluent_kafka.libs/librdkafka*"), *folder.glob("confluent_kafka/.dylibs/librdkafka*"))
+    function = getattr(ctypes.CDLL(str(library)), f"rd_kafka_msg_partitioner_{name}")
+    function.restype = ctypes.c_int32
+    function.argtypes = [*[ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int32], *[ctypes.c_void_p] * 2]
+    return int(function(None, key, len(key), partitions, None, None))
+
+
+@pytest.mark.parametrize("name", sorted(PARTITIONERS))
+def test_keys_go_where_librdkafka_puts_them(name: str) -> None:
+    chance = random.Random(name)
+    for _ in range(500):
+        key, partitions = chance.randbytes(chance.randint(1, 40)), chance.randint(1, 50)
+        assert PARTITIONERS[name](key, partitions) == librdkafka(_SYMBOLS[name], key, partitions)
+
+
+def test_the_signature_of_the_known_example() -> None:
+    assert PARTITIONERS["murmur2"](b"100:48069", 12) == 9
+    assert PARTITIONERS["crc32"](b"100:48069", 12) == 6

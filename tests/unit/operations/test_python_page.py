@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import project
-from tests.support.python_page import BLOCKS, PAGE, block, scheduled
+from tests.support.documents import BLOCKS, PAGE, block, scheduled
 from tests.support.reports import empty, rich
 from topicwarden import operations
 from topicwarden.model.finding import AuditReport

@@ -1,4 +1,4 @@
-"""Test which differences count as changed by hand."""
+"""Test which differences count as changed by hand, and the remedy for those that a deploy leaves."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from tests.unit.plan.consequences.scenario import DAY, NOW, Scenario, hourly
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
-from topicwarden.model.planned_change import Severity
+from topicwarden.model.planned_change import Action, Severity
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
-from topicwarden.plan.consequences import drift, unseen
+from topicwarden.plan.consequences import CONSEQUENCES, drift, unseen
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.plan_evidence import PlanEvidence
+from topicwarden.plan.predict import _plan
 from topicwarden.plan.topic_change import changes
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
@@ -99,3 +101,28 @@ def test_a_hidden_topic_does_not_count_as_changed_by_hand() -> None:
     snapshot = Snapshot("c", 0, {1: None}, {}, {}, hidden=frozenset({"t"}))
     declaration = Declaration(Topic("t", 1, 1), SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))
     assert changes([declaration], DeployedStack({"t": DeployedTopic("t", 1, 1, {})}), snapshot) == ()
+
+
+@pytest.mark.parametrize(
+    ("setting", "declared", "by_hand", "rule", "word"),
+    [
+        ("retention.ms", str(DAY), str(30 * DAY), "retention-cut", "shrink-retention"),
+        ("cleanup.policy", "compact", "delete", "compaction", "compact"),
+    ],
+)
+def test_the_remedy_names_the_word_that_allows_the_loss(
+    setting: str, declared: str, by_hand: str, rule: str, word: str
+) -> None:
+    scenario = Scenario({setting: declared}, {setting: by_hand}, (hourly(100),), deployed={setting: declared})
+    change = scenario.change()
+    needs = CONSEQUENCES[rule].needs(change, NOW)
+    assert needs
+    plan = _plan(change, [rule], scenario.evidence(needs))
+    assert (plan.action, plan.held, [each.severity for each in plan.consequences]) == (
+        Action.DRIFT,
+        True,
+        [Severity.DANGER],
+    )
+    assert plan.consequences[0].remedy == (
+        f"declare it as it is now, or allow the loss: write `allow: [{word}]` into the topic's YAML"
+    )

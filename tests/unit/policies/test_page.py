@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.cases import cases
 from tests.support.policy_cases import CASES
-from topicwarden.audit.check_docs import check_docs
+from topicwarden.audit.checks import check_docs
 from topicwarden.pages import PAGES
 from topicwarden.policies.rules import RULES, STACK_RULES
 

@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.projects import project_of
-from topicwarden.deploy.provider.batches import Batches
-from topicwarden.deploy.provider.engine_calls import EngineCalls
+from topicwarden.deploy.provider.batches import Batches, EngineCalls
 from topicwarden.deploy.provider.errors import resource_error
 from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.kafka.connect.request_error import RequestError

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft4Validator
 
 from tests.support import reports
-from topicwarden.audit.check_docs import check_docs
+from topicwarden.audit.checks import check_docs
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import FailOn, Verdict

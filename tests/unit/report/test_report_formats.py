@@ -18,7 +18,7 @@ from topicwarden.model.finding import AuditReport, Finding, TopicFacts
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
-from topicwarden.report.audit import html, json, markdown, report_files, text
+from topicwarden.report.audit import formats, html, json, markdown, text
 from topicwarden.report.audit.digest import digest
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "report.schema.json"
@@ -236,8 +236,8 @@ def test_wide_topics_keep_their_plots_small() -> None:
 
 def test_files_are_written_whole_and_replaced(tmp_path: Path) -> None:
     out = tmp_path / "new" / "reports"
-    report_files.write(reports.rich(), out)
-    paths = report_files.write(reports.empty(), out)
+    formats.write(reports.rich(), out)
+    paths = formats.write(reports.empty(), out)
     assert [path.name for path in paths] == [
         f"report.{kind}" for kind in ("html", "md", "json", "sarif", "xml", "prom")
     ]
@@ -250,7 +250,7 @@ def test_a_read_only_location_is_refused(tmp_path: Path) -> None:
     taken.write_text("mine")
     for folder in (taken, taken / "below"):
         with pytest.raises(Refusal, match="--out"):
-            report_files.write(reports.empty(), folder)
+            formats.write(reports.empty(), folder)
     assert taken.read_text() == "mine"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.specs.lines import problem_lines, setting_lines
-from topicwarden.model.regular_file import MAX_BYTES
+from topicwarden.model.files import MAX_BYTES
 
 OK = b"partitions: 3\nreplication_factor: 3\n"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from topicwarden.audit.check_docs import check_docs
+from topicwarden.audit.checks import check_docs
 from topicwarden.audit.scan.read_limits import ReadLimits
-from topicwarden.cli.waiting import TERMINAL
+from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project

@@ -11,8 +11,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from topicwarden.model.files import read_regular_file
 from topicwarden.model.project import find_project
-from topicwarden.model.regular_file import read_regular_file
 
 Complete: TypeAlias = Callable[[str], list[str]]
 """A function that returns the words that begin with an incomplete one."""

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from topicwarden.audit.check_docs import check_docs
+from topicwarden.audit.checks import check_docs
 from topicwarden.cli.check import check
-from topicwarden.cli.engine_output import engine_output
 from topicwarden.cli.sandbox import sandbox_of, show
-from topicwarden.cli.waiting import TERMINAL
+from topicwarden.cli.terminal import TERMINAL, engine_output
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_stacks import select_stack
 from topicwarden.kafka.connect.stack_connection import on_sandbox
@@ -28,7 +27,7 @@ from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.deploy import deploy_topics
 from topicwarden.report.audit import text
 from topicwarden.report.audit.background import ReportBackground
-from topicwarden.report.audit.report_files import write
+from topicwarden.report.audit.formats import write
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
 from topicwarden.toolchain import environment

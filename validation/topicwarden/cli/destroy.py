@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from topicwarden.cli.confirmation import confirmed, require_terminal
-from topicwarden.cli.engine_output import engine_output
-from topicwarden.cli.waiting import TERMINAL
+from topicwarden.cli.terminal import TERMINAL, confirmed, engine_output, require_terminal
 from topicwarden.model.project import find_project
 from topicwarden.operations.deploy import destroy_topics, planned_destroy
 from topicwarden.operations.find_pulumi import writing_engine_of

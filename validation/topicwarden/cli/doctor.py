@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from topicwarden.cli.waiting import waiting
+from topicwarden.cli.terminal import waiting
 from topicwarden.doctor.diagnose import ALL_COMMANDS, diagnose, read_cluster_state
 from topicwarden.doctor.installation import installed_parts
 from topicwarden.kafka.connect.stack_connection import connect_to

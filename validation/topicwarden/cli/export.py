@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from topicwarden.model.files import read_regular_file, replace_file
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
-from topicwarden.model.regular_file import read_regular_file
-from topicwarden.model.replace_file import replace_file
 from topicwarden.operations.export import export_topics
 from topicwarden.report import terminal_output
 

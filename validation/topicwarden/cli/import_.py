@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from topicwarden.cli.import_text import show
-from topicwarden.cli.waiting import TERMINAL, print_wrapped
+from topicwarden.cli.terminal import TERMINAL, print_wrapped
 from topicwarden.interchange.convert import FORMATS
 from topicwarden.kafka.connect.stack_connection import settings_file
 from topicwarden.model.message_text import counted, did_you_mean

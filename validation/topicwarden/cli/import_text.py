@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from difflib import unified_diff
 from pathlib import Path
 
-from topicwarden.cli.waiting import print_wrapped
+from topicwarden.cli.terminal import print_wrapped
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Level, Problem
 from topicwarden.operations.import_report import ImportReport, SkippedTopics

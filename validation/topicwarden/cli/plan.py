@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from topicwarden.cli.garbage_collection import without_garbage_collection
-from topicwarden.cli.waiting import TERMINAL
+from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.operations.plan import plan_topics

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event
 
 from topicwarden.cli import replica_moves_text as shown
-from topicwarden.cli.confirmation import confirmed, require_terminal
-from topicwarden.cli.interrupt import interruptible
-from topicwarden.cli.waiting import TERMINAL
+from topicwarden.cli.terminal import TERMINAL, confirmed, require_terminal
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
@@ -154,3 +154,21 @@ def _rate(throttle: str) -> int | None:
     if rate < 1:
         raise Refusal(f"--throttle {throttle}: expected at least 1 byte per second, or {UNLIMITED}")
     return rate
+
+
+@contextmanager
+def interruptible(stop: Event) -> Iterator[None]:
+    """Set ``stop`` on the first Ctrl-C or SIGTERM within the block. A second signal ends the process as usual."""
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def on_signal(number: int, _: object) -> None:
+        signal.signal(number, previous[signal.Signals(number)])
+        stop.set()
+
+    for number in previous:
+        signal.signal(number, on_signal)
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from topicwarden.cli.engine_output import engine_output
-from topicwarden.cli.waiting import TERMINAL
+from topicwarden.cli.terminal import TERMINAL, engine_output
 from topicwarden.model.project import find_project
 from topicwarden.operations.deploy import refresh_topics
 from topicwarden.operations.find_pulumi import writing_engine_of

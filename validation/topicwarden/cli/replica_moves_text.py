@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
-from topicwarden.cli.waiting import LINE_INTERVAL_S
+from topicwarden.cli.terminal import LINE_INTERVAL_S
 from topicwarden.plan.placement.durability import received, seconds
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.rebalance.reassignment import ReassignmentProgress as Step

@@ -20,9 +20,8 @@ from topicwarden.model.sandbox_folder import refuse_link
 from topicwarden.report.terminal_output import note
 from topicwarden.sandbox import class_archive
 from topicwarden.sandbox.broker import BrokerCondition
-from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.local_cluster import Sandbox, SandboxStatus
 from topicwarden.sandbox.sandbox_state import HOST
-from topicwarden.sandbox.sandbox_status import SandboxStatus
 from topicwarden.stacks.stack_selection import selected_stacks
 from topicwarden.toolchain import PASSPHRASES, environment, jars, kafka_jars, pulumi_cli
 from topicwarden.toolchain import install as install_tools

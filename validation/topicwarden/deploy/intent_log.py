@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from topicwarden.model.files import replace_file
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.project import Project
-from topicwarden.model.replace_file import replace_file
 
 _SHOWN = 10  # names in a message
 

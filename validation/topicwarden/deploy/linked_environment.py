@@ -18,9 +18,9 @@ from filelock import FileLock
 
 import topicwarden
 from topicwarden.deploy.pulumi_project import project_settings
+from topicwarden.model.files import replace_file
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.model.replace_file import replace_file
 
 PROVIDER: Final = "pulumi-resource-kafka"
 

@@ -10,11 +10,12 @@ from typing import Any
 from topicwarden.deploy.program_run import ProgramRun, Purpose
 from topicwarden.deploy.pulumi_commands import pulumi_preview
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, log_of, without_traceback
-from topicwarden.deploy.stack_state import deployed_stack
-from topicwarden.deploy.target_urns import target_urns
+from topicwarden.deploy.pulumi_project import project_settings
+from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE, TOPIC_PATH, deployed_stack
 from topicwarden.model import planned_change
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic_selection import none_selected, selected
+from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.engine_steps import EngineStep
 from topicwarden.plan.predicted_stack import PredictedStack
 from topicwarden.policies.check_specs import CheckedStacks
@@ -91,3 +92,32 @@ def _errors(diagnostics: Iterable[Mapping[str, Any]]) -> list[str]:
     messages = (str(entry["message"]) for entry in diagnostics if entry.get("severity") == "error")
     lines = (" ".join(without_traceback(message.removeprefix("error: ")).split()) for message in messages)
     return [line for line in dict.fromkeys(lines) if line and line != "preview failed"]
+
+
+def target_urns(
+    engine: PulumiEngine,
+    domains: Iterable[str],
+    names: Iterable[str],
+    deployed: DeployedStack,
+    existing: Collection[str],
+) -> list[str]:
+    """Return the URNs of the topics ``names`` as ``TopicResources`` registers them, with their new parents.
+
+    ``domains`` are the domains of the declared topics among them. ``deployed`` has their other resources. ``existing``
+    are the URNs in the state: an existing parent is no target, because the engine would delete all below it that the
+    program does not register (Pulumi's ``determineAllowedResourcesToDeleteFromTargets``).
+    """
+    stack, project = engine.stack.rpartition("/")[2], project_settings(engine.project)["name"]
+    prefix = f"urn:pulumi:{stack}::{project}::"
+    parents = [
+        f"{prefix}pulumi:pulumi:Stack::{project}-{stack}",
+        f"{prefix}{SET_TYPE}::{stack}",
+        *(f"{prefix}{SET_TYPE}${DOMAIN_TYPE}::{stack}/{domain or 'topics'}" for domain in sorted(set(domains))),
+    ]
+    provider = f"{prefix}pulumi:providers:kafka::"
+    return [
+        *(urn for urn in parents if urn not in existing),
+        *([] if any(urn.startswith(provider) for urn in existing) else [f"{provider}*"]),
+        *(f"{prefix}{TOPIC_PATH}::{name}" for name in sorted(names)),
+        *(each.urn for duplicates in deployed.duplicates.values() for each in duplicates),
+    ]

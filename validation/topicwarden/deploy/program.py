@@ -12,11 +12,11 @@ import pulumi_kafka as kafka
 
 from topicwarden.deploy.dangers import dangers
 from topicwarden.deploy.intent_log import Intent, intent_log, orphans, unfinished
-from topicwarden.deploy.program_end import fail_unless_complete
+from topicwarden.deploy.program_execution import fail_unless_complete
 from topicwarden.deploy.program_run import ProgramRun, Purpose, Refused, current_run
 from topicwarden.deploy.provider_choice import require_cluster, require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.deploy.sdk_debug_log import shorten_debug_messages
+from topicwarden.deploy.sdk_registration import shorten_debug_messages
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.deploy.topic_resources import TopicResources

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
 import os
 import runpy
@@ -23,7 +24,7 @@ import pulumi
 from pulumi.runtime import reset_options, run_in_stack, set_all_config
 from pulumi.runtime.proto import language_pb2
 
-from topicwarden.deploy.program_run import ENDED_EARLY
+from topicwarden.deploy.program_run import ENDED_EARLY, ProgramRun
 
 BAIL: Final = 32
 """The exit code of a program whose error is already reported, as in Pulumi's own language host."""
@@ -106,3 +107,21 @@ def main() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(BAIL)  # does not wait for threads of a failed program
+
+
+def fail_unless_complete(run: ProgramRun) -> None:
+    """Let this process, a program of plain `pulumi`, fail when it ends unless ``run`` is complete then.
+
+    The engine takes exit code 0 for a complete program, and deletes every unprotected resource that is not registered.
+    The SDK registers in the background, so ``sys.exit(0)`` after ``deploy()`` would end a program too early.
+    """
+
+    def at_exit() -> None:
+        if run.complete:
+            return
+        print(ENDED_EARLY, file=sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(BAIL)
+
+    atexit.register(at_exit)

@@ -1,13 +1,22 @@
-"""Registers a topic with Pulumi's SDK: the reference for ``lean_registration``, and the only way that knows hooks."""
+"""Registers a topic with Pulumi's SDK: the reference for ``lean_registration``, and the only way that knows hooks.
+
+``register_resource_outputs`` of the SDK sends the outputs of each resource to the engine's debug log, twice. The
+outputs of a stack have all topics, and the engine keeps the texts: 200 MB for 10,000 topics. So they are cut.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import pulumi
 import pulumi_kafka as kafka
 
 from topicwarden.deploy.topic_registration import TopicRegistration, deployed
+
+_DEBUG: Final = pulumi.log.debug
+_LONGEST: Final = 10_000
+"""Characters of a message."""
 
 
 def register_with_sdk(
@@ -52,3 +61,17 @@ def _only_this_deploy(topic: str) -> pulumi.ResourceHookBinding:
 
 def _pass(args: pulumi.ResourceHookArgs) -> None:
     """Allow the deletion: only the deploy that may delete the topic registers this hook."""
+
+
+def shorten_debug_messages() -> None:
+    """Cut the debug messages of this process to a length that a person may read."""
+    pulumi.log.debug = shortened(_DEBUG)
+
+
+def shortened(debug: Callable[..., None]) -> Callable[..., None]:
+    """Return ``debug``, which takes a message and options, for messages of any length."""
+
+    def short(msg: str, *arguments: Any, **options: Any) -> None:
+        debug(msg if len(msg) <= _LONGEST else f"{msg[:_LONGEST]}… ({len(msg):,} characters)", *arguments, **options)
+
+    return short

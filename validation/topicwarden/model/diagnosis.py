@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from topicwarden.model.frozen_model import FrozenModel
+from topicwarden.model.field_types import StrictModel
 from topicwarden.model.message_text import counted
 
 
@@ -30,7 +30,7 @@ class Possession(StrEnum):
     UNTESTED = "not tested"
 
 
-class InstalledPart(FrozenModel):
+class InstalledPart(StrictModel):
     """A program or package that commands need."""
 
     name: str
@@ -39,7 +39,7 @@ class InstalledPart(FrozenModel):
     remedy: str = ""
 
 
-class ClusterFacts(FrozenModel):
+class ClusterFacts(StrictModel):
     """The cluster that the stack's settings lead to."""
 
     cluster_id: str | None
@@ -51,7 +51,7 @@ class ClusterFacts(FrozenModel):
     groups: int = Field(description="Consumer groups that this user sees.")
 
 
-class AbsentApi(FrozenModel):
+class AbsentApi(StrictModel):
     """An API that not all brokers offer, and what is lost without it."""
 
     name: str
@@ -60,7 +60,7 @@ class AbsentApi(FrozenModel):
     lost: str
 
 
-class PermissionState(FrozenModel):
+class PermissionState(StrictModel):
     """The state of one permission of the user."""
 
     permission: str
@@ -80,7 +80,7 @@ class PermissionState(FrozenModel):
         return f" on {len(self.topics):,} of {counted(self.of, noun)}"
 
 
-class CommandState(FrozenModel):
+class CommandState(StrictModel):
     """The ability of one command, with what it misses."""
 
     command: str
@@ -88,14 +88,14 @@ class CommandState(FrozenModel):
     reasons: list[str] = Field(default=[])
 
 
-class CheckState(FrozenModel):
+class CheckState(StrictModel):
     """A check of the audit that is undecidable, at least for some topics."""
 
     check: str
     reasons: list[str]
 
 
-class Diagnosis(FrozenModel):
+class Diagnosis(StrictModel):
     """The whole report. Without a stack, it has only the installed parts and the commands that they allow."""
 
     topicwarden: str

@@ -1,4 +1,4 @@
-"""Pydantic field types of the YAML files: durations, sizes, texts and numbers, with messages for users."""
+"""Pydantic field types of the YAML files, with messages for users, and the base class of models."""
 
 from __future__ import annotations
 
@@ -78,6 +78,6 @@ FunctionName = Annotated[str, Field(strict=True, pattern=FUNCTION)]
 
 
 class StrictModel(BaseModel):
-    """A mapping that rejects unknown keys."""
+    """A mapping that rejects unknown keys and cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

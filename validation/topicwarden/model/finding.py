@@ -11,12 +11,12 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from topicwarden.model.frozen_model import FrozenModel
+from topicwarden.model.field_types import StrictModel
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import WORST_FIRST, FailOn, ReadScope, Verdict
 
 
-class Finding(FrozenModel):
+class Finding(StrictModel):
     """One check's verdict on one topic, or on some of its partitions."""
 
     check: str = Field(description="The check's id, as `topicwarden rules` lists it.")
@@ -41,7 +41,7 @@ class Finding(FrozenModel):
     )
 
 
-class SeenFinding(FrozenModel):
+class SeenFinding(StrictModel):
     """A check that did not pass for a topic, and the first audit of an unbroken series that saw it."""
 
     topic: str
@@ -50,7 +50,7 @@ class SeenFinding(FrozenModel):
     since: int
 
 
-class PartitionFacts(FrozenModel):
+class PartitionFacts(StrictModel):
     """One partition, as the snapshot and the scan saw it.
 
     Counts include all records that were read, committed or not. A count is null if no record was read.
@@ -109,7 +109,7 @@ class PartitionFacts(FrozenModel):
     hottest_offset: int | None = Field(default=None, description="The offset of the first record of that key.")
 
 
-class AgeBand(FrozenModel):
+class AgeBand(StrictModel):
     """The number of records of a topic with an age of at least ``from_ms`` and less than ``to_ms``.
 
     All records in the log count, committed or not. A negative age means a timestamp in the future. Records that an
@@ -122,7 +122,7 @@ class AgeBand(FrozenModel):
     records: int
 
 
-class PartitionerFacts(FrozenModel):
+class PartitionerFacts(StrictModel):
     """The partitioner that the producers used, as far as the partitions of the keys show it."""
 
     conclusion: str
@@ -136,7 +136,7 @@ class PartitionerFacts(FrozenModel):
     )
 
 
-class TopicFacts(FrozenModel):
+class TopicFacts(StrictModel):
     """One topic of the cluster, or a declared topic that does not exist there (without partitions)."""
 
     name: str
@@ -180,7 +180,7 @@ def _sum_known(numbers: Iterable[int | None]) -> int | None:
     return sum(known) if known or not every else None
 
 
-class SettledFinding(FrozenModel):
+class SettledFinding(StrictModel):
     """The outcome of a finding that the previous audit left open."""
 
     check: str
@@ -192,7 +192,7 @@ class SettledFinding(FrozenModel):
     why: str
 
 
-class PastAudit(FrozenModel):
+class PastAudit(StrictModel):
     """The result of an earlier audit of the same topics."""
 
     started: int
@@ -202,7 +202,7 @@ class PastAudit(FrozenModel):
     )
 
 
-class AuditReport(FrozenModel):
+class AuditReport(StrictModel):
     """One audit of one stack."""
 
     schema_version: int = 1

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from topicwarden.model.frozen_model import FrozenModel
+from topicwarden.model.field_types import StrictModel
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import AllowedChange
 
@@ -42,7 +42,7 @@ class Action(StrEnum):
     """Pulumi changes nothing; a manual change remains until a refresh, or until an update of the topic."""
 
 
-class Setting(FrozenModel):
+class Setting(StrictModel):
     """One setting of a topic that will change, or that was changed manually. Values have Kafka's own spelling."""
 
     name: str = Field(description="`partitions`, `replication_factor`, or Kafka's name of a configuration.")
@@ -53,7 +53,7 @@ class Setting(FrozenModel):
     location: Location | None = None
 
 
-class PartitionEffect(FrozenModel):
+class PartitionEffect(StrictModel):
     """The effect of a change on one partition. Counts are exact unless the consequence says otherwise."""
 
     partition: int
@@ -67,7 +67,7 @@ class PartitionEffect(FrozenModel):
     replicas_after: list[int] = Field(default=[])
 
 
-class GroupEffect(FrozenModel):
+class GroupEffect(StrictModel):
     """The effect of a change on one consumer group, in one partition."""
 
     group: str
@@ -79,7 +79,7 @@ class GroupEffect(FrozenModel):
     members: int | None = Field(default=None, description="Current number of members; null if not available.")
 
 
-class Consequence(FrozenModel):
+class Consequence(StrictModel):
     """One consequence of a change, with its numbers and how they were measured."""
 
     kind: str
@@ -94,7 +94,7 @@ class Consequence(FrozenModel):
     location: Location | None = Field(default=None, description="The line of YAML that causes it.")
 
 
-class TopicPlan(FrozenModel):
+class TopicPlan(StrictModel):
     """One topic that will change."""
 
     topic: str
@@ -119,7 +119,7 @@ class TopicPlan(FrozenModel):
         return next((severity for severity in MOST_SEVERE_FIRST if severity in severities), None)
 
 
-class ActiveAllowance(FrozenModel):
+class ActiveAllowance(StrictModel):
     """A destructive change that a topic's YAML allows on the day of the plan."""
 
     topic: str
@@ -131,7 +131,7 @@ class ActiveAllowance(FrozenModel):
     location: Location | None = None
 
 
-class PreviewResult(FrozenModel):
+class PreviewResult(StrictModel):
     """The result of the `pulumi preview` that the plan ran."""
 
     ran: bool = Field(description="True if the preview ended without an error.")
@@ -139,7 +139,7 @@ class PreviewResult(FrozenModel):
     errors: list[str] = Field(default=[], description="Pulumi's own errors, one per entry.")
 
 
-class PlanReport(FrozenModel):
+class PlanReport(StrictModel):
     """The changes that a deploy of one stack would make, and their consequences, at one point in time."""
 
     schema_version: int = 1

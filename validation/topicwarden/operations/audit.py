@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from topicwarden.audit.check_docs import check_docs
+from topicwarden.audit.checks import check_docs
 from topicwarden.audit.history.audit_history import NONE
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
@@ -30,7 +30,7 @@ from topicwarden.model.verdict import FailOn, ReadScope
 from topicwarden.operations.declared_topics import declared
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.report.audit.background import ReportBackground
-from topicwarden.report.audit.report_files import contents
+from topicwarden.report.audit.formats import contents
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.stacks.stack_file import read_stack_file
 from topicwarden.stacks.stack_settings import HISTORY

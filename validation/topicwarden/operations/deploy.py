@@ -9,7 +9,6 @@ from topicwarden.deploy.intent_log import Intent, intent_log
 from topicwarden.deploy.program_run import ProgramRun, Refused
 from topicwarden.deploy.pulumi_commands import pulumi_up, pulumi_without_program
 from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backend
-from topicwarden.deploy.same_cluster import require_same_cluster
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.kafka.connect.stack_connection import connect_to
@@ -18,6 +17,7 @@ from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.problem import Level, Refusal
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.plan.cluster_identity import check_cluster
+from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import predict
 from topicwarden.plan.predicted_stack import predicted_stack
 from topicwarden.policies.check_specs import CheckedStacks
@@ -122,3 +122,15 @@ def _deletion_was_killed(engine: PulumiEngine) -> bool:
         return False
     state = read_stack_state(engine)
     return not deleted.isdisjoint({*state.topics, *state.duplicates})
+
+
+def require_same_cluster(engine: PulumiEngine) -> DeployedStack:
+    """Return the stack as deployed; refuse another cluster than that of the last deploy.
+
+    A refresh would remove the topics from the state that the other cluster does not have. The program refuses it, too,
+    but runs after the refresh.
+    """
+    connection, deployed = connect_to(engine.project, engine.stack), read_stack_state(engine)
+    with open_cluster(connection) as cluster:
+        check_cluster(engine.stack, connection, deployed, cluster.snapshot(deployed.topics))
+    return deployed

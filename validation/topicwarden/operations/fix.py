@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from topicwarden.model.files import replace_file
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project
-from topicwarden.model.replace_file import replace_file
 from topicwarden.operations.path_selection import select
 from topicwarden.specs.fix import apply_fixes
 from topicwarden.specs.spec_files import read_files

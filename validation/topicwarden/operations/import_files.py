@@ -9,9 +9,9 @@ from typing import Final
 
 from topicwarden.interchange.convert import SourceFile, read_all
 from topicwarden.interchange.import_session import open_session
+from topicwarden.model.files import read_regular_file
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project
-from topicwarden.model.regular_file import read_regular_file
 from topicwarden.operations.import_report import ImportReport, SkippedTopics
 
 _MAX_BYTES: Final = 64 << 20

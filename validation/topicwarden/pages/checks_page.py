@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from topicwarden.audit.check_docs import check_docs
-from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.checks import CHECKS, check_docs
 from topicwarden.audit.evidence import ApacheLog
 
 

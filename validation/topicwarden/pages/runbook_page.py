@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from topicwarden.audit.check_docs import check_docs
+from topicwarden.audit.checks import check_docs
 
 
 def page() -> str:

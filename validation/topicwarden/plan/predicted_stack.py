@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from topicwarden import __version__
-from topicwarden.model.planned_change import PlanReport, PreviewResult
-from topicwarden.plan.active_allowances import active_allowances
+from topicwarden.model.planned_change import ActiveAllowance, PlanReport, PreviewResult, TopicPlan
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import Prediction
 from topicwarden.specs.resolve import Declaration
@@ -44,3 +44,23 @@ def predicted_stack(
         engine=PreviewResult(ran=False),
     )
     return PredictedStack(report=report, live=frozenset(snapshot.topics))
+
+
+def active_allowances(
+    declarations: Iterable[Declaration], plans: Iterable[TopicPlan], today: date
+) -> tuple[ActiveAllowance, ...]:
+    """Return every allowance that is valid on ``today`` (UTC), sorted by topic and change."""
+    needed = {(plan.topic, change) for plan in plans for change in plan.needs}
+    allowances = (
+        ActiveAllowance(
+            topic=declaration.topic.name,
+            change=allowance.change,
+            until=allowance.until,
+            needed=(declaration.topic.name, allowance.change) in needed,
+            location=declaration.locations.at(("allow",)),
+        )
+        for declaration in declarations
+        for allowance in declaration.topic.allow
+        if allowance.valid_on(today)
+    )
+    return tuple(sorted(allowances, key=lambda each: (each.topic, each.change)))

@@ -13,7 +13,6 @@ from topicwarden.model.project import Project
 from topicwarden.model.timestamps import today as current_date
 from topicwarden.policies.contents_problems import contents_problems
 from topicwarden.policies.custom_partitioners import partitioner_problems
-from topicwarden.policies.expired_allowances import expired_allowances
 from topicwarden.policies.judge_topics import RuleResult, TopicJudge
 from topicwarden.policies.policy import Policy
 from topicwarden.policies.policy_file import load_policy
@@ -174,3 +173,12 @@ def _affected_suffix(affected: _Affected, stacks: Sequence[str]) -> str:
     if len(affected.stacks) < len(set(stacks)):
         parts.append(f"stack {', '.join(sorted(affected.stacks))}")
     return f" ({'; '.join(parts)})" if parts else ""
+
+
+def expired_allowances(declarations: Iterable[Declaration], today: date) -> Iterator[Problem]:
+    """Yield a warning for each entry of `allow` whose `until` is before ``today``, at its line."""
+    for declaration in declarations:
+        for allowance in sorted(declaration.topic.allow, key=lambda allowance: allowance.change.value):
+            if not allowance.valid_on(today):
+                message = f"the allowance for {allowance.change.value} expired on {allowance.until}; remove it"
+                yield Problem(declaration.locations.at(("allow",)), message, "allowance-expired", Level.WARNING)

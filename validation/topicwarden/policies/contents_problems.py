@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from topicwarden.model.contents import Contents, EncodedContents
+from topicwarden.model.files import read_regular_file
 from topicwarden.model.problem import Problem
-from topicwarden.model.regular_file import read_regular_file
 from topicwarden.policies.expressions import CelError, compile_record_expression
 from topicwarden.record_schemas import COMPILERS
 from topicwarden.specs.resolve import Declaration

@@ -1,12 +1,20 @@
-"""Effective settings of a topic: the declared value, else the default of the stack's brokers or of Kafka."""
+"""Effective settings of a topic: the declared value, else the default of the stack's brokers or of Kafka.
+
+With the declared traffic, they give the time until a segment is full.
+"""
 
 from __future__ import annotations
 
 from functools import cache
+from typing import Final
 
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.model.units import unit_of
+
+DAY_MS: Final = 86_400_000
+ASSUMED_RECORD_BYTES: Final = 1024
+"""Assumed record size if no maximum is declared. Most records are smaller, so segments fill even later."""
 
 
 def effective_number(topic: Topic, setting: str, brokers: BrokerSettings) -> int:
@@ -36,3 +44,16 @@ def value_text(setting: str, value: int) -> str:
     """Return ``value`` with the unit of ``setting``, such as ``7d`` or ``1MiB``; plain if it has no unit."""
     unit = unit_of(setting)
     return unit.format(value) if unit else str(value)
+
+
+def segment_fills_in_ms(topic: Topic, brokers: BrokerSettings) -> float | None:
+    """Return the milliseconds until a segment of one partition reaches ``segment.bytes``.
+
+    Assumes ``contents.records.per_day`` records of the maximum size, spread evenly over the partitions. Infinite for
+    zero records a day; None if the topic declares no traffic.
+    """
+    per_day = topic.contents.records.per_day
+    if per_day is None:
+        return None
+    daily = per_day * (topic.contents.records.max_bytes or ASSUMED_RECORD_BYTES) / topic.partitions
+    return effective_number(topic, "segment.bytes", brokers) * DAY_MS / daily if daily else float("inf")

@@ -17,7 +17,6 @@ from topicwarden.specs.resolve import Declaration
 
 KAFKAS_DEFAULT: Final = "Kafka's default"
 _FIRST_SETTINGS: Final = ("topic", "description", "owner", "partitions", "replication_factor", "allow")
-_LISTED_SETTINGS: Final = ("min.insync.replicas", "cleanup.policy", "retention.ms")
 # A longer value, such as a description, does not widen its column for all other rows.
 _MAX_COLUMN_WIDTH: Final = 60
 _UNITS: Final = {"ms": duration, "bytes": size, "max_ahead": duration, "max_bytes": size}

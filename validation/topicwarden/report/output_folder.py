@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from topicwarden.model.files import replace_file
 from topicwarden.model.problem import Refusal
-from topicwarden.model.replace_file import replace_file
 
 
 def write_files(directory: Path, texts: Mapping[str, str]) -> list[Path]:

@@ -14,9 +14,9 @@ from typing import Literal
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from topicwarden.model.frozen_model import FrozenModel
+from topicwarden.model.field_types import StrictModel
+from topicwarden.model.files import replace_file
 from topicwarden.model.problem import Refusal
-from topicwarden.model.replace_file import replace_file
 from topicwarden.model.sandbox_folder import STATE_FILE
 
 Say = Callable[[str], None]
@@ -25,7 +25,7 @@ HOST = "127.0.0.1"
 _LOCK_WAIT_S = 180.0
 
 
-class BrokerPorts(FrozenModel):
+class BrokerPorts(StrictModel):
     """A broker's id, and the ports of its listeners. Only the first ``QUORUM`` brokers are controllers."""
 
     id: int
@@ -37,7 +37,7 @@ class BrokerPorts(FrozenModel):
         return f"{HOST}:{self.port}"
 
 
-class SandboxState(FrozenModel):
+class SandboxState(StrictModel):
     """One cluster: the folder in which it was started, its id, its brokers, and the settings that they start with."""
 
     version: Literal[1] = 1

@@ -39,8 +39,8 @@ def _simplify(node: Any, defs: dict[str, Any]) -> None:
         for container in ("properties", "$defs"):
             for child in node.get(container, {}).values():
                 _simplify(child, defs)
-        for name, entry in node.get("properties", {}).items():
-            _describe(entry, defs, name)
+        for entry in node.get("properties", {}).values():
+            _describe(entry, defs)
         node.pop("title", None)
         if isinstance(node.get("default", 0), (dict, list, type(None))):
             del node["default"]
@@ -49,7 +49,7 @@ def _simplify(node: Any, defs: dict[str, Any]) -> None:
                 _simplify(child, defs)
 
 
-def _describe(entry: dict[str, Any], defs: dict[str, Any], name: str) -> None:
+def _describe(entry: dict[str, Any], defs: dict[str, Any]) -> None:
     """Copy the description of a referenced definition to a key that has none."""
     for reference in (entry, *entry.get("anyOf", ())):
         target = defs.get(str(reference.get("$ref", "")).rpartition("/")[2], {})

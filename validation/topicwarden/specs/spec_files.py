@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from topicwarden.model.files import MAX_BYTES
 from topicwarden.model.problem import Level, Location, Problem
-from topicwarden.model.regular_file import MAX_BYTES
 
 DEFAULTS: Final = "_defaults.yaml"
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Final, TypeVar
 
+from topicwarden.model.files import read_regular_file
 from topicwarden.model.message_text import quoted
-from topicwarden.model.regular_file import read_regular_file
 from topicwarden.stacks.settings_reader import SettingsReader
 
 Parsed = TypeVar("Parsed")

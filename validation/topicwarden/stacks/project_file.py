@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from topicwarden.model.files import read_regular_file
 from topicwarden.model.problem import Location, Problem, limited
-from topicwarden.model.regular_file import read_regular_file
 from topicwarden.specs.validation_errors import validation_problems
 from topicwarden.specs.yaml_nodes import UNREADABLE, ParsedDocument, read_documents
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final
+
+import yaml
 
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.services import by_hosts
+from topicwarden.model.files import read_regular_file
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.problem import MOST_PROBLEMS, Level, Location, Problem, limited
 from topicwarden.model.project import Project
 from topicwarden.specs.spec_files import printable_path
-from topicwarden.specs.yaml_nodes import ParsedDocument
+from topicwarden.specs.yaml_nodes import UNREADABLE, ParsedDocument, read_documents
 from topicwarden.stacks import certificate_settings
 from topicwarden.stacks.connection_settings import SECRETS, SERVERS, read_connection_settings
 from topicwarden.stacks.registry_settings import SECRETS as REGISTRY_SECRETS
 from topicwarden.stacks.settings_reader import InvalidSetting, decoded
-from topicwarden.stacks.stack_document import read_stack_document
 from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.stacks.stack_settings import (
     BROKER_COUNT,
@@ -45,6 +48,9 @@ _BROKER_FIELDS: Final = {
     PARTITION_FUNCTIONS: "partition_functions",
     PROFILE: "profile",
 }
+
+
+_NAMESPACES: Final = ("topicwarden:", "kafka:")
 
 
 @dataclass(frozen=True)
@@ -159,3 +165,34 @@ def _unknown(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[
 def _problem(document: ParsedDocument, name: str, path: tuple[str | int, ...], message: str) -> Problem:
     full_name = name + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return Problem(document.at(("config", name, *path)), f"{full_name}: {message}", _RULE)
+
+
+def read_stack_document(path: Path, file: str) -> tuple[ParsedDocument, list[Problem]]:
+    """Return the document of ``path``, empty if there is none, and its problems as YAML.
+
+    ``file`` is the path for messages. Raises OSError if the file cannot be read.
+    """
+    data = read_regular_file(path)
+    documents, problems = read_documents(data, file)
+    document = documents[0] if documents else ParsedDocument(file)
+    problems += [problem for problem in document.problems if problem.rule in UNREADABLE]
+    if not problems:
+        problems += _ambiguous(document, _settings(yaml.safe_load(data)))
+    return document, problems
+
+
+def _ambiguous(document: ParsedDocument, older: dict[str, Any]) -> list[Problem]:
+    """Return a problem for each setting that has another value in YAML 1.1, such as ``0123`` or ``yes``.
+
+    Pulumi reads the file with another parser.
+    """
+    return [
+        Problem(document.at(("config", name)), f"{name}: {quoted(str(value))} is no text in YAML 1.1; quote it", _RULE)
+        for name, value in _settings(document.value).items()
+        if name.startswith(_NAMESPACES) and isinstance(value, str) and not isinstance(older.get(name), str)
+    ]
+
+
+def _settings(document: Any) -> dict[str, Any]:
+    config = document.get("config") if isinstance(document, dict) else None
+    return config if isinstance(config, dict) else {}

@@ -1,17 +1,40 @@
-"""Resolve the jars of a pom with Maven."""
+"""Run Maven, and resolve the jars of a pom with it."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from topicwarden.toolchain import maven
+from topicwarden.model.problem import Refusal
 
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _STAMP = ".pom.sha256"
+
+
+def run(arguments: Sequence[str], folder: Path, purpose: str) -> None:
+    """Run ``mvn`` with ``arguments`` in ``folder``, without a terminal.
+
+    Raises Refusal with Maven's first error. ``purpose`` completes "Maven could not …".
+    """
+    command = ["mvn", "-B", "-q", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Refusal(
+            f"Maven could not {purpose}: {_first_error(done.stdout + done.stderr)}; "
+            "check the network, or the mirror in ~/.m2/settings.xml, and run `topicwarden sandbox install` again"
+        )
+
+
+def _first_error(output: str) -> str:
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", output)
+    errors = [line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if line.startswith("[ERROR]")]
+    errors = [error for error in errors if error and not error.endswith(":")]  # without headings
+    return errors[0] if errors else plain.strip()[-300:] or "Maven printed no reason"
 
 
 def provide(cache: Path, name: str, say: Callable[[str], None], poms: Path) -> Path:
@@ -43,4 +66,4 @@ def copy(project: Path, target: Path, *, repository_layout: bool = False) -> Non
     target.mkdir(parents=True, exist_ok=True)
     layout = ["-Dmdep.useRepositoryLayout=true"] if repository_layout else []
     arguments = [_GOAL, "-DincludeScope=runtime", f"-DoutputDirectory={target.resolve()}", *layout]
-    maven.run(arguments, project, f"download the jars of {project.name}")
+    run(arguments, project, f"download the jars of {project.name}")

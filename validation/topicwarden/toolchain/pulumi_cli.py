@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from topicwarden.model.replace_file import replace_file
+from topicwarden.model.files import replace_file
 from topicwarden.toolchain import prerequisites, pulumi_build
 
 OLDEST = (3, 200)

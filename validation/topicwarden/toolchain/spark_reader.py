@@ -17,7 +17,7 @@ from pathlib import Path
 
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.toolchain import maven
+from topicwarden.toolchain import maven_jars
 
 LINES = ("4.0", "4.1", "4.2")
 """The supported Spark lines, as the profiles of the module's ``pom.xml`` define them."""
@@ -90,7 +90,7 @@ def fingerprint() -> str:
 
 def _built(line: str) -> Path:
     """Build the jar for a Spark line, and return its path in the module."""
-    maven.run([f"-Dspark.line={line}", "-Dquick", "-DskipTests", "package"], MODULE, "build the Spark reader")
+    maven_jars.run([f"-Dspark.line={line}", "-Dquick", "-DskipTests", "package"], MODULE, "build the Spark reader")
     return MODULE / "target" / line / _name(line)
 
 

@@ -3,6 +3,9 @@
 To add a check, add a module with the evidence that it requires, and a line in ``CHECKS``.
 """
 
+from __future__ import annotations
+
+import inspect
 from typing import Any
 
 from topicwarden.audit.check import Check, check
@@ -87,3 +90,8 @@ CHECKS: dict[str, Check[Any]] = {
     "timestamp-type": check(timestamp_type),
     "timestamp-unit": check(timestamp_unit),
 }
+
+
+def check_docs() -> dict[str, str]:
+    """Return the documentation of each check as Markdown, by check id."""
+    return {name: inspect.getdoc(check) or "" for name, check in CHECKS.items()}

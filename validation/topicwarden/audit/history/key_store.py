@@ -10,37 +10,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from topicwarden.audit.history.key_totals import KeyTotals
 from topicwarden.audit.history.store import HistoryPart, HistoryStore
 from topicwarden.audit.history.stored_partitions import StoredPartition, merged_name
-from topicwarden.audit.scan.aggregate import GROUP, RangeTotals, add_up, merge_groups
+from topicwarden.audit.scan.aggregate import GROUP, Counted, RangeTotals, add_up, merge_groups
 from topicwarden.audit.scan.counts import METRICS
 from topicwarden.audit.scan.literal_rows import literal
+from topicwarden.audit.scan.merge import hottest_rank
 from topicwarden.audit.scan.partition_reads import BANDS_AT_MOST, BLOCK
+from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
+
+_ADDED = ("keys", "superseded", "clean_bytes_at_most", *(algorithm.name for algorithm in ALGORITHMS))
+_PAIR = ("pair_second", "pair_first", "pair_key")
+_HOTTEST = ("hottest", "hottest_offset", "hottest_key")
+
 
 FOLDER = "keys"
 MOST_LOOKED_UP = 1_000_000
 """The number of keys that are looked up at a time, because these keys are kept in memory."""
-
 _BY_BORDER = tuple(name for name, metric in METRICS.items() if metric.by_border)
 """Counts by the borders of one audit; for records of earlier audits, ``Checkpoint`` has these counts."""
-
 _KNOWN_COUNTS = ("records", "largest_record", "first_offset")
 """The counts that are needed of a known key; merged parts only keep these."""
-
 _KNOWN_KEY = "topic_id string, partition int, bucket long, records long, largest_record int, first_offset long"
 _READ_KEY = (
     f"{_KNOWN_KEY}, rolled long, cleanable long, last_offset long, last_tombstone long, fits int, second_offset long"
 )
 """The columns of known keys and of keys that were read, in the order of ``KeyBatch.java``."""
-
 _COLUMNS = ", ".join(
     (
         "topic_id string, partition int, note string, bucket long",
@@ -48,6 +50,60 @@ _COLUMNS = ", ".join(
         *(f"{name} {metric.column}" for name, metric in METRICS.items() if metric.column),
     )
 )
+
+
+@dataclass(frozen=True)
+class KeyTotals:
+    """The counts of ``KeyTotals.java`` that do not depend on the time of the audit, of all keys of a partition.
+
+    Each audit updates them without reading every key again. While nothing is cleaned or deleted, the counts of a key
+    only grow, and a key with new records is counted again. So the new totals are the old totals, minus the old counts
+    of the changed keys, plus their new counts.
+    """
+
+    counted: Counted = field(default_factory=dict)
+
+    @staticmethod
+    def from_json(text: str) -> KeyTotals:
+        return KeyTotals(json.loads(text)) if text else KeyTotals()
+
+    @staticmethod
+    def time_independent(keys: Counted) -> KeyTotals:
+        """Return the totals among the reader's counts that do not depend on the time of the audit."""
+        names = {*_ADDED, *_PAIR, *_HOTTEST, "first_superseded"}
+        return KeyTotals({name: number for name, number in keys.items() if name in names})
+
+    def to_json(self) -> str:
+        return json.dumps(self.counted)
+
+    def row(self) -> Counted:
+        """Return the counts as the reader reports them, for keys with a record before every border."""
+        keys = self.counted.get("keys", 0)
+        return {**self.counted, "keys_rolled": keys, "keys_cleanable": keys}
+
+    def without(self, changed: KeyTotals) -> KeyTotals:
+        """Return the totals minus the counts of ``changed`` keys.
+
+        Minima and maxima stay, because none of these keys has been removed.
+        """
+        remaining = {name: self.counted.get(name, 0) - number for name, number in changed.counted.items()}
+        return KeyTotals({**self.counted, **remaining})
+
+    def plus(self, more: KeyTotals) -> KeyTotals:
+        """Return the totals plus the counts of other keys."""
+        both = self.counted, more.counted
+        sums = {
+            name: sum(counted.get(name, 0) for counted in both)
+            for name in _ADDED
+            if any(name in counted for counted in both)
+        }
+        superseded = [counted["first_superseded"] for counted in both if "first_superseded" in counted]
+        earlier = min(both, key=lambda counted: counted.get("pair_second", float("inf")))
+        hotter = max(both, key=hottest_rank)
+        pair = {name: earlier[name] for name in _PAIR if name in earlier}
+        hottest = {name: hotter[name] for name in _HOTTEST if name in hotter}
+        least = {"first_superseded": min(superseded)} if superseded else {}
+        return KeyTotals({**sums, **least, **pair, **hottest})
 
 
 class KeyStore:

@@ -44,7 +44,7 @@ class KnownPartition:
     """Checkpoints by ascending offset; the last one is at the end of the log."""
 
     totals: str
-    """The totals of all keys, as JSON; see ``key_totals.py``."""
+    """The totals of all keys, as JSON; see ``KeyTotals``."""
 
     @property
     def end(self) -> int:

@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from math import gcd, log
 from typing import Final
 
-from topicwarden.audit.scan.chance import divergence
-from topicwarden.audit.scan.key_placement import SampledKey, by_partition
+from topicwarden.audit.scan.key_placement import SampledKey, by_partition, divergence
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS_BY_NAME
 
 _CERTAIN: Final = 64 * log(2)

@@ -16,7 +16,7 @@ from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.kafka.connect.schema_registry import for_java
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.contents import Contents
-from topicwarden.model.regular_file import read_regular_file
+from topicwarden.model.files import read_regular_file
 from topicwarden.record_schemas.protobuf import ProtoError, compile_proto
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import schema_path

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import combinations
-from math import exp, gcd
+from math import exp, gcd, log
 
-from topicwarden.audit.scan.chance import divergence
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, Algorithm
 
@@ -281,3 +280,9 @@ def by_partition(sample: Iterable[SampledKey]) -> dict[int, list[SampledKey]]:
     for key in sorted(sample, key=lambda key: key.first):
         keys.setdefault(key.partition, []).append(key)
     return keys
+
+
+def divergence(share: float, expected: float) -> float:
+    """Return the Kullback-Leibler divergence of two coins; ``exp(-n * d)`` bounds the probability (Chernoff)."""
+    terms = ((share, expected), (1 - share, 1 - expected))
+    return sum(part * log(part / whole) for part, whole in terms if part > 0)

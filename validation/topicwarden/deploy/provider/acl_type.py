@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from topicwarden.deploy.provider.batches import Batches
-from topicwarden.deploy.provider.engine_calls import EngineCalls
+from topicwarden.deploy.provider.batches import Batches, EngineCalls
 from topicwarden.deploy.provider.properties import Properties
 from topicwarden.deploy.provider.resource_type import PropertyType, ResourceType, one_of
 from topicwarden.kafka.connect.acl_words import words

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topicwarden.deploy.provider.batches import Batches
-from topicwarden.deploy.provider.engine_calls import EngineCalls
+from topicwarden.deploy.provider.batches import Batches, EngineCalls
 from topicwarden.deploy.provider.properties import UNKNOWN, Properties
 from topicwarden.deploy.provider.resource_type import Failure, Kind, PropertyType, ResourceType, one_of
 from topicwarden.kafka.write.admin_session import AdminSession

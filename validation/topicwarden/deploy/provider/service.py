@@ -18,10 +18,10 @@ from google.protobuf.empty_pb2 import Empty
 from topicwarden.deploy.intent_log import Intent
 from topicwarden.deploy.provider import provider_settings
 from topicwarden.deploy.provider.acl_type import ACL, Acls
+from topicwarden.deploy.provider.batches import EngineCalls
 from topicwarden.deploy.provider.deletion_guard import DeletionGuard
-from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.engine_log import EngineLog
-from topicwarden.deploy.provider.errors import reason_of, resource_error
+from topicwarden.deploy.provider.errors import ResourceUrn, reason_of, resource_error
 from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.properties import (
     UNKNOWN,
@@ -33,7 +33,6 @@ from topicwarden.deploy.provider.properties import (
 )
 from topicwarden.deploy.provider.quota_type import QUOTA, Quotas
 from topicwarden.deploy.provider.resource_type import DEFAULTS, Difference, ResourceType
-from topicwarden.deploy.provider.resource_urn import ResourceUrn
 from topicwarden.deploy.provider.scram_type import SCRAM, Credentials
 from topicwarden.deploy.provider.stubs import plugin_pb2, provider_pb2_grpc
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc

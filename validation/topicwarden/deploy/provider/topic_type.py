@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from topicwarden.deploy.intent_log import Intent
-from topicwarden.deploy.provider.batches import Batches
-from topicwarden.deploy.provider.engine_calls import EngineCalls
+from topicwarden.deploy.provider.batches import Batches, EngineCalls
 from topicwarden.deploy.provider.properties import Properties
 from topicwarden.deploy.provider.resource_type import Kind, PropertyType, ResourceType, as_texts
 from topicwarden.kafka.connect.request_error import RequestError

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from topicwarden.model.files import read_regular_file
 from topicwarden.model.problem import Level, Location, Problem, Refusal
-from topicwarden.model.regular_file import read_regular_file
 from topicwarden.model.topic import Topic
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import schema_path

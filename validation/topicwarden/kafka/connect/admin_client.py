@@ -14,8 +14,7 @@ from kafka.errors import KafkaError, NodeNotReadyError, UnknownBrokerIdError
 from topicwarden.kafka.connect.broker_probe import probe
 from topicwarden.kafka.connect.client_internals import advertised_addresses
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.sasl_probe import refused_by_listener
-from topicwarden.kafka.connect.sasl_settings import sasl_settings
+from topicwarden.kafka.connect.sasl import refused_by_listener, sasl_settings
 from topicwarden.kafka.connect.tls_context import tls_context
 from topicwarden.model.problem import Refusal
 

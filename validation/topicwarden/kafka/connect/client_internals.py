@@ -18,7 +18,7 @@ The ``kafka`` room also imports modules without a leading underscore that kafka-
 - ``kafka.protocol.consumer`` for ``FetchRequest``, ``IsolationLevel`` and ``OffsetSpec``, and ``kafka.protocol.admin``
   for ``ElectionType``.
 - ``kafka.partitioner.default.murmur2``, Java's hash of keys (``partition_functions``).
-- ``kafka.net.sasl.get_sasl_mechanism``, the tokens of a SASL mechanism (``sasl_probe``), and
+- ``kafka.net.sasl.get_sasl_mechanism``, the tokens of a SASL mechanism (``sasl``), and
   ``kafka.net.sasl.oauth.AbstractTokenProvider`` (``oauth_tokens``).
 - The module names ``kafka`` and ``asyncio`` in tracebacks, to recognize errors of the client (``admin_client``).
 """

@@ -20,7 +20,7 @@ from topicwarden.model.problem import Refusal, limited
 from topicwarden.model.project import Project
 from topicwarden.model.sandbox_folder import ADDRESS_FILE, refuse_copy, refuse_link
 from topicwarden.stacks.connection_settings import NAMES, SERVERS, read_connection_settings
-from topicwarden.stacks.stack_document import read_stack_document
+from topicwarden.stacks.stack_file import read_stack_document
 from topicwarden.stacks.stack_selection import selected_stacks
 from topicwarden.stacks.stack_settings import CLUSTER, MOVED_TO, PROFILE, SANDBOX, TWO_CLUSTERS, named_profile
 

@@ -12,8 +12,7 @@ from kafka import KafkaAdminClient
 from kafka.errors import GroupAuthorizationFailedError
 
 from topicwarden.kafka.connect.retry import retry_transient
-from topicwarden.kafka.read.group_description import GroupDescription
-from topicwarden.kafka.read.member_groups import describe_classic_groups, describe_consumer_groups
+from topicwarden.kafka.read.member_groups import GroupDescription, describe_classic_groups, describe_consumer_groups
 from topicwarden.kafka.read.share_groups import start_offsets
 from topicwarden.kafka.read.streams_groups import describe_streams_groups
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from kafka import KafkaAdminClient
@@ -12,10 +13,22 @@ from kafka.protocol.api_message import ApiMessage
 from topicwarden.kafka.connect.client_internals import send_to_coordinators
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.read import messages
-from topicwarden.kafka.read.group_description import GroupDescription
 
 _STREAMS = "stream"
 """``StreamsPartitionAssignor.PROTOCOL_NAME``, for Streams applications in classic groups."""
+
+
+@dataclass(frozen=True)
+class GroupDescription:
+    """The state of a group, the number of its members, and the (topic, partition) pairs that they read now.
+
+    ``streams`` is true if the members are of a Kafka Streams application.
+    """
+
+    state: str
+    members: int
+    assigned: frozenset[tuple[str, int]]
+    streams: bool
 
 
 class ConsumerGroupDescribeRequest(ApiMessage, load_json=messages):  # type: ignore[call-arg, misc]

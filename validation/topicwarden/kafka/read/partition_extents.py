@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import UnsupportedVersionError
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
-from topicwarden.kafka.read.log_sizes import log_sizes
 from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas
 
 
@@ -73,3 +72,18 @@ def _log_bytes(admin: KafkaAdminClient, brokers: list[int]) -> dict[tuple[str, i
         return log_sizes(admin.describe_log_dirs(brokers=brokers))
     except UnsupportedVersionError:
         return {}
+
+
+def log_sizes(responses: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int, int], int]:
+    """Return bytes on disk by topic, partition and broker, from responses to DescribeLogDirs (KIP-113).
+
+    While a broker moves a replica to another of its disks, it reports the log twice. The incomplete copy is left out.
+    """
+    return {
+        (topic["name"], partition["partition_index"], response["broker"]): partition["partition_size"]
+        for response in responses
+        for directory in response["log_dirs"]
+        for topic in directory["topics"]
+        for partition in topic["partitions"]
+        if not partition["is_future_key"]
+    }

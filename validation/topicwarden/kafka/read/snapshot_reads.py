@@ -8,13 +8,12 @@ from typing import Any
 
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import KafkaError, UnknownTopicOrPartitionError
+from kafka.errors import KafkaError, UnknownTopicOrPartitionError, UnsupportedVersionError
 
 from topicwarden.kafka.connect.client_internals import forget_controller
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.read.cluster_service import service_of, setting_source
-from topicwarden.kafka.read.eligible_leaders import eligible_leaders
 from topicwarden.kafka.read.partition_extents import read_extents
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
 from topicwarden.kafka.read.topic_reads import effective_settings
@@ -23,6 +22,10 @@ from topicwarden.model.topic import Topic
 
 _NO_LEADER = -1
 _DESCRIBED_AT_ONCE = 1_000  # topics of one request for configurations, whose answer has about 40 settings of each
+
+
+_PARTITIONS_AT_ONCE = 2_000
+"""Kafka's default of ``max.request.partition.size.limit``."""
 
 
 def take_snapshot(
@@ -171,3 +174,28 @@ def _live_topic(
         replication_factor=min(len(state.replicas) for state in replicas),
         config={key: value for key, (value, _) in settings.items() if value is not None},
     )
+
+
+def eligible_leaders(admin: KafkaAdminClient, topics: Collection[str]) -> dict[tuple[str, int], tuple[int, ...]]:
+    """Return the brokers by (topic, partition) that are not in sync, but have every acknowledged record (KIP-966).
+
+    Partitions without such brokers are left out. Empty if the brokers are older than Kafka 3.7 or run on ZooKeeper, or
+    if the cluster does not have the feature ``eligible.leader.replicas.version``.
+    """
+    eligible: dict[tuple[str, int], tuple[int, ...]] = {}
+    cursor: Any = None
+    while topics:
+        try:
+            answer = admin.describe_topic_partitions(sorted(topics), _PARTITIONS_AT_ONCE, cursor)
+        except UnsupportedVersionError:
+            return {}
+        eligible |= {
+            (topic["name"], state["partition_index"]): tuple(sorted(state["eligible_leader_replicas"]))
+            for topic in answer["topics"]
+            for state in topic["partitions"]
+            if state["eligible_leader_replicas"]
+        }
+        cursor = answer["next_cursor"]
+        if cursor is None:
+            break
+    return eligible

@@ -12,7 +12,7 @@ from kafka.protocol.api_message import ApiMessage
 from topicwarden.kafka.connect.client_internals import send_to_coordinators
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.read import messages
-from topicwarden.kafka.read.group_description import GroupDescription
+from topicwarden.kafka.read.member_groups import GroupDescription
 
 
 class StreamsGroupDescribeRequest(ApiMessage, load_json=messages):  # type: ignore[call-arg, misc]

@@ -15,7 +15,7 @@ from topicwarden.kafka.connect.admin_client import open_admin
 from topicwarden.kafka.connect.client_internals import forget_controller
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster
-from topicwarden.kafka.read.log_sizes import log_sizes
+from topicwarden.kafka.read.partition_extents import log_sizes
 from topicwarden.kafka.write.throttle_admin import Response, ThrottleAdmin, request_or_refuse
 
 PartitionId: TypeAlias = tuple[str, int]

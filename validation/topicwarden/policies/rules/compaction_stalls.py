@@ -12,8 +12,7 @@ from collections.abc import Iterable
 
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
-from topicwarden.policies.declared_traffic import segment_fills_in_ms
-from topicwarden.policies.effective_values import effective_number, value_text
+from topicwarden.policies.effective_values import effective_number, segment_fills_in_ms, value_text
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
 

@@ -1,13 +1,15 @@
-"""The formats of an audit report, and the function that writes each."""
+"""The formats of an audit report, the function that renders each, and the files that an audit writes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from topicwarden.model.finding import AuditReport
 from topicwarden.report.audit import html, json, junit, markdown, openmetrics, sarif
 from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.output_folder import write_files
 
 Writer: TypeAlias = Callable[[AuditReport, ReportBackground], str]
 
@@ -29,3 +31,13 @@ FORMATS: Final[Mapping[str, Writer]] = {
     "openmetrics": FILES["report.prom"],
 }
 """The values of ``--format`` for standard output, in addition to ``text``."""
+
+
+def write(report: AuditReport, directory: Path, background: ReportBackground | None = None) -> list[Path]:
+    """Write ``FILES`` to ``directory``; return their paths. See ``write_files``."""
+    return write_files(directory, contents(report, background))
+
+
+def contents(report: AuditReport, background: ReportBackground | None = None) -> dict[str, str]:
+    """Return the text of each report file, by its name."""
+    return {name: render(report, background or ReportBackground()) for name, render in FILES.items()}

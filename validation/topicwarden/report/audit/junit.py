@@ -13,7 +13,7 @@ from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import TopicDigest, detail_lines, digest, message_line
 from topicwarden.report.display import one_line
-from topicwarden.report.junit_xml import xml_text
+from topicwarden.report.problems.junit import xml_text
 
 
 class _PlacedCase(TestCase):

@@ -8,7 +8,8 @@ title with the exact value, which browsers show as a tooltip.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 from math import cos, floor, inf, log10, radians, sin
 from typing import Final
 
@@ -16,7 +17,6 @@ from markupsafe import Markup
 
 from topicwarden.model.finding import AgeBand, TopicFacts
 from topicwarden.report import display
-from topicwarden.report.audit.svg import drawing, element
 
 MAX_TOPICS = 20
 """Number of topics in a plot. The tables of the page contain all topics."""
@@ -243,3 +243,28 @@ def _decimal_ticks(top: float, count: int) -> list[tuple[float, str]]:
     step = min((factor * 10.0**power for factor in (1, 2, 5, 10)), key=lambda each: abs(top / each - count))
     digits = max(0, -floor(log10(step)))
     return [(number * step, f"{number * step:.{digits}f}") for number in range(int(top / step) + 1)]
+
+
+def element(tag: str, *children: Markup | str, **attributes: float | str | None) -> Markup:
+    """Return an element with escaped attributes and children.
+
+    ``font_size`` is written as ``font-size``, and ``class_`` as ``class``. Attributes that are None are left out.
+    Numbers have one decimal.
+    """
+    written = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(_text(value))}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    content = "".join(child if isinstance(child, Markup) else escape(child, quote=False) for child in children)
+    return Markup(f"<{tag}{written}>{content}</{tag}>")
+
+
+def drawing(width: float, height: float, elements: Iterable[Markup]) -> Markup:
+    """Return an ``svg`` element of a size in pixels, which scales with its place on the page."""
+    size = f"0 0 {_text(float(width))} {_text(float(height))}"
+    return element("svg", *elements, xmlns="http://www.w3.org/2000/svg", viewBox=size, width=width, height=height)
+
+
+def _text(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
 from topicwarden.model.planned_change import PlanReport
-from topicwarden.report.plan.locations import with_prefix
+from topicwarden.model.problem import Location
 from topicwarden.report.problems.digest import ProblemDigest
 
 FORMATS: Final[Mapping[str, str]] = {
@@ -31,3 +32,26 @@ def render(report: PlanReport, form: str, root: Path | None = None) -> str:
     if root is not None and form in _PULL_REQUEST_FORMATS:
         report = with_prefix(report, ProblemDigest(root, (), (), 0).prefix)
     return cast("Callable[[PlanReport], str]", module.render)(report)
+
+
+def with_prefix(report: PlanReport, prefix: str) -> PlanReport:
+    """Return the plan with ``prefix``, such as ``kafka/``, in front of each file name."""
+    if not prefix:
+        return report
+
+    def prefixed(location: Location | None) -> Location | None:
+        return location and replace(location, file=prefix + location.file)
+
+    topics = [
+        topic.model_copy(
+            update={
+                "location": prefixed(topic.location),
+                "consequences": [
+                    each.model_copy(update={"location": prefixed(each.location)}) for each in topic.consequences
+                ],
+            }
+        )
+        for topic in report.topics
+    ]
+    allowances = [each.model_copy(update={"location": prefixed(each.location)}) for each in report.allowances]
+    return report.model_copy(update={"topics": topics, "allowances": allowances})

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
 from topicwarden.report import display
+from topicwarden.report.display import one_line
 from topicwarden.report.plan import tables
 from topicwarden.report.plan.digest import SYMBOLS, PlanDigest, allowance_text, digest, topic_count
-from topicwarden.report.plan.github_markdown import code, plain
 from topicwarden.report.plan.setting_display import setting_changes
 from topicwarden.report.plan.tables import PlanTable
 
@@ -21,6 +22,14 @@ _RESERVE: Final = 1_000
 _MAX_ITEMS: Final = 20
 _MAX_MESSAGE: Final = 240
 _TABLE_HEADER: Final = "| | Topic | Change | Consequence |\n|---|---|---|---|\n"
+
+
+# Character references have no meaning for Markdown, neither in a table cell nor in an HTML block.
+_REFERENCES: Final = str.maketrans({character: f"&#{ord(character)};" for character in "\\`*_[]#|~$<>&@"})
+# GitHub searches the rendered page for mentions, issues and emoji. A zero-width space prevents a match.
+_ZERO_WIDTH_SPACE: Final = "&#8203;"
+_MENTION: Final = re.compile(r"(&#64;|&#35;)(?=[\w-])")
+_EMOJI: Final = re.compile(r":(?=[\w+-]+:)")
 
 
 def marker(stack: str) -> str:
@@ -146,3 +155,14 @@ def _cut(text: str, limit: int) -> str:
 
 def _size(text: str) -> int:
     return len(text.encode())
+
+
+def plain(text: str) -> str:
+    """Return one line of Markdown that shows ``text`` literally: GitHub creates no mentions, links or markup."""
+    shown = _MENTION.sub(rf"\1{_ZERO_WIDTH_SPACE}", one_line(text).translate(_REFERENCES))
+    return _EMOJI.sub(f":{_ZERO_WIDTH_SPACE}", shown)
+
+
+def code(text: str) -> str:
+    """Return ``text`` as code, in which GitHub creates no mentions or links; also valid in an HTML block."""
+    return f"<code>{one_line(text).translate(_REFERENCES)}</code>"

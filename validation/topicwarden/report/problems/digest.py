@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from topicwarden.model.files import MAX_BYTES
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.project import Project
-from topicwarden.model.regular_file import MAX_BYTES
 from topicwarden.specs.yaml_nodes import LINE_BREAK
 
 

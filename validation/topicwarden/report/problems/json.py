@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from topicwarden.model.frozen_model import FrozenModel
+from topicwarden.model.field_types import StrictModel
 from topicwarden.model.problem import Level, Problem
 from topicwarden.report.display import printable
 from topicwarden.report.problems.digest import ProblemDigest
 
 
-class ProblemEntry(FrozenModel):
+class ProblemEntry(StrictModel):
     """One problem."""
 
     file: str = Field(description="The file, relative to the project, with forward slashes.")
@@ -23,7 +23,7 @@ class ProblemEntry(FrozenModel):
     message: str = Field(description="What is wrong, what was expected, and what to do.")
 
 
-class CheckDocument(FrozenModel):
+class CheckDocument(StrictModel):
     """The output of `topicwarden check --format json`."""
 
     version: Literal[1] = Field(default=1, description="It changes if programs that read this must change.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from itertools import groupby
 from pathlib import PurePosixPath
 
@@ -10,7 +11,6 @@ from junitparser import Attr, Failure, JUnitXml, TestCase, TestSuite
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Level, Problem
 from topicwarden.report.display import printable
-from topicwarden.report.junit_xml import xml_text
 from topicwarden.report.problems.digest import ProblemDigest
 
 
@@ -46,3 +46,10 @@ def _case(file: str, problems: list[Problem]) -> TestCase:
 
 def _lines(problems: list[Problem]) -> str:
     return "\n".join(printable(str(problem)) for problem in problems)
+
+
+def xml_text(tree: JUnitXml) -> str:
+    """Return the whole file, with its XML declaration."""
+    file = BytesIO()
+    tree.write(file)
+    return file.getvalue().decode("utf-8") + "\n"

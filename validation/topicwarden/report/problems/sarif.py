@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import dataclass
 from typing import Any
 
 from topicwarden.model.problem import Problem
+from topicwarden.policies.rules import RULES
 from topicwarden.report import sarif_log
 from topicwarden.report.display import printable
 from topicwarden.report.problems.digest import ProblemDigest
-from topicwarden.report.problems.rule_metadata import describe
+from topicwarden.specs.problem_ids import PROBLEM_IDS
 
 
 def render(page: ProblemDigest) -> str:
@@ -32,3 +35,26 @@ def _result(problem: Problem, numbers: dict[str, int], page: ProblemDigest) -> d
         "message": {"text": printable(problem.message)},
         "locations": [{"physicalLocation": sarif_log.at(location, page.prefix, page.sources.line(location))}],
     }
+
+
+@dataclass(frozen=True)
+class Description:
+    """The documentation of a rule: a summary in one sentence, and the full text."""
+
+    summary: str
+    text: str
+
+
+def describe(rule: str) -> Description:
+    """Return the documentation of a rule: its docstring, or the loader's description of its problems.
+
+    Expressions of the project itself have neither, and get a generic text.
+    """
+    texts = [inspect.getdoc(RULES[rule]) or ""] if rule in RULES else []
+    texts += [PROBLEM_IDS[rule]] if rule in PROBLEM_IDS else []
+    if not texts:
+        return Description(f"{rule}, a rule of this project", f"{rule} is written in this project's policies/*.yaml.")
+    text = "\n\n".join(texts)
+    first = " ".join(text.split("\n\n")[0].split())
+    sentence, dot, _ = first.partition(". ")
+    return Description(sentence + dot.strip(), text)

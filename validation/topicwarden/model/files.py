@@ -1,4 +1,4 @@
-"""Reads a file that people write: a regular file of a limited size."""
+"""Read files that people write, and replace files in one step, so that no reader sees an incomplete file."""
 
 from __future__ import annotations
 
@@ -27,3 +27,19 @@ def read_regular_file(path: Path, most: int = MAX_BYTES) -> bytes:
         if status.st_size > most:
             raise UnusableFile(0, f"expected a file of at most {most} bytes, got {status.st_size}")
         return file.read(most)
+
+
+def replace_file(path: Path, contents: str | bytes, mode: int | None = None) -> Path:
+    """Write ``contents`` to ``path`` and return it; ``mode`` has the permissions, by default those of a new file.
+
+    Text is written as UTF-8. The name of the draft begins with a dot, which the loader of specs ignores.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_bytes(contents.encode() if isinstance(contents, str) else contents)
+        if mode is not None:
+            draft.chmod(mode)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    return path

@@ -1,4 +1,4 @@
-"""The progress that a command shows on standard error while it works."""
+"""Show what a command works on, and ask before it changes something."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+from topicwarden.model.problem import Refusal
 from topicwarden.operations.progress_listener import ProgressListener, ShareReport
 from topicwarden.report.display import duration
 from topicwarden.report.terminal_output import VERBOSITY, note
@@ -99,3 +101,29 @@ def print_wrapped(line: str) -> None:
         width = shutil.get_terminal_size().columns
         line = textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     print(line, file=sys.stderr, flush=True)
+
+
+def engine_output() -> Callable[[str], None]:
+    """Return a function that prints a line of `pulumi` while it runs, without dots that only show that it runs.
+
+    The lines go to the standard output as it is now: a program that runs meanwhile has it redirected.
+    """
+    out = sys.stdout
+
+    def show(line: str) -> None:
+        if line.strip(" .\n") and not line.startswith("@ "):
+            out.write(line)
+            out.flush()
+
+    return show
+
+
+def require_terminal(instead: str) -> None:
+    """Refuse if nobody can confirm. ``instead`` is what shows the changes without making them."""
+    if not sys.stdin.isatty():
+        raise Refusal(f"no terminal to confirm on: pass --yes, or show the changes with `{instead}`")
+
+
+def confirmed(question: str) -> bool:
+    """Return whether the user answers ``question`` with yes."""
+    return typer.confirm(question)

@@ -1,4 +1,4 @@
-"""Finds out why a broker that answers refuses to authenticate.
+"""The SASL settings of a connection for kafka-python, and why a broker that answers refuses to authenticate.
 
 A broker closes the connection right after its answer, so clients often report a lost connection instead of the reason.
 """
@@ -7,14 +7,30 @@ from __future__ import annotations
 
 import socket
 import struct
+from typing import Any
 
 from kafka.net.sasl import get_sasl_mechanism
 
 from topicwarden.kafka.connect.broker_probe import Unreachable, connected
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.oauth_tokens import NoToken
+from topicwarden.kafka.connect.oauth_tokens import NoToken, SignedTokens, tokens_of
 from topicwarden.kafka.connect.probe_requests import request_sasl_authenticate, request_sasl_handshake
-from topicwarden.kafka.connect.sasl_settings import sasl_settings
+from topicwarden.stacks.connection_settings import OAUTHBEARER
+
+
+def sasl_settings(connection: Connection) -> dict[str, Any]:
+    """Return the settings of the client and of its SASL mechanisms; empty without SASL."""
+    if connection.sasl_mechanism is None:
+        return {}
+    if connection.sasl_mechanism == OAUTHBEARER:
+        provider = SignedTokens(connection.aws) if connection.aws else tokens_of(connection)
+        return {"sasl_mechanism": OAUTHBEARER, "sasl_oauth_token_provider": provider}
+    return {
+        "sasl_mechanism": connection.sasl_mechanism,
+        "sasl_plain_username": connection.username,
+        "sasl_plain_password": connection.password,
+    }
+
 
 _UNSUPPORTED_MECHANISM, _ILLEGAL_STATE = 33, 34
 
