@@ -13,11 +13,11 @@ from tests.support.projects import BIN, Shell, own_cache
 
 PAGES = (
     "README.md",
-    "docs/how-to/production.md",
     "docs/how-to/least-privilege.md",
     "docs/how-to/replicas.md",
     "docs/how-to/killed-deploys.md",
     "docs/explanation/audits.md",
+    "docs/how-to/production.md",  # the last: it destroys the stack
 )
 _ASKS = ("topicwarden up", "topicwarden destroy", "topicwarden rebalance")
 """Commands that ask for a confirmation, which a test cannot give."""
