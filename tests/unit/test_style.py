@@ -50,3 +50,11 @@ def test_two_classes_with_one_name_are_reported(tmp_path: Path, monkeypatch: pyt
     for file in files:
         file.write_text("class Report:\n    pass\n", encoding="utf-8")
     assert style.duplicate_names(files) == ["the class Report has several meanings: first.py, second.py"]
+
+
+def test_each_folder_with_a_fixture_of_its_package_is_a_package() -> None:
+    """Without an ``__init__.py``, pytest ends such a fixture, and its cluster, only with the session."""
+    folders = {file.parent for file in style.TESTS.rglob("conftest.py") if 'scope="package"' in file.read_text()}
+    assert folders
+    missing = {folder for folder in folders for each in (folder, folder.parent) if not (each / "__init__.py").exists()}
+    assert missing == set()
