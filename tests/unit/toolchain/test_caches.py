@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import REPOSITORY
 from topicwarden.model import project
 from topicwarden.model.project import Project
+from topicwarden.toolchain import Toolchain, install, jars, prerequisites, pulumi_cli, spark_reader
 
 
 @pytest.fixture
@@ -50,3 +51,22 @@ def test_an_installation_uses_the_cache_of_the_user(
 def test_one_variable_overrides_both(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOPICWARDEN_CACHE", str(installed / "cache"))
     assert Project(installed).tools_cache == Project(installed).cache == installed / "cache"
+
+
+def test_an_installation_says_which_parts_remain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Downloads and builds, which other tests really run, end at once here."""
+    monkeypatch.setenv("TOPICWARDEN_CACHE", str(tmp_path))
+    built = pulumi_cli.PulumiChoice(pulumi_cli.PulumiSource.BUILD, "no download", None)
+    monkeypatch.setattr(pulumi_cli, "choose", lambda _: built)
+    monkeypatch.setattr(jars, "present", lambda _: False)
+    monkeypatch.setattr(spark_reader, "outdated", lambda _: True)
+    monkeypatch.setattr(prerequisites, "require", lambda **_: None)
+    for module, name in ((jars, "fetch"), (spark_reader, "build"), (pulumi_cli, "install")):
+        monkeypatch.setattr(module, name, lambda *_: None)
+    monkeypatch.setattr("topicwarden.toolchain.toolchain", lambda _: Toolchain(tmp_path, tmp_path, tmp_path))
+    lines: list[str] = []
+    install(Project(tmp_path), lines.append)
+    assert lines == [
+        "installed 1 of 3 parts; remaining: the Spark reader, Pulumi",
+        "installed 2 of 3 parts; remaining: Pulumi",
+    ]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -44,12 +45,19 @@ def install(project: Project, say: Callable[[str], None], jars_from: Path | None
         reader = spark_reader.outdated(project)
         builds = choice.source is pulumi_cli.PulumiSource.BUILD and choice.present is None
         prerequisites.require(maven=reader, go=builds)
+        parts: list[tuple[str, Callable[[], object]]] = []
+        if not jars.present(cache):
+            parts.append(("Kafka's jars", partial(jars.fetch, cache, say, jars_from)))
+        if reader:
+            parts.append(("the Spark reader", partial(spark_reader.build, project, say)))
         with ThreadPoolExecutor(max_workers=1) as background:  # Go compiles while the others wait for the network
             pulumi = background.submit(pulumi_cli.install, cache, choice, say)
-            if not jars.present(cache):
-                jars.fetch(cache, say, jars_from)
-            if reader:
-                spark_reader.build(project, say)
+            if builds:
+                parts.append(("Pulumi", pulumi.result))
+            for number, (_, run) in enumerate(parts, 1):
+                run()
+                if remaining := ", ".join(name for name, _ in parts[number:]):
+                    say(f"installed {number} of {len(parts)} parts; remaining: {remaining}")
             pulumi.result()
     return toolchain(project)
 
