@@ -16,13 +16,14 @@ from pathlib import Path
 import pytest
 
 from tests.broker.spark_cluster.conftest import ENTRY_POINT, RECORDS, as_expected, audit, report
+from tests.conftest import REPOSITORY
 from tests.support import maven_jars
 from tests.support.clients import until
 from tests.support.projects import BIN, Shell
 from topicwarden.model.project import Project
 from topicwarden.toolchain import Toolchain
 
-_PROGRAM = Path(__file__).parent / "yarn" / "MiniCluster.java"
+_PROGRAM = REPOSITORY / "tests" / "support" / "yarn" / "MiniCluster.java"
 START_S, END_S = 120.0, 30.0
 """The longest time for the daemons to start, and to end."""
 

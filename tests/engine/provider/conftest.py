@@ -92,7 +92,12 @@ def stack(request: pytest.FixtureRequest, sandbox: Sandbox, tmp_path: Path) -> E
     """Return an empty stack of the program that the test names as its parameter, or else of ``every_type.py``."""
     project = project_of(tmp_path / "project", {})
     program = Path(__file__).with_name(getattr(request, "param", "every_type.py"))
-    (project.stacks / "__main__.py").write_text(program.read_text(encoding="utf-8"), encoding="utf-8")
+    folder = project.root / "program"  # not stacks/, because this is no program of topicwarden
+    folder.mkdir()
+    (folder / "__main__.py").write_text(program.read_text(encoding="utf-8"), encoding="utf-8")
+    path = project.root / "Pulumi.yaml"
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    path.write_text(yaml.safe_dump({**settings, "main": f"{folder.name}/"}), encoding="utf-8")
     state = tmp_path / "state"
     state.mkdir()
     prefix = "".join(character for character in tmp_path.name if character.isalnum())
