@@ -26,7 +26,6 @@ from topicwarden.audit.run import audit
 from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.project import find_project
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 
 VALUE, TOPIC = "x" * 185, "large"
@@ -65,10 +64,10 @@ def main() -> int:
         for curve in chosen:
             previous: tuple[int, float] | None = None
             for number, point in CURVES[curve]:
-                with filled(point) as (sandbox, connection):
+                with filled(point) as connection:
                     seconds, scanning = [audited(spark, connection) for _ in range(2)][-1]
                     total = point.records * point.topics
-                    floor = f"{perf_test(sandbox, connection, total):9.2f}" if point.topics == 1 else ""
+                    floor = f"{perf_test(connection, total):9.2f}" if point.topics == 1 else ""
                 linear = f"{previous[1] * number / previous[0]:8.2f}" if previous else " " * 8
                 print(
                     f"{curve:10} {number:10,} {total:11,} {seconds:8.2f} {linear} {scanning:7.2f} {floor}", flush=True
@@ -78,7 +77,7 @@ def main() -> int:
 
 
 @contextmanager
-def filled(point: Point) -> Iterator[tuple[Sandbox, Connection]]:
+def filled(point: Point) -> Iterator[Connection]:
     with tempfile.TemporaryDirectory() as folder, started(Path(folder), heap="2g") as sandbox:
         connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
         config = {"cleanup.policy": "compact" if point.compacted else "delete", "retention.ms": "604800000"}
@@ -87,7 +86,7 @@ def filled(point: Point) -> Iterator[tuple[Sandbox, Connection]]:
             for name in point.names:
                 for number in range(point.records):
                     writer.send(name, f"key-{number % point.keys:08}", VALUE)
-        yield sandbox, connection
+        yield connection
 
 
 def audited(spark: SparkSession, connection: Connection) -> tuple[float, float]:
