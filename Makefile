@@ -67,10 +67,10 @@ shell: setup  ## A shell in which `pulumi up` and `spark-submit` work; STACK=dev
 lock:  ## Resolve requirements.lock and container/requirements.lock again, from pyproject.toml.
 	$(PYTHON) -m venv .cache/uv && .cache/uv/bin/pip install --quiet uv
 	.cache/uv/bin/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements.lock
+	  --no-strip-extras --generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements.lock
 	.cache/uv/bin/uv pip compile pyproject.toml --extra audit --extra deploy --extra aws --constraint requirements.lock \
 	  --universal --python-version 3.12 \
-	  --generate-hashes --no-emit-index-url --no-header --quiet --output-file container/requirements.lock
+	  --no-strip-extras --generate-hashes --no-emit-index-url --no-header --quiet --output-file container/requirements.lock
 
 clean:  ## Stop the sandbox and remove everything that can be made again.
 	test ! -x $(VENV)/topicwarden || $(VENV)/topicwarden sandbox down

@@ -17,12 +17,12 @@ from topicwarden.toolchain import maven_jars, toolchain
 
 
 @contextmanager
-def started(folder: Path, brokers: int = 1, heap: str = "1g") -> Iterator[Sandbox]:
+def started(folder: Path, brokers: int = 1, heap: str = "1g", *, authorizer: bool = False) -> Iterator[Sandbox]:
     """Run brokers with their data in ``folder``, and remove them at the end."""
     tools = toolchain(find_project())
     sandbox = Sandbox(folder, tools.java, tools.kafka_jars)
     try:
-        sandbox.up(brokers=brokers, heap=heap)
+        sandbox.up(brokers=brokers, heap=heap, authorizer=authorizer)
         yield sandbox
     finally:
         sandbox.down(remove=True)
@@ -39,6 +39,10 @@ def create_topics(
 
 def use_spark_kafka(project: Project) -> None:
     """Add Spark's Kafka source to the next Spark session of this process, in addition to the Spark reader."""
-    folder = maven_jars.provide(project.cache, "spark-kafka", print, poms=Path(__file__).parent)
+    folder = project.cache / "jars" / "spark-kafka"
+    if not folder.is_dir():
+        partial = folder.with_name(".spark-kafka.partial")
+        maven_jars.copy(Path(__file__).with_name("spark-kafka"), partial)
+        partial.rename(folder)
     every = [*reader_jars.jars(project), *sorted(folder.glob("*.jar"))]
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--jars {','.join(map(str, every))} pyspark-shell"

@@ -6,6 +6,11 @@ to the preview. With ``--official``, the same project runs with the official pro
 on its own brokers::
 
     .venv/bin/python benchmarks/deploy.py 100 300 1000 [--brokers 3] [--partitions 3] [--official]
+
+With ``--access``, a project of one topic, 10,000 ACLs and 2,000 users (``--acls``, ``--users``) is deployed instead,
+beside its floor and beside as many topics, and planned beside 80,000 foreign ACLs (``--foreign``)::
+
+    .venv/bin/python benchmarks/deploy.py --access [--acls 10000] [--users 2000] [--foreign 80000] [--topics-too]
 """
 
 from __future__ import annotations
@@ -49,7 +54,16 @@ def main() -> int:
     parser.add_argument("--brokers", type=int, default=3)
     parser.add_argument("--partitions", type=int, default=3, help="of each topic; each is a log that a broker creates")
     parser.add_argument("--official", action="store_true", help="the official provider, too; slow")
+    parser.add_argument("--access", action="store_true", help="ACLs and users instead of topics")
+    parser.add_argument("--acls", type=int, default=10_000)
+    parser.add_argument("--users", type=int, default=2_000)
+    parser.add_argument("--foreign", type=int, default=80_000, help="ACLs of others, beside which it is planned")
+    parser.add_argument("--topics-too", action="store_true", help="as many topics, in the same run")
     arguments = parser.parse_args()
+    if arguments.access:
+        from access import measure_access  # noqa: PLC0415 - which imports this module
+
+        return measure_access(arguments)
     project = find_project()
     print(f"{'topics':>7}  {'provider':9} {'step':26} {'wall s':>7} {'CPU s':>7} {'MiB':>7}", flush=True)
     for topics in arguments.topics:
@@ -122,12 +136,17 @@ class MeasuredStack:
         self.seconds: dict[str, float] = {}
         """The seconds of each step."""
 
-    def measure(self, variables: dict[str, str]) -> None:
+    def prepare(self, variables: dict[str, str]) -> None:
+        """Write the project, and create its stack."""
         self._write_project()
         (self._folder / "state").mkdir()
         state = {"PULUMI_BACKEND_URL": (self._folder / "state").as_uri(), "PULUMI_CONFIG_PASSPHRASE": "benchmark"}
         self._variables = {**os.environ, **variables, **state}
         self._run("pulumi", "stack", "init", "dev")
+
+    def measure(self, variables: dict[str, str]) -> None:
+        """Time each step."""
+        self.prepare(variables)
         parallel = ("--parallel", "1000")
         commands: dict[str, tuple[str, ...]] = {
             "up": ("topicwarden", "up", "--stack", "dev", "--yes"),
@@ -138,16 +157,16 @@ class MeasuredStack:
             options = ("--yes", "--skip-preview", "--suppress-outputs", "--stack", "dev", *parallel)
             commands = {command: ("pulumi", command, *options) for command in commands}
         preview = ("pulumi", "preview", "--stack", "dev", *parallel)
-        self._time("create", lambda: self._run(*commands["up"]))
-        self._time("empty preview", lambda: self._run(*preview, lean=True))
-        self._time("plan", lambda: self._run("topicwarden", "plan", "--stack", "dev"))
+        self.time("create", lambda: self._run(*commands["up"]))
+        self.time("empty preview", lambda: self._run(*preview, lean=True))
+        self.time("plan", lambda: self._run("topicwarden", "plan", "--stack", "dev"))
         self._write_topics(first_retention="8d")
-        self._time("one change: preview", lambda: self._run(*preview, lean=True))
-        self._time("one change: apply", lambda: self._run(*commands["up"]))
-        self._time("refresh", lambda: self._run(*commands["refresh"]))
+        self.time("one change: preview", lambda: self._run(*preview, lean=True))
+        self.time("one change: apply", lambda: self._run(*commands["up"]))
+        self.time("refresh", lambda: self._run(*commands["refresh"]))
         if self._provider == "own":
             self._time_import()
-        self._time("destroy", lambda: self._run(*commands["destroy"]))
+        self.time("destroy", lambda: self._run(*commands["destroy"]))
 
     def _time_import(self) -> None:
         """Import all topics into an empty project with a state of its own."""
@@ -159,7 +178,7 @@ class MeasuredStack:
         importing._root = root
         importing._variables = {**self._variables, "PULUMI_BACKEND_URL": state.as_uri()}
         importing._run("pulumi", "stack", "init", "dev")
-        importing._time("import", lambda: importing._run("topicwarden", "import", "--stack", "dev"))
+        importing.time("import", lambda: importing._run("topicwarden", "import", "--stack", "dev"))
 
     def _write_project(self) -> None:
         for name in ("topics", "stacks"):
@@ -189,7 +208,7 @@ class MeasuredStack:
             ]
             (self._root / "topics" / f"d{domain}.yaml").write_text("---\n".join(documents), encoding="utf-8")
 
-    def _time(self, step: str, run: Callable[[], None]) -> None:
+    def time(self, step: str, run: Callable[[], None]) -> None:
         time.sleep(min(self._topics * SETTLE_S, LONGEST_SETTLE_S))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.perf_counter()

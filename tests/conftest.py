@@ -40,11 +40,25 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # JVMs of tests end before the optimising compiler, which takes half of their CPU time, is of use.
     os.environ.setdefault(JAVA_OPTIONS, "-XX:TieredStopAtLevel=1")
+    # Tests may import gRPC before the package that turns its fork handlers off: see topicwarden/deploy/__init__.py.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
     # Pulumi's CLI ends before it needs to collect garbage.
     os.environ.setdefault("GOGC", "400")
     # A worker whose brokers are stopped must find their ports free when it starts them again.
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         ports.BROKERS_FROM += 1_000 * (1 + int(worker.removeprefix("gw")))
+
+
+class Room(pytest.Package):
+    """A folder of tests whose fixtures of ``scope="package"`` end with its last test. It needs no ``__init__.py``."""
+
+    def setup(self) -> None:
+        """Do nothing: there is no ``__init__.py`` with a ``setup_module``."""
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect each folder with a ``conftest.py`` as a room. Otherwise its clusters would run until the session ends."""
+    return Room.from_parent(parent, path=path) if (path / "conftest.py").is_file() else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -92,6 +106,15 @@ def java(tools: Toolchain) -> Path:
 def jars(tools: Toolchain) -> Path:
     """Return the folder of Kafka's jars."""
     return tools.kafka_jars
+
+
+@pytest.fixture(scope="session")
+def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the URL of a real Schema Registry, which all tests of this process share: use subjects of your own."""
+    from tests.support.registry import running_registry  # noqa: PLC0415 -- unit tests need no registry
+
+    with running_registry(tmp_path_factory.mktemp("registry")) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

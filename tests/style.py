@@ -43,11 +43,11 @@ PHRASES = {
 }
 """Phrases that no docstring, comment or message may contain, with what to write instead."""
 
-_TRUE_WEIGHTS = {"batches.py", "test_batches.py", "draw.py", "test_cleanings_between_audits.py"}
+_TRUE_WEIGHTS = {"batches.py", "test_provider.py", "draw.py", "test_cleanings_between_audits.py"}
 """Modules in which a weight is a number."""
 _PUBLISHED = {"held", "held_by"}
 """Fields of published JSON schemas, which keep their names."""
-_ABOUT_WORDS = {"style.py", "test_style.py"}
+_ABOUT_WORDS = {"style.py", "test_gates.py"}
 
 _FIRST_LINE = re.compile(r"^(?:What|Where|Who|Which|Whose|Whether|How|Of|As|From|Why|When|That|To)\b")
 """A first line that begins with one of these words is a clause without a subject and a verb."""
@@ -55,7 +55,7 @@ _FIRST_LINE = re.compile(r"^(?:What|Where|Who|Which|Whose|Whether|How|Of|As|From
 _MOST_WORDS = 25
 PLUGIN_ROOMS = {"policies/rules", "audit/checks", "plan/consequences"}
 """Modules in these folders have the id that users write, so a rule and a check may share a name."""
-FORMAT_ROOMS = {"report/audit", "report/doctor", "report/plan", "report/problems"}
+FORMAT_ROOMS = {"report/audit", "report/doctor", "report/plan", "report/problems", "report/usage"}
 """Modules in these folders have the name of the format that they write."""
 COMMAND_ROOMS = {"cli", "operations"}
 """Modules in these folders have the name of the command that they belong to."""

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from tests.soundness.broker import end_in_order, room
 from tests.soundness.planting import Found, plant
-from tests.soundness.rounds import AT_ONCE, Stage, Tally, run
-from tests.soundness.suspects import LEAST_PRECISION
+from tests.soundness.rounds import AT_ONCE, LEAST_PRECISION, Stage, Tally, run
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.scan.spark_session import spark_session
 

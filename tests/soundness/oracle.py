@@ -164,8 +164,16 @@ _ORACLES: Final[dict[str, Callable[[Finding, Scene, Truth], Denial]]] = {
     "retention-size": _each(_undeleted),
     "retention-blocked": _each(_blocked),
     **dict.fromkeys(
-        ("internal-policy", "internal-replication", "internal-size", "group-lag", "broker-defaults"), _never
+        ("internal-policy", "internal-replication", "internal-size", "group-lag", "lag-in-time", "broker-defaults"),
+        _never,
     ),
+    # The histories declare no access and no policy of use; tests/unit/checks/test_use_histories.py has such histories.
+    **dict.fromkeys(
+        ("undeclared-consumer", "undeclared-producer", "unused-access", "idle-topic"),
+        _never,
+    ),
+    # They declare no subjects; tests/broker/contents/test_subjects.py has such histories.
+    **dict.fromkeys(("registered-schema", "schema-version", "unused-schema-version"), _never),
     **contents.ORACLES,
 }
 

@@ -14,10 +14,9 @@ from tests.soundness.broker import room
 from tests.soundness.logs import read_logs
 from tests.soundness.oracle import denied, unknown_checks
 from tests.soundness.planting import Found, plant
-from tests.soundness.rounds import Event, Stage, Tally
+from tests.soundness.rounds import LEAST_PRECISION, Event, Stage, Tally
 from tests.soundness.scenario import Chance, Configure, Record, Recreate, Transact, Write
 from tests.soundness.scene import Works
-from tests.soundness.suspects import LEAST_PRECISION
 from tests.soundness.workload import Workload, running_workload
 from topicwarden.audit.checks import CHECKS
 from topicwarden.model.topic import Topic

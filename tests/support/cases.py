@@ -6,13 +6,21 @@ A file has the sections ``bad`` and ``good``. A case has ``files`` (path to text
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
+
+from topicwarden.interchange.convert import SourceFile
+from topicwarden.model.project import Project
+from topicwarden.specs.load import load
+from topicwarden.specs.resolve import resolve
+
+# Read cases from YAML files: named good and bad inputs, each with what the product must say about them.
 
 Kind = Literal["bad", "good"]
 KINDS: tuple[Kind, ...] = ("bad", "good")
@@ -69,3 +77,59 @@ def cases(folder: Path, kind: Kind) -> list[Case]:
 
 def find_case(folder: Path, kind: Kind, name: str) -> Case:
     return _read(folder)[kind][name]
+
+
+# The projects in ``tests/unit/policies/cases``, which the check and the policy pack judge alike.
+
+POLICY_CASES = Path(__file__).parents[1] / "unit" / "policies" / "cases"
+STACKS = ("dev", "prod")
+TODAY = date(2026, 6, 1)
+"""The date on which all cases are judged."""
+
+
+def project_of(case: Case, folder: Path) -> Project:
+    """Write the project of a case. A case without ``stacks/`` gets the stacks dev and prod."""
+    tree = case.write(folder / case.name)
+    if not (tree / "stacks").is_dir():
+        (tree / "stacks").mkdir()
+        for stack in STACKS:
+            (tree / "stacks" / f"Pulumi.{stack}.yaml").touch()
+    return Project(tree)
+
+
+# The imports in ``tests/unit/importing/cases``: files of other tools, with the topics or problems that follow.
+
+IMPORT_CASES = Path(__file__).parents[1] / "unit" / "importing" / "cases"
+
+
+def sources(case: Case, folder: Path | None = None) -> list[SourceFile]:
+    """Return the files of a case, except those in a folder, to which others refer; ``folder`` has all of them."""
+    names = [(name, data) for name, data in sorted(case.data().items()) if "/" not in name]
+    return [SourceFile(name, data, folder / name if folder else None, folder) for name, data in names]
+
+
+def source(case: Case) -> SourceFile:
+    """Return the only file of a case."""
+    [file] = sources(case)
+    return file
+
+
+# The trees in ``tests/unit/specs/cases``: their problems, or their settings, as lines of text that tests compare.
+
+SPEC_CASES = Path(__file__).parents[1] / "unit" / "specs" / "cases"
+
+
+def problem_lines(tree: Path) -> list[str]:
+    loaded = load(tree / "topics", tree, STACKS)
+    return [str(problem) for problem in sorted({each for stack in STACKS for each in resolve(loaded, stack).problems})]
+
+
+def setting_lines(tree: Path) -> Iterator[str]:
+    """Yield ``stack topic setting = value at place``, in order."""
+    loaded = load(tree / "topics", tree, STACKS)
+    for stack in STACKS:
+        for declaration in resolve(loaded, stack).declarations:
+            locations = declaration.locations
+            for path, value in sorted(locations.settings.items()):
+                setting = " ".join(map(str, path))
+                yield f"{stack} {declaration.topic.name} {setting} = {value!r} at {locations.at(path)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -46,7 +47,9 @@ def install_without_extras(wheel: Path, python: Path, environment: Path) -> None
             _create(python, dependencies)
             constraints = dependencies / "constraints.txt"
             lines = LOCK.read_text(encoding="utf-8").splitlines()
-            constraints.write_text("\n".join(line.rstrip(" \\") for line in lines if line[:1].isalnum()))
+            # pip accepts no extras in constraints.
+            pins = (re.sub(r"^([\w.-]+)\[.*?\]", r"\1", line) for line in lines if line[:1].isalnum())
+            constraints.write_text("\n".join(pin.rstrip(" \\") for pin in pins))
             _pip(dependencies, "--constraint", constraints, wheel)
             _pip(dependencies, "topicwarden", verb=("uninstall", "--yes"))
             (dependencies / "complete").touch()

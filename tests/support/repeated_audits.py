@@ -8,12 +8,12 @@ from itertools import pairwise
 
 from tests.support.subjects import HORIZON, NOW, subject
 from topicwarden.audit import compare_audits
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.collect.horizon import Horizon
 from topicwarden.audit.history.topic_state import KnownTombstone, PreviousAudit, RememberedRecord, TopicState
 from topicwarden.audit.judge import judge
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas
 from topicwarden.model.finding import SettledFinding
 

@@ -15,6 +15,8 @@ from topicwarden.model.finding import (
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import ReadScope, Verdict
 
+# Build reports for tests: one with many features and hostile names, an empty one, and a large one.
+
 NOW = 1_760_000_000_000
 HOUR = 3_600_000
 DAY = 24 * HOUR
@@ -314,3 +316,31 @@ def thousand() -> AuditReport:
         for t in topics[::20]
     ]
     return report(topics, findings)
+
+
+# Find facts and findings in a report.
+
+
+def facts(report: AuditReport, topic: str) -> TopicFacts:
+    (found,) = (one for one in report.topics if one.name == topic)
+    return found
+
+
+def finding(report: AuditReport, topic: str, check: str) -> Finding:
+    (found,) = (one for one in report.of_topic(topic) if one.check == check)
+    return found
+
+
+def found(report: AuditReport, *verdicts: Verdict) -> list[tuple[str, str]]:
+    """Return topic and check of every finding with one of ``verdicts``, sorted."""
+    return sorted((one.topic, one.check) for one in report.findings if one.verdict in verdicts)
+
+
+def comparable(report: AuditReport) -> list[tuple[object, ...]]:
+    """Return the findings of a report, without the parts that depend on the time."""
+    return sorted((one.topic, one.check, one.verdict, str(one.partitions), one.message) for one in report.findings)
+
+
+def counted(found: TopicFacts) -> list[dict[str, object]]:
+    """Return the facts of each partition, without the log size, which depends on when logs are flushed."""
+    return [partition.model_dump(exclude={"log_bytes"}) for partition in found.partitions]

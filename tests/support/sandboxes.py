@@ -15,10 +15,12 @@ def running(
     overrides: Mapping[str, str] | None = None,
     heap: str | None = None,
     port: int | None = None,
+    *,
+    authorizer: bool | None = None,
 ) -> Iterator[Sandbox]:
     """Start ``sandbox`` for the block, and remove it at the end, also if it does not start."""
     try:
-        sandbox.up(brokers=brokers, overrides=overrides, heap=heap, port=port)
+        sandbox.up(brokers=brokers, overrides=overrides, heap=heap, port=port, authorizer=authorizer)
         yield sandbox
     finally:
         sandbox.down(remove=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from topicwarden.audit.collect.horizon import Horizon
+from topicwarden.audit.audited_topic import AuditedTopic
+from topicwarden.audit.collect.horizon import NO_BORDERS, Horizon
 from topicwarden.audit.collect.internal_topics import recognise_internal_topics
 from topicwarden.audit.evidence import CommittedCounts, view_of
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.key_placement import KeyPlacement, PlacementKind
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
 from topicwarden.model.contents import Contents
@@ -24,17 +24,7 @@ CONFIG = {
     "min.insync.replicas": "2",
     "min.cleanable.dirty.ratio": "0.5",
 }
-HORIZON = Horizon(
-    start=0,
-    rolled=0,
-    cleanable=0,
-    blocked_by=None,
-    overdue=0,
-    unexpired=None,
-    expired_time=None,
-    future_offset=None,
-    future_timestamp=None,
-)
+HORIZON = NO_BORDERS
 
 ALL_CONTENTS = Contents.model_validate(
     {
@@ -44,6 +34,7 @@ ALL_CONTENTS = Contents.model_validate(
         "timestamps": {"type": "CreateTime", "max_ahead": 1, "max_late": 1},
         "records": {"max_bytes": 1},
         "partitions": {"max_skew": 2.0},
+        "consumers": {"max_lag": 1},
         "expressions": [{"id": "e", "require": "true"}],
     }
 )

@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from tests.support.cases import find_case
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import Check
 from topicwarden.audit.judge import results_of
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.interchange import convert
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
 from topicwarden.kafka_facts.broker_settings import BrokerSettings

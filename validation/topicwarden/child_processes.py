@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
-_running: Final[set[subprocess.Popen[str]]] = set()
+_running: Final[set[subprocess.Popen[bytes]]] = set()
 _lock: Final = threading.Lock()
 _GRACE_S: Final = ((signal.SIGINT, 10.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0))
 """The signals for a child, in order, and the seconds to wait after each.
@@ -21,6 +23,7 @@ On SIGINT Pulumi cancels its operation cleanly and ends its plug-ins.
 """
 _MOST_S: Final = 20.0
 """The seconds from a SIGTERM to the end of the process; Kubernetes kills it after 30."""
+_POLL_S: Final = 0.05
 _PR_SET_PDEATHSIG: Final = 1
 _EXEC_WITH_DEATH_SIGNAL: Final = (
     f"import ctypes, os, sys; ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {int(signal.SIGINT)}); "
@@ -39,45 +42,74 @@ def run(
     *,
     show: bool = False,
     on_line: Callable[[str], None] | None = None,
+    death_signal: bool = True,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``command`` in ``folder`` until it ends, with empty standard input, and return its output.
 
     With ``show``, the child writes to the standard output and error of this process instead. ``on_line`` gets each line
     of output and errors as it is written; both are then in the returned output. ``variables`` are the environment of
     the child. The child has its own process group: a Ctrl-C in a terminal does not reach it directly, but once, from
-    ``ending_children``. On Linux it also receives SIGINT if this process is killed. Raises OSError if the command
-    cannot be started.
+    ``ending_children``. If this process is killed, the child can still write its output. On Linux it then receives
+    SIGINT, unless ``death_signal`` is false. Raises OSError if the command cannot be started.
     """
-    output = None if show else subprocess.PIPE
-    errors = subprocess.STDOUT if on_line else output
-    child = subprocess.Popen(
-        _with_death_signal(command),
-        cwd=folder,
-        env=variables,
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=errors,
-        text=True,
-        process_group=0,
-    )
-    with _lock:
-        _running.add(child)
-    try:
-        lines = list(_forwarded(child.stdout, on_line)) if on_line and child.stdout else []
-        out, err = child.communicate()
-    except BaseException:
-        _end([child])  # now, while this process still answers its questions
-        raise
-    finally:
+    with _output_file() as output, _output_file() as errors:
+        child = subprocess.Popen(
+            _with_death_signal(command) if death_signal else command,
+            cwd=folder,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=None if show else output,
+            stderr=subprocess.STDOUT if on_line else None if show else errors,
+            process_group=0,
+        )
         with _lock:
-            _running.discard(child)
-    return subprocess.CompletedProcess(command, child.returncode, "".join(lines) or out, err or "")
+            _running.add(child)
+        try:
+            if on_line:
+                for line in _lines_until_end(child, output):
+                    on_line(line)
+            child.wait()
+        except BaseException:
+            _end([child])  # now, while this process still answers its questions
+            raise
+        finally:
+            with _lock:
+                _running.discard(child)
+        texts = ("".join(_text(_read(file, 0))) for file in (output, errors))
+        return subprocess.CompletedProcess(command, child.returncode, *texts)
 
 
-def _forwarded(stream: IO[str], on_line: Callable[[str], None]) -> Iterator[str]:
-    for line in stream:
-        on_line(line)
-        yield line
+def _output_file() -> IO[bytes]:
+    """Return a file without a name, on Linux in memory.
+
+    A pipe breaks when this process is killed. Its next writer is then killed by SIGPIPE: Go, so Pulumi, does not ignore
+    this signal for its standard output, and has possibly not finished writing its state.
+    """
+    if sys.platform == "linux":
+        return os.fdopen(os.memfd_create("output"), "w+b", buffering=0)
+    return tempfile.TemporaryFile(buffering=0)
+
+
+def _lines_until_end(child: subprocess.Popen[bytes], output: IO[bytes]) -> Iterator[str]:
+    """Yield each line that ``child`` writes to ``output``, as it is written, until the child has ended."""
+    position, ended = 0, False
+    while not ended:
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(_POLL_S)
+            ended = True
+        written = _read(output, position)
+        lines = written if ended else written[: written.rfind(b"\n") + 1]
+        position += len(lines)
+        yield from _text(lines)
+
+
+def _read(file: IO[bytes], position: int) -> bytes:
+    """Return the content of ``file`` from ``position`` on. Its offset, which belongs to the writer, does not change."""
+    return os.pread(file.fileno(), os.fstat(file.fileno()).st_size - position, position)
+
+
+def _text(output: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(output), encoding="utf-8", errors="replace")
 
 
 @contextmanager
@@ -131,7 +163,7 @@ def _end_running() -> None:
     _end(children)
 
 
-def _end(children: Collection[subprocess.Popen[str]]) -> None:
+def _end(children: Collection[subprocess.Popen[bytes]]) -> None:
     for number, seconds in _GRACE_S:
         alive = [child for child in children if child.poll() is None]
         for child in alive:

@@ -9,8 +9,12 @@ from dataclasses import dataclass
 
 import pytest
 from kafka.admin import NewTopic
+from pyspark.sql import SparkSession
 
-from tests.support.findings import facts, finding
+from tests.support.projects import own_cache, project_of
+from tests.support.reports import facts, finding
+from tests.support.sandboxes import running
+from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
@@ -19,6 +23,37 @@ from topicwarden.operations.audit import AuditOptions, auditing
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.log_cleaner import wait_until_clean
 from topicwarden.sandbox.scenarios.writer import Writer, writing
+from topicwarden.toolchain import Toolchain
+
+JSON = '{"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}'
+
+
+@pytest.fixture(scope="module")
+def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    contents = "{key: {required: true}, value: {format: json, schema: n.json}, records: {max_bytes: 60}}"
+    config = "{cleanup.policy: compact}"
+    declared = f"{{partitions: 2, replication_factor: 1, config: {config}, contents: {contents}}}"
+    files = {f"c.{name}.yaml": declared for name in ("scene", "random.0", "random.1", "random.2")}
+    with own_cache(tmp_path_factory.mktemp("cleaned")) as folder:
+        yield project_of(folder / "project", {**files, "n.json": JSON})
+
+
+@pytest.fixture(scope="module")
+def sandbox(project: Project) -> Iterator[Sandbox]:
+    sandbox = sandbox_of(project)
+    with running(sandbox, brokers=1, overrides={"log.cleaner.backoff.ms": "300"}):
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def servers(sandbox: Sandbox) -> list[str]:
+    return sandbox.bootstrap_servers
+
+
+@pytest.fixture(scope="module", autouse=True)
+def session(spark: SparkSession) -> None:
+    """All audits of this package use the session of the process."""
+
 
 EAGER = {"cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0.01"}
 SEEDS = range(3)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.broker.contents import placed, records, transactions
+from tests.broker.contents.registry import PROJECT
 from tests.conftest import REPOSITORY
 from tests.support.projects import own_cache
 from tests.support.sandboxes import running
@@ -18,8 +18,6 @@ from topicwarden.model.project import Project
 from topicwarden.operations.audit import AuditFunction, auditing
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
-
-_HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="package")
@@ -39,7 +37,7 @@ def servers(sandbox: Sandbox) -> list[str]:
 def project(servers: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     with own_cache(tmp_path_factory.mktemp("project")) as folder:
         root = folder / "project"
-        shutil.copytree(_HERE / "project", root, ignore=shutil.ignore_patterns("__pycache__"))
+        PROJECT.write(root)
         shutil.copy(REPOSITORY / "Pulumi.yaml", root)
         (root / "stacks").mkdir()
         (root / "stacks" / "Pulumi.dev.yaml").write_text(

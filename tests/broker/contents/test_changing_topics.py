@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from tests.broker.contents.records import writing
 from tests.support.clients import until
-from tests.support.findings import found
 from tests.support.projects import own_cache, project_of
+from tests.support.reports import found
 from topicwarden.audit import gather
 from topicwarden.audit.scan import full_scan
 from topicwarden.kafka.write.config_admin import connected

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.broker.contents.records import SECRET
-from tests.support.findings import finding
+from tests.support.reports import finding
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.verdict import Verdict
 

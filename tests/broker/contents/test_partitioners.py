@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.broker.contents import placed
-from tests.support.findings import finding
+from tests.support.reports import finding
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict

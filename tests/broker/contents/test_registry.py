@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import pytest
 import trustme
 import yaml
 
 from tests.broker.contents import registry
-from tests.broker.contents.registry import registry_gate
-from tests.conftest import REPOSITORY
-from tests.support.apicurio import JAVA, fetch, find_java
-from tests.support.findings import finding
+from tests.support.registry import registry_gate
+from tests.support.reports import finding
 from tests.support.secured import pem
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import AuditFunction, auditing
 
-BASIC = {"username": "nobody", "password": "unused"}
+BASIC = {"username": "nobody", "password": "never-asked-for"}
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    java = find_java()
-    if java is None:
-        pytest.skip(f"Apicurio needs Java {JAVA}, which this machine lacks: install one beside the one in use")
-    folder = fetch(REPOSITORY / ".cache", print)
-    with registry.running(java, folder, tmp_path_factory.mktemp("registry") / "registry.log") as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def filled(servers: list[str], url: str) -> None:
-    registry.fill(servers, url)
+def filled(servers: list[str], registry_url: str) -> None:
+    registry.fill(servers, registry_url)
 
 
 def look_with(project: Project, name: str, address: str, settings: Mapping[str, str] = BASIC) -> AuditReport:
@@ -47,8 +35,8 @@ def look_with(project: Project, name: str, address: str, settings: Mapping[str, 
 
 
 @pytest.fixture(scope="module")
-def judged(project: Project, look: AuditFunction, filled: None, url: str) -> AuditReport:
-    return look_with(project, "registered", url)
+def judged(project: Project, look: AuditFunction, filled: None, registry_url: str) -> AuditReport:
+    return look_with(project, "registered", registry_url)
 
 
 @pytest.mark.parametrize(
@@ -85,17 +73,17 @@ def test_a_registry_that_does_not_answer_makes_records_undecidable(
     found = finding(report, "registry.json", "value-schema")
     assert found.verdict is Verdict.UNDECIDABLE
     assert "cannot be reached" in found.because[0]
-    assert "unused" not in report.model_dump_json()
+    assert "never-asked-for" not in report.model_dump_json()
 
 
 @pytest.mark.parametrize("token", ["of the registry", None])
 def test_a_registry_with_a_ca_of_its_own_asks_for_a_token_or_a_certificate(
-    project: Project, judged: AuditReport, url: str, token: str | None
+    project: Project, judged: AuditReport, registry_url: str, token: str | None
 ) -> None:
     ca = trustme.CA()
     certificate, key = pem(ca.issue_cert("client.example.com"))
     client = {"token": token} if token else {"clientCert": certificate, "clientKey": key}
-    with registry_gate(url, ca, token=token) as address:
+    with registry_gate(registry_url, ca, token=token) as address:
         report = look_with(project, "gated", address, {"caCert": ca.cert_pem.bytes().decode(), **client})
         refused = look_with(project, "refused", address, {"caCert": ca.cert_pem.bytes().decode()})
     for topic in registry.TOPICS:

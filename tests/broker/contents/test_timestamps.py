@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import NewTopic
 
-from tests.support.findings import facts, finding
+from tests.support.reports import facts, finding
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict

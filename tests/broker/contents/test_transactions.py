@@ -21,7 +21,7 @@ from tests.broker.contents.transactions import (
     transactional,
     wrong,
 )
-from tests.support.findings import finding
+from tests.support.reports import finding
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.evidence import EveryPartition
 from topicwarden.audit.scan import committed_scan

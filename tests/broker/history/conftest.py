@@ -12,6 +12,8 @@ from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.audit.history.topic_state import (
     Checkpoint,
+    CommittedRead,
+    FoundPairs,
     KnownPartition,
     KnownTombstone,
     OpenFinding,
@@ -19,6 +21,7 @@ from topicwarden.audit.history.topic_state import (
     RememberedRecord,
     TopicState,
 )
+from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, SupersededPair, TimestampTypeCount
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -66,12 +69,29 @@ def history(tmp_path: Path) -> str:
 
 
 NOW = 1_800_000_000_000
+COMMITTED = PartitionCounts(
+    records=9,
+    earliest_pair=SupersededPair(4, 9, 1),
+    deleted=((5, 6),),
+    fits=(1, 2),
+    faults=(ContentFault("value-schema", "no JSON", 2, (4, 5), undecided=True),),
+    timestamp_types={"CREATE_TIME": TimestampTypeCount(9, 20)},
+)
 
 
 def look(topic: str = "t", at: int = NOW) -> TopicState:
     """Return a topic state with a value in every field, and null for values that a broker may hide."""
     known = KnownPartition(
-        ("p-1", "p-2"), (9, 9), "digest", 3, False, 0, (Checkpoint(10, 9, 90, 5), Checkpoint(20, 18, 180, 6)), "{}"
+        ("p-1", "p-2"),
+        (9, 9),
+        "digest",
+        3,
+        False,
+        0,
+        (Checkpoint(10, 9, 90, 5), Checkpoint(20, 18, 180, 6)),
+        "{}",
+        FoundPairs(3, 20, (SupersededPair(4, 9, -(2**63)),)),
+        CommittedRead(3, 20, COMMITTED),
     )
     return TopicState(
         cluster_id="c",

@@ -12,7 +12,7 @@ import pytest
 from kafka import TopicPartition
 from kafka.admin import NewTopic
 
-from tests.support.findings import facts, finding
+from tests.support.reports import facts, finding
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan.partition_reads import PartitionRead

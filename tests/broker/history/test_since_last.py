@@ -1,23 +1,27 @@
-"""Test that ``--since last`` reports the same as a full audit, and reads only new records."""
+"""Test that an audit of new records reports the same as a full audit, and reads only new records."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from kafka import TopicPartition
 from kafka.admin import NewTopic
 
-from tests.support.findings import facts
+from tests.support.documents import block
+from tests.support.reports import comparable, counted, facts
 from topicwarden.audit.history import key_store, stored_partitions
 from topicwarden.audit.scan import offset_ranges
 from topicwarden.kafka.write.config_admin import connected
-from topicwarden.model.finding import AuditReport, TopicFacts
+from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
-from topicwarden.model.verdict import ReadScope
+from topicwarden.model.verdict import ReadScope, Verdict
 from topicwarden.operations.audit import AuditOptions, auditing
 from topicwarden.sandbox.scenarios.writer import Writer, writing
+
+# Test that ``--since last`` reports the same as a full audit, and reads only new records.
 
 Audit = Callable[[ReadScope], AuditReport]
 COMPACTED, EVENTS = "l.compacted", "l.events"
@@ -52,16 +56,6 @@ def fill(writer: Writer, first: int, records: int) -> None:
     for number in range(first, first + records):
         writer.send(COMPACTED, f"key-{number % KEYS}", None if number % 97 == 0 else f"value {number}")
         writer.send(EVENTS, None if number % 7 == 0 else f"key-{number}", f"value {number}")
-
-
-def comparable(report: AuditReport) -> list[tuple[object, ...]]:
-    """Return the findings of a report, without the parts that depend on the time."""
-    return sorted((one.topic, one.check, one.verdict, str(one.partitions), one.message) for one in report.findings)
-
-
-def counted(found: TopicFacts) -> list[dict[str, object]]:
-    """Return the facts of each partition, without the log size, which depends on when logs are flushed."""
-    return [partition.model_dump(exclude={"log_bytes"}) for partition in found.partitions]
 
 
 @pytest.mark.parametrize("small", [False, True], ids=["at-once", "in-pieces"])
@@ -105,3 +99,21 @@ def test_records_deleted_since_the_last_audit_do_not_count(audit: Audit, servers
         assert new.scanned_records < 3 * 8_192
         assert counted(facts(new, EVENTS)) == counted(facts(every, EVENTS))
         assert comparable(new) == comparable(every)
+
+
+# Test that the audit task of the page on Python audits a real cluster, and only what is new the second time.
+
+
+def test_the_audit_task_of_the_page_returns_the_verdicts_and_writes_the_report(
+    project: Project, servers: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    audit_records = block("kafka_tasks").audit_records
+    capfd.readouterr()
+    counts = [audit_records(str(project.root), "dev", str(tmp_path / name)) for name in ("first", "second")]
+    assert capfd.readouterr() == ("", "")
+    reports = [
+        AuditReport.model_validate_json((tmp_path / name / "report.json").read_bytes()) for name in ("first", "second")
+    ]
+    assert counts == [{verdict.value: number for verdict, number in each.counts().items()} for each in reports]
+    assert all(each.counts()[Verdict.FAIL] for each in reports), "the declared topic does not exist"
+    assert {each.read for each in reports} == {ReadScope.LAST}

@@ -29,10 +29,12 @@ def remembered(spark: SparkSession, address: str) -> dict[str, Any]:
         found["refused"] = str(refusal)
     history.save([look()], NOW)
     found["notes"] = history.notes
-    found["looks"] = list(AuditHistory(spark, address).last_states("c"))
+    found["states"] = list(AuditHistory(spark, address).last_states("c"))
     try:
         rows = spark.range(0, 1_000, 1, 4).withColumn("keyed", F.col("id") % 3 == 0)
-        HistoryStore(spark, address).write(FOLDER, "0000000000001-a", rows, partition_by="keyed")
+        store = HistoryStore(spark, address)
+        store.write(FOLDER, "0000000000001-a", rows, partition_by="keyed")
+        store.complete(FOLDER, "0000000000001-a")
         found["keys"] = ""
     except HistoryUnavailable as error:
         found["keys"] = str(error)

@@ -20,9 +20,9 @@ from tests.support.projects import Shell, empty_stack, project_of, write_topics
 from tests.support.restricted_user import RestrictedCluster, rule
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.stack_state import read_stack_state
-from topicwarden.doctor.command_permissions import Effect, RequiredPermission, Resource
-from topicwarden.kafka.write.access_admin import AccessRule
+from topicwarden.doctor.command_permissions import Effect, RequiredPermission
 from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
+from topicwarden.model.access import Acl, ResourceType
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import PlanReport, Severity
 from topicwarden.model.project import Project
@@ -30,13 +30,17 @@ from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.operations.audit import AuditFunction
 from topicwarden.operations.find_pulumi import engine_of
 from topicwarden.operations.plan import planned
+from topicwarden.operations.usage import UsageOptions, usage_topics
 
 DAY_MS = 86_400_000
-NAMES = {Resource.TOPIC: "*", Resource.GROUP: "*", Resource.CLUSTER: "kafka-cluster"}
+NAMES = {
+    **dict.fromkeys((ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID), "*"),
+    ResourceType.CLUSTER: "kafka-cluster",
+}
 EVERYTHING = [rule("All", resource, name) for resource, name in NAMES.items()]
 
 
-def rules(permissions: tuple[RequiredPermission, ...], without: RequiredPermission | None) -> list[AccessRule]:
+def rules(permissions: tuple[RequiredPermission, ...], without: RequiredPermission | None) -> list[Acl]:
     """Return ACLs that grant ``permissions``, and deny ``without`` also where another permission implies it."""
     granted = [
         rule(each.permission.operation, each.permission.resource, NAMES[each.permission.resource])
@@ -80,7 +84,7 @@ BEFORE = {
     "size.v1": declared("retention.bytes: 1GiB, retention.ms: -1"),
     "batch.v1": declared("max.message.bytes: 1MiB"),
     "tombs.v1": declared("cleanup.policy: compact, delete.retention.ms: 7d"),
-    "roll.v1": declared("retention.ms: 7d, segment.ms: 7d"),
+    "roll.v1": declared("retention.bytes: 100, segment.ms: 7d"),
     "gone.v1": declared(more="allow: [delete]"),
 }
 AFTER = {
@@ -91,7 +95,7 @@ AFTER = {
     "size.v1": declared("retention.bytes: 1MiB, retention.ms: -1", "allow: [shrink-retention]"),
     "batch.v1": declared("max.message.bytes: 100"),
     "tombs.v1": declared("cleanup.policy: compact, delete.retention.ms: 1h", "allow: [compact]"),
-    "roll.v1": declared("retention.ms: 7d, segment.ms: 1h", "allow: [shrink-retention]"),
+    "roll.v1": declared("retention.bytes: 100, segment.ms: 1h", "allow: [shrink-retention]"),
     "new.v1": declared(),
 }
 WRITTEN = {"Create": {"new.v1"}, "Alter": {"keys.v1"}, "Delete": {"gone.v1"}} | {
@@ -101,12 +105,16 @@ WRITTEN = {"Create": {"new.v1"}, "Alter": {"keys.v1"}, "Delete": {"gone.v1"}} | 
 
 
 def fill(servers: list[str], prefix: str) -> None:
-    """Write records of yesterday into the topics of ``BEFORE``, and commit offsets of a group that lags."""
-    producer = Producer({"bootstrap.servers": ",".join(servers)})
+    """Write records of yesterday into the topics of ``BEFORE``, and commit offsets of a group that lags.
+
+    The producer has idempotence, so brokers remember it.
+    """
+    producer = Producer({"bootstrap.servers": ",".join(servers), "enable.idempotence": True})
     old = int(time.time() * 1000) - 2 * DAY_MS
-    for name in BEFORE.keys() - {"gone.v1"}:
+    for name in BEFORE:
         for number in range(20):
-            producer.produce(f"{prefix}.{name}", b"v", f"k{number % 7}", timestamp=old + number)
+            value = None if name == "tombs.v1" and number == 0 else b"v"
+            producer.produce(f"{prefix}.{name}", value, f"k{number % 7}", timestamp=old + number)
     producer.flush()
     commit(servers, f"{prefix}.reader", {(f"{prefix}.{name}", 0): 3 for name in BEFORE})
 
@@ -303,6 +311,33 @@ class ImportScene:
         return Observed(Effect.LEFT_OUT if "sees no topic" in text else Effect.REFUSED, text=text)
 
 
+class UsageScene:
+    """A report on the use of one topic, compared with the report that has all permissions."""
+
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
+        self._project = project_of(folder, {"n.used.v1.yaml": declared()}, cluster.settings)
+        with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
+            admin.create_topics([CreatedTopic("n.used.v1", 1, 1)])
+        producer = Producer({"bootstrap.servers": ",".join(cluster.servers), "transactional.id": "n-tx"})
+        producer.init_transactions(60)
+        producer.begin_transaction()
+        producer.produce("n.used.v1", b"v")
+        producer.commit_transaction(60)
+        commit(cluster.servers, "n.reader", {("n.used.v1", 0): 0})
+
+    def run(self, row: int) -> Observed:
+        report = usage_topics(self._project, "dev", ("n.used.v1",), UsageOptions(history="none"))
+        text = "\n".join(note for note in report.notes if note.startswith("not visible"))
+        if not report.topics:
+            return Observed(Effect.LEFT_OUT, text=text)
+        (topic,) = report.topics
+        complete = [[user.name for user in users] for users in (topic.readers, topic.writers)]
+        seen = complete == [["n.reader"], ["n-tx"]] and topic.readers[0].lag_ms is not None
+        if not text:
+            assert seen and topic.replica_bytes is not None and topic.tiered_bytes == 0, topic
+        return Observed(Effect.LESS_PRECISE if text else None, text=text)
+
+
 AUDITED = {
     "expired.v1": declared("retention.ms: 1h", factor=2),
     "lagging.v1": declared(
@@ -315,7 +350,8 @@ AUDITED = {
         "contents: {key: {required: true, format: string, partitioner: murmur2, max_share: 0.9}, "
         "value: {format: json}, headers: {required: [trace]}, "
         "timestamps: {type: CreateTime, max_ahead: 1h, max_late: 7d}, records: {max_bytes: 64KiB}, "
-        "partitions: {max_skew: 4.0}, expressions: [{id: positive, require: value.amount > 0}]}",
+        "partitions: {max_skew: 4.0}, consumers: {max_lag: 30d}, "
+        "expressions: [{id: positive, require: value.amount > 0}]}",
         factor=2,
     ),
 }

@@ -15,7 +15,7 @@ from tests.support.clients import commit
 from tests.support.command import topicwarden
 from tests.support.projects import project_of
 from tests.support.restricted_user import RestrictedCluster, rule
-from topicwarden.doctor.command_permissions import COMMANDS, SEE_TOPICS, RequiredPermission
+from topicwarden.doctor.command_permissions import COMMANDS, SEE_TOPICS, SEE_TRANSACTIONS, RequiredPermission
 from topicwarden.model.diagnosis import Diagnosis, Possession
 from topicwarden.model.project import Project
 
@@ -54,17 +54,20 @@ def test_only_the_missing_permission_is_named(
 ) -> None:
     with cluster.granted(rules(EVERY, without)):
         _, report = diagnosis(project)
-    # Of topics that the user cannot see, only a trial without effect shows that they could be created.
-    assert missing(report) == ({str(without.permission)} if without else set())
+    # Of topics that the user cannot see, only a trial without effect shows that they could be created. No request
+    # reports permissions on transactional ids.
+    untestable = without is not None and without.permission == SEE_TRANSACTIONS
+    assert missing(report) == ({str(without.permission)} if without and not untestable else set())
     limited = {each.command for each in report.commands if each.ability == "limited"}
     assert limited == {
         name
         for name, permissions in COMMANDS.items()
-        if without and without.permission in {r.permission for r in permissions}
+        if without and not untestable and without.permission in {r.permission for r in permissions}
     }
     untested = {each.permission for each in report.permissions if each.state is Possession.UNTESTED}
     hides = without is not None and without.permission == SEE_TOPICS
-    assert {permission.partition(" on ")[2] for permission in untested} == ({"Topic"} if hides else set())
+    resources = {permission.partition(" on ")[2] for permission in untested}
+    assert resources == {"TransactionalId", *(["Topic"] if hides else [])}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -82,7 +85,7 @@ def test_without_permissions_each_is_missing_or_untested(cluster: RestrictedClus
     assert code == 1
     assert Possession.GRANTED not in {each.state for each in report.permissions}
     assert {each.permission for each in report.permissions if each.state is Possession.UNTESTED} <= {
-        str(each.permission) for each in EVERY if each.permission.resource == "Topic"
+        str(each.permission) for each in EVERY if each.permission.resource in ("Topic", "TransactionalId")
     }
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import Case, cases
-from tests.support.policy_cases import CASES, TODAY, project_of
-from topicwarden.deploy.policy_gate import PolicyGate, stack_of
+from tests.support.cases import POLICY_CASES as CASES
+from tests.support.cases import TODAY, Case, cases, project_of
+from topicwarden.deploy.policy_pack import PolicyGate, stack_of
 from topicwarden.model.problem import Level
 from topicwarden.model.project import Project
 from topicwarden.policies.check_specs import check

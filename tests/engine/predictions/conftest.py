@@ -1,17 +1,20 @@
-"""Fixtures: a real cluster of three brokers, and a project whose topics the real engine changes."""
+"""Fixtures: a real cluster of three brokers, a project whose topics the real engine changes, and an edited state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.projects import Shell, empty_stack, own_cache, project_of, write_topics
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
@@ -112,3 +115,32 @@ def one(report: PlanReport, topic: str, kind: str) -> Consequence:
 
 def day(distance: int) -> str:
     return (datetime.now(UTC) + timedelta(days=distance)).date().isoformat()
+
+
+# The state of a stack: change it by hand, as a person or a crash may have done.
+
+TOPIC = "kafka:index/topic:Topic"
+STACK = "urn:pulumi:dev::topicwarden"
+PROVIDER = f"{STACK}::pulumi:providers:kafka::sandbox"
+REGISTERED = f"{STACK}::{SET_TYPE}${DOMAIN_TYPE}${TOPIC}::held.v1"
+
+
+def imported(current: Deployment, resource: str, topic: str) -> str:
+    """Import ``topic`` as a second resource, unprotected; return its URN."""
+    options = f"--protect=false --yes --generate-code=false --provider sandbox={PROVIDER}"
+    current.pulumi(f"import {TOPIC} {resource} {topic} {options}")
+    return f"{STACK}::{TOPIC}::{resource}"
+
+
+def state(current: Deployment) -> dict[str, Any]:
+    exported: dict[str, Any] = json.loads(current.pulumi("stack export"))
+    return exported
+
+
+def edited(current: Deployment, edit: Callable[[list[dict[str, Any]]], None]) -> None:
+    """Change the resources of the state by hand."""
+    exported = state(current)
+    edit(exported["deployment"]["resources"])
+    file = current.project.root / "edited.json"
+    file.write_text(json.dumps(exported))
+    current.pulumi(f"stack import --file {file}")

@@ -15,13 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.predictions.conftest import Deployment, deployment
-from tests.engine.predictions.edited_state import STACK, TOPIC, imported
+from tests.engine.predictions.conftest import STACK, TOPIC, Deployment, deployment, imported
+from tests.support.documents import block
 from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected, set_topic
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
+
+# Test that `plan`, `pulumi preview` and `pulumi up` refuse the same changes.
 
 ROUNDS = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "2"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "20261122"))
@@ -131,3 +133,22 @@ def write(agree: Deployment, declared: dict[str, Declared | None]) -> None:
             (agree.project.topics / f"agree/{name}.yaml").unlink(missing_ok=True)
         else:
             agree.write({f"agree/{name}.yaml": str(text)})
+
+
+# Test that the plan task of the page on Python previews a real deploy.
+
+
+def test_the_plan_task_of_the_page_returns_what_would_change_or_fails(
+    servers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    stack = deployment(tmp_path, {"page.v1.yaml": "{owner: team, partitions: 2, replication_factor: 1}"})
+    for name, value in stack.shell.variables.items():
+        monkeypatch.setenv(name, value)
+    pending_changes, root = block("kafka_tasks").pending_changes, str(stack.project.root)
+    stack.write({"more.v1.yaml": "{owner: team, partitions: 2, replication_factor: 1}"})
+    capfd.readouterr()
+    assert pending_changes(root, "dev") == ["more.v1"]
+    assert capfd.readouterr() == ("", "")
+    stack.write({"page.v1.yaml": "{owner: team, partitions: 1, replication_factor: 1}"})
+    with pytest.raises(ValueError, match="refused"):
+        pending_changes(root, "dev")

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.predictions.conftest import Deployment, day, deployment
-from tests.engine.predictions.edited_state import edited
+from tests.engine.predictions.conftest import Deployment, day, deployment, edited
 from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
@@ -50,7 +49,7 @@ def live(cluster: Cluster) -> set[str]:
 def test_destroy_deletes_nothing_before_the_yaml_of_every_topic_allows_it(stack: Deployment, cluster: Cluster) -> None:
     code, output = run(stack, "destroy", "--yes")
     assert code == 1
-    assert "`topicwarden destroy` deletes the topic; at most 1 record in 70 bytes" in output
+    assert "`topicwarden destroy` deletes the topic; at most 1 record in 70 B" in output
     assert "write `allow: [delete]` into its YAML and deploy that first" in output
     assert live(cluster) == {*NAMES}
 

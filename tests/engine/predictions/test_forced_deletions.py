@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.predictions.conftest import Deployment, day, deployment, one
-from tests.engine.predictions.edited_state import REGISTERED, TOPIC, edited
+from tests.engine.predictions.conftest import REGISTERED, TOPIC, Deployment, day, deployment, edited, one
 from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected

@@ -1,16 +1,20 @@
-"""Test that plan, preview and deploy all refuse a forbidden change, and that nothing is changed."""
+"""Test that plan, preview and deploy refuse a forbidden change, and that each word under `allow` allows one, once."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.engine.predictions.conftest import Deployment, deployment, of, one
+from tests.engine.predictions.conftest import Deployment, day, deployment, edited, of, one
+from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.planned_change import Action, Severity
+from topicwarden.model.topic import AllowedChange
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 
@@ -134,3 +138,89 @@ def test_other_stacks_can_refer_to_the_topics_as_deployed(deployed: Deployment) 
     assert '"door.v1"' in output
     assert '"partitions":2' in output.replace(" ", "")
     assert '"retention.ms":"604800000"' in output.replace(" ", "")
+
+
+FILE = "door/lid.v1.yaml"
+
+
+def topic(partitions: int = 2, allow: str = "") -> str:
+    return f"{{owner: team, partitions: {partitions}, replication_factor: 2, allow: [{allow}]}}\n"
+
+
+@pytest.fixture
+def protected(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
+    """A topic without any `allow` entry."""
+    yield deployment(tmp_path / "door", {FILE: topic()})
+    with connected(servers) as admin:
+        admin.delete_topics([name for name in ("lid.v1",) if name in admin.list_topics()])
+
+
+def resource(protected: Deployment) -> dict[str, Any]:
+    resources = json.loads(protected.pulumi("stack export"))["deployment"]["resources"]
+    found: dict[str, Any] = next(each for each in resources if each["urn"].endswith("::lid.v1"))
+    return found
+
+
+def test_allow_recreate_takes_one_deploy_and_allows_no_deletion(protected: Deployment, cluster: Cluster) -> None:
+    before = cluster.snapshot({"lid.v1"}).topics["lid.v1"].id
+    protected.write({FILE: topic(1, "delete")})
+    assert one(protected.plan(), "lid.v1", "destroyed").severity is Severity.REFUSED
+    assert "lowering partitions from 2 to 1" in protected.refused("up --yes --skip-preview")
+
+    protected.write({FILE: topic(1, "recreate")})
+    report = protected.plan()
+    assert (of(report, "lid.v1").action, of(report, "lid.v1").needs) == (Action.RECREATE, [AllowedChange.RECREATE])
+    assert [(each.change, each.needed) for each in report.allowances] == [(AllowedChange.RECREATE, True)]
+    assert report.engine.ran
+    protected.pulumi("up --yes --suppress-outputs")
+    after = cluster.snapshot({"lid.v1"}).topics["lid.v1"]
+    assert (after.id != before, after.topic.partitions) == (True, 1)
+
+    # The engine does not replace protected resources. After a replacement, a hook protects the topic until the next
+    # deploy.
+    assert "delete hooks" in protected.refused("destroy --yes")
+    protected.pulumi("up --yes --suppress-outputs")
+    assert (resource(protected)["protect"], resource(protected).get("resourceHooks")) == (True, None)
+    assert "protected" in protected.refused("destroy --yes")
+    assert [(each.change, each.needed) for each in protected.plan().allowances] == [(AllowedChange.RECREATE, False)]
+
+    protected.write({"door/other.yaml": topic().replace("{", "{topic: lid.other, ", 1)})
+    protected.remove(FILE)
+    assert one(protected.plan(), "lid.v1", "destroyed").severity is Severity.REFUSED
+    assert "no YAML declares it any more" in protected.refused("up --yes --skip-preview")
+    assert cluster.snapshot({"lid.v1"}).topics["lid.v1"].id == after.id
+
+
+def test_two_recreations_in_a_row(protected: Deployment, cluster: Cluster) -> None:
+    """Recreate a topic twice. The second recreation deletes a topic whose protection has not returned yet."""
+    protected.write({FILE: topic(4)})
+    protected.pulumi("up --yes --skip-preview --suppress-outputs")
+    for partitions in (3, 2):
+        protected.write({FILE: topic(partitions, "recreate")})
+        protected.pulumi("up --yes --skip-preview --suppress-outputs")
+        assert cluster.snapshot({"lid.v1"}).topics["lid.v1"].topic.partitions == partitions
+
+
+def test_an_expired_allowance_allows_nothing(protected: Deployment, cluster: Cluster) -> None:
+    protected.write({FILE: topic(2, f"{{change: delete, until: {day(1)}}}")})
+    protected.pulumi("up --yes --skip-preview --suppress-outputs")
+    assert not resource(protected).get("protect")
+
+    def a_week_later(resources: list[dict[str, Any]]) -> None:
+        recorded = next(each for each in resources if each["type"] == SET_TYPE)["outputs"]["declared"]["lid.v1"]
+        recorded["allow"][0]["until"] = day(-1)
+
+    edited(protected, a_week_later)
+    text = (protected.project.topics / FILE).read_text()
+    protected.write({"door/other.yaml": topic().replace("{", "{topic: lid.other, ", 1)})
+    protected.remove(FILE)
+    assert one(protected.plan(), "lid.v1", "destroyed").severity is Severity.REFUSED
+    assert "no YAML declares it any more" in protected.refused("up --yes --skip-preview")
+
+    protected.remove("door/other.yaml")
+    protected.write({FILE: text.replace(day(1), day(-1))})
+    warned = protected.shell.topicwarden("check", "--stack", "dev").stdout
+    assert "[allowance-expired]" in warned
+    protected.pulumi("up --yes --skip-preview --suppress-outputs")
+    assert resource(protected)["protect"] is True
+    assert "lid.v1" in cluster.snapshot().topics

@@ -17,8 +17,7 @@ import yaml
 from kafka.admin import NewTopic
 
 from tests.conftest import REPOSITORY
-from tests.engine.predictions.conftest import Deployment, deployment, of
-from tests.engine.predictions.edited_state import edited
+from tests.engine.predictions.conftest import Deployment, deployment, edited, of
 from tests.support.projects import Shell
 from tests.support.sandboxes import running
 from topicwarden.deploy.stack_state import SET_TYPE

@@ -11,8 +11,8 @@ from kafka import KafkaAdminClient
 from kafka.admin import ACLOperation, NewTopic, ResourceType
 from pyspark.sql import SparkSession
 
-from tests.support.findings import finding
 from tests.support.projects import own_cache, project_of
+from tests.support.reports import finding
 from tests.support.restricted_user import AUTHORIZER, grant
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster

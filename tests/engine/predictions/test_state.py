@@ -7,19 +7,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
 
-from tests.engine.predictions.conftest import Deployment, deployment, one
-from tests.engine.predictions.edited_state import REGISTERED, STACK, TOPIC, edited, imported, state
+from tests.engine.predictions.conftest import (
+    REGISTERED,
+    STACK,
+    TOPIC,
+    Deployment,
+    deployment,
+    edited,
+    imported,
+    one,
+    state,
+)
+from topicwarden.deploy import pulumi_engine
 from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.planned_change import Severity
+from topicwarden.model.problem import Refusal
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
+
+# Test that topicwarden judges every resource in Pulumi's state whose deletion deletes a topic.
 
 DECLARED = "{owner: team, partitions: 1, replication_factor: 2, config: {retention.ms: 7d}}\n"
 
@@ -140,3 +155,73 @@ def test_an_allowed_deletion_that_failed_is_repeated_by_the_next_deploy(
     project.pulumi("up --yes --skip-preview --suppress-outputs")
     assert not cluster.snapshot({"leaving.v1"}).topics
     project.pulumi("up --yes --suppress-outputs --expect-no-changes")
+
+
+# Read Pulumi's state while another process writes the file.
+
+_PROGRAM = """
+from pathlib import Path
+from threading import Timer
+
+from topicwarden.deploy.program import deploy
+
+attributes = Path({attributes!r})
+text = attributes.read_text()
+attributes.write_text("")
+Timer(1.0, attributes.write_text, [text]).start()
+deploy()
+"""
+
+
+@pytest.fixture
+def declared(sandbox: Sandbox, tmp_path: Path) -> Deployment:
+    """A declared topic that is not deployed."""
+    declared = deployment(tmp_path / "door", {})
+    declared.write({"door/door.v1.yaml": "{owner: team, partitions: 2, replication_factor: 2}\n"})
+    return declared
+
+
+def attributes(declared: Deployment) -> Path:
+    """Return the attributes file beside the state. Pulumi overwrites this file in place."""
+    (found,) = (declared.project.root / "state").rglob("dev.json.attrs")
+    return found
+
+
+@contextmanager
+def emptied(file: Path, seconds: float) -> Iterator[None]:
+    """Leave ``file`` empty for ``seconds``, as a reader finds the file during a write."""
+    text = file.read_text()
+    file.write_text("")
+    written = Timer(seconds, file.write_text, [text])
+    written.start()
+    try:
+        yield
+    finally:
+        written.join()
+
+
+def test_a_program_retries_a_half_written_state(declared: Deployment) -> None:
+    (declared.project.root / "stacks" / "__main__.py").write_text(_PROGRAM.format(attributes=str(attributes(declared))))
+    assert "door.v1" in declared.pulumi("preview")
+
+
+def test_a_plan_retries_a_half_written_state(declared: Deployment) -> None:
+    with emptied(attributes(declared), seconds=2.0):
+        assert [plan.topic for plan in declared.plan().topics] == ["door.v1"]
+
+
+def test_a_state_that_stays_half_written_is_refused(declared: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulumi_engine, "_TIMEOUT_S", 0.0)
+    attributes(declared).write_text("")
+    with pytest.raises(
+        Refusal, match=r"the attributes of Pulumi's state stay empty: .*EOF; the state itself is complete"
+    ):
+        declared.plan()
+
+
+def test_a_state_truncated_by_a_full_disk_is_refused(declared: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulumi_engine, "_TIMEOUT_S", 0.0)
+    state = attributes(declared).with_suffix("")
+    state.write_text(state.read_text()[:100])
+    with pytest.raises(Refusal, match=r"Pulumi's state stays incomplete: .*end of JSON input; restore it from"):
+        declared.plan()

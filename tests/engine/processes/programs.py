@@ -22,6 +22,33 @@ def child(folder: Path) -> None:
         ThreadPoolExecutor(max_workers=1).submit(run, sleeper, folder, {}).result()
 
 
+_CLEANUP = """
+import signal, sys, time
+from pathlib import Path
+
+def clean_up(*_):
+    for stream in sys.stdout, sys.stderr:  # more than a pipe can hold
+        print("cancelling" * 100_000, file=stream, flush=True)
+    Path("state").write_text("complete")
+    sys.exit()
+
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as Go does for its standard output
+signal.signal(signal.SIGINT, clean_up)
+Path("started").touch()
+time.sleep(600)
+"""
+
+
+def cleanup(folder: Path) -> None:
+    """Wait for a child process that, like Pulumi, writes much output and a file after a SIGINT."""
+    run([sys.executable, "-c", _CLEANUP], folder, {})
+
+
+def cleanup_in_lines(folder: Path) -> None:
+    """Do the same, with the output line by line."""
+    run([sys.executable, "-c", _CLEANUP], folder, {}, on_line=print)
+
+
 def engine(root: Path) -> None:
     """Wait for a preview."""
     from topicwarden.deploy.program_run import ProgramRun  # noqa: PLC0415
@@ -57,7 +84,7 @@ def dying_spark(root: Path) -> None:
     main.run()
 
 
-PROGRAMS = {program.__name__: program for program in (child, engine, spark, dying_spark)}
+PROGRAMS = {program.__name__: program for program in (child, cleanup, cleanup_in_lines, engine, spark, dying_spark)}
 
 if __name__ == "__main__":
     PROGRAMS[sys.argv[1]](Path(sys.argv[2]))

@@ -1,4 +1,4 @@
-"""Test that a command leaves no child process and no temporary folder, however it is ended."""
+"""Test that a command leaves no child process, temporary folder or half-written file, however it is ended."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 
 from tests.conftest import REPOSITORY
 from tests.support.projects import borrowing_cache, project_of
+from topicwarden.child_processes import run
 from topicwarden.model.project import Project
 from topicwarden.toolchain import Toolchain, environment
 
@@ -74,6 +75,44 @@ def _ended(program: str, argument: Path, number: signal.Signals, at: str, variab
 def test_a_child_process_of_a_thread_ends_with_the_command(number: signal.Signals, tmp_path: Path) -> None:
     code = _ended("child", tmp_path, number, "import time; time.sleep(600)", {})
     assert code == (128 + number if number is signal.SIGTERM else -number)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no death signal")
+@pytest.mark.parametrize("program", ["cleanup", "cleanup_in_lines"])
+def test_a_child_process_of_a_killed_command_ends_its_work(program: str, tmp_path: Path) -> None:
+    process = subprocess.Popen([*PROGRAMS, program, str(tmp_path)], cwd=REPOSITORY, start_new_session=True)
+    _until((tmp_path / "started").exists, "the child starts")
+    process.kill()
+    process.wait(_TIMEOUT_S)
+    state = tmp_path / "state"
+    _until(lambda: state.exists() and state.read_text() == "complete", "the child ends its work")
+
+
+def test_output_is_passed_on_while_the_child_runs(tmp_path: Path) -> None:
+    """The child waits for the answer to its first line, and ends with half a line."""
+    code = (
+        "import os, sys, time\nprint('one', flush=True)\nwhile not os.path.exists('answer'): time.sleep(0.01)\n"
+        "sys.stderr.write('t\\xe9o\\r\\n'); sys.stderr.flush(); sys.stdout.write('end'); sys.exit(3)"
+    )
+    lines: list[str] = []
+
+    def answer(line: str) -> None:
+        lines.append(line)
+        (tmp_path / "answer").touch()
+
+    done = run([sys.executable, "-c", code], tmp_path, {"PYTHONUTF8": "1"}, on_line=answer)
+    assert (done.returncode, lines) == (3, ["one\n", "t\xe9o\n", "end"])
+    assert (done.stdout, done.stderr) == ("one\nt\xe9o\nend", "")
+
+
+def test_output_and_errors_are_separate_or_shown(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    command = ["/bin/sh", "-c", "echo output; echo errors >&2"]
+    done = run(command, tmp_path, {})
+    assert (done.stdout, done.stderr) == ("output\n", "errors\n")
+    assert capfd.readouterr() == ("", "")
+    done = run(command, tmp_path, {}, show=True)
+    assert (done.stdout, done.stderr) == ("", "")
+    assert capfd.readouterr() == ("output\n", "errors\n")
 
 
 @pytest.fixture

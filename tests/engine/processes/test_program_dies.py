@@ -194,12 +194,13 @@ def test_no_plan_and_no_deletion(dying: Shell, dead: str) -> None:
 
 
 @pytest.mark.parametrize("dead", ["raises after some", "exit 0 after some", "exit 0 after all", "not run"])
-def test_nothing_is_adopted(dying: Shell, dead: str) -> None:
+def test_nothing_is_adopted(dying: Shell, dead: str, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(Refusal) as refused:
         adopt(PulumiEngine(Project(dying.folder), "dev", dying.variables))
     expected = {"raises after some": "MemoryError: no more"}
     assert expected.get(dead, "the program ended before every topic was registered") in str(refused.value)
     assert "bootstrapServers" not in str(refused.value)
+    assert not [entry.getMessage() for entry in caplog.records if entry.name.startswith("grpc")]
 
 
 def test_a_truncated_state_is_refused(shell: Shell, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,7 +119,7 @@ def kill_one_deploy(stack: KillableStack, change: str, process: str, after_s: fl
     expected = {f"{stack.prefix}.keep.v1": ""}
     if change != "delete":
         expected |= {f"{stack.prefix}.t{number}.v1": "1000000" for number in range(TOPICS)}
-    killed = _killed_up(stack, process, after_s)
+    killed = killed_up(stack.project, stack.shell, process, lambda: time.sleep(after_s))
     attempts = 0
     while attempts < 3:
         attempts += 1
@@ -141,18 +141,18 @@ def kill_one_deploy(stack: KillableStack, change: str, process: str, after_s: fl
     )
 
 
-def _killed_up(stack: KillableStack, process: str, after_s: float) -> bool:
-    """Run a deploy and kill one of its processes; return whether the process ran at that moment."""
+def killed_up(project: Project, shell: Shell, process: str, wait: Callable[[], object]) -> bool:
+    """Run a deploy and kill one of its processes after ``wait``; return whether the process ran at that moment."""
     command = [sys.executable, "-c", "from topicwarden.cli.main import run; run()", "up", "--stack", "dev", "--yes"]
     running_up = subprocess.Popen(
         command,
-        cwd=stack.project.root,
-        env={**os.environ, **stack.shell.variables},
+        cwd=project.root,
+        env={**os.environ, **shell.variables},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    time.sleep(after_s)
-    marker = f"PULUMI_BACKEND_URL={stack.shell.variables['PULUMI_BACKEND_URL']}"
+    wait()
+    marker = f"PULUMI_BACKEND_URL={shell.variables['PULUMI_BACKEND_URL']}"
     targets = _processes(PROCESSES[process], marker)
     for pid in targets:
         os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Test deploys that a real cluster partly refuses: everything else is deployed, and the next run continues."""
+"""Test deploys that end early: a cluster refuses some topics, or the deploy is killed; the next run continues."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePatternType, ResourcePattern, ResourceType
 
-from tests.engine.provider.kills import KillableStack, killable_cluster, killable_stack
+from tests.engine.provider.kills import KillableStack, kill_one_deploy, killable_cluster, killable_stack
 from tests.support.restricted_user import AUTHORIZER, grant
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.write.config_admin import connected
-from topicwarden.kafka.write.quota_admin import QuotaEntity, alter_quotas
+from topicwarden.kafka.write.quota_admin import alter_quotas
 from topicwarden.toolchain import Toolchain
+
+# Deploys that a real cluster partly refuses: everything else is deployed, and the next run continues.
 
 SEEN = (ACLOperation.DESCRIBE, ACLOperation.DESCRIBE_CONFIGS)
 NUMBER = 30
@@ -53,7 +55,7 @@ def test_a_controller_mutation_quota_delays_a_deploy_without_failing_it(folder: 
     stack = killable_stack(folder, "quota")
     names = [f"quota.t{number:02}.v1" for number in range(NUMBER)]
     declare(stack, names, partitions=2)
-    everybody = QuotaEntity("user", None)
+    everybody = (("user", None),)
     with connected(servers_of(stack)) as admin:
         assert not alter_quotas(admin, {everybody: {"controller_mutation_rate": 2.0}})
     try:
@@ -78,3 +80,49 @@ def declare(stack: KillableStack, names: Iterable[str], partitions: int = 1) -> 
 def grant_prefix(admin: KafkaAdminClient, prefix: str, operations: Iterable[ACLOperation]) -> None:
     pattern = ResourcePattern(ResourceType.TOPIC, prefix, ACLResourcePatternType.PREFIXED)
     admin.create_acls([ACL("User:ANONYMOUS", "*", each, ACLPermissionType.ALLOW, pattern) for each in operations])
+
+
+# Test that a deploy that was killed is repaired by the same command. ``kills.py`` kills many more.
+
+
+@pytest.fixture(scope="module")
+def cluster(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with killable_cluster(tmp_path_factory.mktemp("kills")) as folder:
+        yield folder
+
+
+@pytest.mark.parametrize(
+    ("change", "process", "after_s"),
+    [("create", "engine", 1.5), ("create", "command", 1.8), ("update", "command", 1.6), ("delete", "engine", 2.0)],
+)
+def test_the_same_command_repairs_a_killed_deploy(cluster: Path, change: str, process: str, after_s: float) -> None:
+    result = kill_one_deploy(killable_stack(cluster, f"{change}{process}"), change, process, after_s)
+    assert result.converged, (result, result.output)
+
+
+def test_an_undeclared_topic_of_a_killed_deploy_is_named(cluster: Path) -> None:
+    """The engine is killed after the topics were created, and before it wrote the state."""
+    stack = killable_stack(cluster, "orphan")
+    stack.deploy(0, 1)
+    stack.deploy(1, 1_000_000)
+    # The state of the first deploy, and the record of the second: what a kill leaves behind.
+    assert stack.shell.run("pulumi", "state", "unprotect", "--yes", "--all", "--stack", "dev").returncode == 0
+    urn = "urn:pulumi:dev::topicwarden::topicwarden:index:TopicSet$topicwarden:index:Domain$kafka:index/topic:Topic"
+    removed = stack.shell.run("pulumi", "state", "delete", "--yes", "--stack", "dev", f"{urn}::orphan.t0.v1")
+    assert removed.returncode == 0, removed.stderr
+    stack.declare(0, 1)
+    refused = stack.up()
+    assert refused.returncode == 1
+    assert "orphan.t0.v1: a deploy that was killed created this" in refused.stdout
+    stack.deploy(1, 1_000_000)
+    assert "orphan.t0.v1" in stack.in_state()
+
+
+def test_a_deploy_after_a_complete_deletion_does_not_refresh(cluster: Path) -> None:
+    stack = killable_stack(cluster, "complete")
+    stack.deploy(1, 1_000_000)
+    stack.deploy(0, 1)
+    assert stack.in_state() == {"complete.keep.v1"}
+    after = stack.up()
+    assert after.returncode == 0
+    assert "a deploy was killed" not in after.stdout + after.stderr

@@ -58,7 +58,7 @@ public final class Judge {
 
   private static Validator contract(JsonNode declared) {
     RecordContract contract = new RecordContract(declared, null);
-    return (value, faults) -> contract.validate(new ConsumerRecord<>("topic", 0, 0, null, value), faults);
+    return (value, faults) -> contract.validate(new ConsumerRecord<>("topic", 0, 0, null, value), faults, new SchemaIds(1));
   }
 
   private static Validator schema(JsonNode request) {

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.spark.codecs import avro_schemas
-from tests.spark.codecs.json_schema_suite import DRAFTS, cases
 from tests.spark.codecs.judge import INVALID, VALID, Judge
+from tests.spark.codecs.suites import DRAFTS, cases
 from topicwarden.record_schemas import COMPILERS
 from topicwarden.record_schemas.ecma_patterns import pattern_error
 from topicwarden.record_schemas.protobuf import compile_proto

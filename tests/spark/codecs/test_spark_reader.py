@@ -1,16 +1,20 @@
-"""The Spark reader: its own build, and what only its shaded jar can show."""
+"""The Spark reader: its own build, what only its shaded jar can show, and the hash of keys."""
 
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from tests.conftest import JAVA_OPTIONS
 from tests.spark.codecs.judge import compiled
 from topicwarden.audit.scan import reader_jars
+from topicwarden.audit.scan.key_hash import key_hash
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -69,3 +73,11 @@ def test_a_missing_jar_is_reported_with_a_remedy(
     with pytest.raises(Refusal) as refusal:
         reader_jars.jars(Project(tmp_path))
     assert message in str(refusal.value)
+
+
+def test_keys_of_every_length_have_the_hash_of_spark(spark: SparkSession) -> None:
+    draw = random.Random(1)
+    keys = [draw.randbytes(length) for length in (*range(130), 1_000, 4_099)]
+    rows = spark.createDataFrame([(key,) for key in keys], "key binary").select("key", F.xxhash64("key")).collect()
+    assert {bytes(key): key_hash(bytes(key)) for key, _ in rows} == {bytes(key): expected for key, expected in rows}
+    assert len(rows) == len(keys)

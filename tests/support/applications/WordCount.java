@@ -1,3 +1,7 @@
+import java.io.IOException;
+import java.io.Reader;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
@@ -16,9 +20,17 @@ import org.apache.kafka.streams.state.WindowStore;
 
 /** A Kafka Streams application with one internal topic of each kind: repartition, changelog, windowed changelog. */
 public final class WordCount {
-  /** Arguments: bootstrap servers, application id, topic with words, state directory, and group protocol. */
-  public static void main(String[] arguments) throws InterruptedException {
+  /**
+   * Arguments: bootstrap servers, application id, topic with words, state directory, group protocol, and perhaps a file
+   * with more settings.
+   */
+  public static void main(String[] arguments) throws InterruptedException, IOException {
     Properties settings = new Properties();
+    if (arguments.length > 5) {
+      try (Reader more = Files.newBufferedReader(Path.of(arguments[5]))) {
+        settings.load(more);
+      }
+    }
     settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, arguments[0]);
     settings.put(StreamsConfig.APPLICATION_ID_CONFIG, arguments[1]);
     settings.put(StreamsConfig.STATE_DIR_CONFIG, arguments[3]);

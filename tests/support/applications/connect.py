@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from kafka import TopicPartition
 from kafka.protocol.consumer import OffsetSpec
@@ -25,15 +26,24 @@ _ANSWER_S = 30
 
 
 @contextmanager
-def reading_a_file(servers: Sequence[str], application: JavaApplication) -> Iterator[None]:
-    """Run a worker during the block; the block starts when the connector has written ten lines."""
+def reading_a_file(
+    servers: Sequence[str],
+    application: JavaApplication,
+    client_servers: Sequence[str] = (),
+    more: Mapping[str, str] = MappingProxyType({}),
+    connectors: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+) -> Iterator[None]:
+    """Run a worker during the block; the block starts when the connector has written ten lines.
+
+    The worker connects to ``client_servers`` (by default ``servers``), and has ``more`` settings and ``connectors``.
+    """
     application.folder.mkdir(parents=True, exist_ok=True)
-    lines, properties = application.folder / "lines.txt", application.folder / "worker.properties"
+    lines = application.folder / "lines.txt"
     lines.write_text("".join(f"line {number}\n" for number in range(10)), encoding="utf-8")
     url = f"http://127.0.0.1:{ports.free_port(ports.BROKERS_FROM + 300)}"
     converter = "org.apache.kafka.connect.storage.StringConverter"
     settings = {
-        "bootstrap.servers": ",".join(servers),
+        "bootstrap.servers": ",".join(client_servers or servers),
         "group.id": GROUP,
         "listeners": url,
         "config.storage.topic": CONFIGS,
@@ -47,8 +57,8 @@ def reading_a_file(servers: Sequence[str], application: JavaApplication) -> Iter
         "key.converter": converter,
         "value.converter": converter,
         "plugin.discovery": "service_load",
-    }
-    properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()), encoding="utf-8")
+    } | dict(more)
+    properties = application.settings_file(settings)
     connector = {
         "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
         "tasks.max": "1",
@@ -57,11 +67,16 @@ def reading_a_file(servers: Sequence[str], application: JavaApplication) -> Iter
         "topic.creation.default.replication.factor": "-1",
         "topic.creation.default.partitions": "1",
     }
-    with application.running(_MAIN, properties, ready=lambda: _created(url, "file", connector) and _written(servers)):
+    created = {"file": connector, **connectors}
+    with application.running(
+        _MAIN,
+        properties,
+        ready=lambda: all(_created(url, name, each) for name, each in created.items()) and _written(servers),
+    ):
         yield
 
 
-def _created(url: str, name: str, connector: dict[str, str]) -> bool:
+def _created(url: str, name: str, connector: Mapping[str, str]) -> bool:
     """Return whether the worker accepted the connector, or already has it."""
     headers = {"Content-Type": "application/json"}
     body = json.dumps(connector).encode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,13 @@ class JavaApplication:
     java: Path
     jars: Sequence[Path]
     folder: Path
+
+    def settings_file(self, settings: Mapping[str, str]) -> Path:
+        """Write ``settings`` into a file of the application, in the form of Java's properties."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / "settings.properties"
+        path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()), encoding="utf-8")
+        return path
 
     @contextmanager
     def running(self, *arguments: str | Path, ready: Callable[[], bool], timeout_s: float = 120) -> Iterator[None]:

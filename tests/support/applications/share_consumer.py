@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from topicwarden.sandbox.jvm import Jvm
@@ -15,9 +17,26 @@ def share_consumer(
 
     The consumer writes its log into ``folder``.
     """
-    command = newest.tool(
+    command = _command(newest, servers, topic, group, records)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+@contextmanager
+def sharing(newest: Jvm, servers: list[str], topic: str, group: str, folder: Path) -> Iterator[None]:
+    """Run Kafka's share consumer during the block."""
+    with (folder / "share-consumer.log").open("wb") as log:
+        command = _command(newest, servers, topic, group, 1_000_000)
+        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _command(newest: Jvm, servers: list[str], topic: str, group: str, records: int) -> list[str]:
+    return newest.tool(
         "org.apache.kafka.tools.VerifiableShareConsumer",
         *("--bootstrap-server", ",".join(servers), "--topic", topic, "--group-id", group),
         *("--max-messages", str(records), "--offset-reset-strategy", "earliest"),
     )
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)

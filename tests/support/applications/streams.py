@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from kafka.admin import NewTopic
 
@@ -24,10 +25,17 @@ _SPOKEN = ("audit", "topic", "broker", "topic")
 
 
 @contextmanager
-def counting(servers: Sequence[str], application: JavaApplication, protocol: str = "classic") -> Iterator[None]:
+def counting(
+    servers: Sequence[str],
+    application: JavaApplication,
+    protocol: str = "classic",
+    client_servers: Sequence[str] = (),
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[None]:
     """Run the application during the block; the block starts when every word is counted and committed.
 
-    ``protocol`` is ``classic``, or ``streams`` for a streams group (KIP-1071).
+    ``protocol`` is ``classic``, or ``streams`` for a streams group (KIP-1071). The application connects to
+    ``client_servers`` (by default ``servers``), and has more ``settings``.
     """
     with connected(servers) as admin:
         admin.create_topics([NewTopic(WORDS, 1, -1)])
@@ -35,7 +43,8 @@ def counting(servers: Sequence[str], application: JavaApplication, protocol: str
         for number in range(_RECORDS):
             writer.send(WORDS, None, _SPOKEN[number % len(_SPOKEN)])
     state = application.folder / "state"
-    arguments = (_SOURCE, ",".join(servers), APPLICATION, WORDS, state, protocol)
+    more = application.settings_file(settings)
+    arguments = (_SOURCE, ",".join(client_servers or servers), APPLICATION, WORDS, state, protocol, more)
     with application.running(*arguments, ready=lambda: _counted(servers)):
         yield
 
@@ -44,7 +53,7 @@ def _counted(servers: Sequence[str]) -> bool:
     with connected(servers) as admin:
         groups = read_groups(admin, [REPARTITION])
     committed = next((group.offsets for group in groups if group.name == APPLICATION), {})
-    return {topic_partition[0] for topic_partition, offset in committed.items() if offset == _RECORDS} == {
+    return {topic_partition[0] for topic_partition, offset in committed.items() if offset >= _RECORDS} == {
         WORDS,
         REPARTITION,
     }

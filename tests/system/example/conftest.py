@@ -33,7 +33,7 @@ def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @pytest.fixture(scope="package")
 def sandbox(project: Project) -> Iterator[Sandbox]:
     sandbox = sandbox_of(project)
-    with running(sandbox, brokers=3):
+    with running(sandbox, brokers=3, authorizer=True):
         yield sandbox
 
 

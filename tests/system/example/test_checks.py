@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from kafka.admin import NewTopic
 
-from tests.support.findings import facts, finding, found
 from tests.support.projects import project_of
+from tests.support.reports import facts, finding, found
 from topicwarden.kafka.write.config_admin import connected, set_topic
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict

@@ -10,7 +10,7 @@ import pytest
 from kafka.admin import NewTopic
 
 from tests.support.clients import records
-from tests.support.findings import facts
+from tests.support.reports import facts
 from topicwarden.audit.collect.horizon import horizons
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected

@@ -12,8 +12,8 @@ import pandas
 import pytest
 
 from tests.support.clients import records
-from tests.support.findings import facts, finding, found
 from tests.support.projects import location_of
+from tests.support.reports import facts, finding, found
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
@@ -161,7 +161,7 @@ def test_superseded_records_are_removed_after_an_append_and_a_cleaning(
     assert (partition.records, partition.keys, partition.superseded) == (2, 1, 1)
     passing = finding(cleaned, compacted_cache.TOPIC, "compaction-ratio")
     assert passing.verdict is Verdict.PASS
-    assert passing.message == "1 of 2 records are superseded by a later one of their key, for a legitimate reason"
+    assert passing.message == "1 of 2 records is superseded by a later one of their key, for a legitimate reason"
     assert passing.because[0].startswith("1 (offsets 10): the segment of the superseding record may not have rolled")
     assert found(cleaned, Verdict.FAIL, Verdict.SUSPECT, Verdict.UNDECIDABLE) == []
 

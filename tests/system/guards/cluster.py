@@ -20,6 +20,7 @@ from tests.support.clients import commit
 from tests.support.projects import own_cache, project_of
 from tests.system.guards.scenario import Settings, Write
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.kafka.read.broker_visibility import living_brokers
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.log_files import cleaner_checkpoint
 from topicwarden.toolchain import kafka_jars
@@ -215,21 +216,27 @@ class HurriedCluster:
                     producer.produce(topic, b"nudge", f"nudge-{number}-{time.time_ns()}", partition=partition)
 
     def stop(self, broker: int) -> None:
+        """Kill a broker; return when its session has expired, so that no partition has it as leader."""
         self.sandbox.kill(broker)
-        # Partitions keep the stopped broker as their leader until its session expires.
-        time.sleep(7)
+        deadline = time.monotonic() + _JOIN_S
+        while broker in self._request(living_brokers) or any(s["leader_id"] == broker for s in self._partitions()):
+            assert time.monotonic() < deadline, f"after {_JOIN_S:g} s broker {broker} is still in the cluster"
+            time.sleep(0.3)
 
     def start(self, broker: int) -> None:
         """Start a broker again; return when every replica is in sync."""
         self.sandbox.start(broker)
         deadline = time.monotonic() + _JOIN_S
         while time.monotonic() < deadline:
-            described = self._request(lambda admin: admin.describe_topics())
-            states = [state for one in described for state in one["partitions"]]
+            states = self._partitions()
             if all(s["leader_id"] >= 0 and len(s["isr_nodes"]) == len(s["replica_nodes"]) for s in states):
                 return
             time.sleep(0.3)
         raise AssertionError(f"after {_JOIN_S:g} s some replica is not in sync with broker {broker} started again")
+
+    def _partitions(self) -> list[Any]:
+        described = self._request(lambda admin: admin.describe_topics())
+        return [state for one in described for state in one["partitions"]]
 
     def settle(self, prefix: str) -> bool:
         """Wait until the logs and the cleaner's checkpoints no longer change; return whether they settled in time."""

@@ -135,7 +135,8 @@ class Run:
             return False
         self._note_deployed(self._files.topics)
         self._first_deployed = dict(self._deployed)
-        self._files.export_state()
+        if any(isinstance(action, RestoreState) for step in self._scenario.steps for action in step.actions):
+            self._files.export_state()
         if any("b" in step.servers for step in self._scenario.steps):
             self._cluster.create_twins([start.name for start in self._scenario.topics])
         for start in self._scenario.topics:

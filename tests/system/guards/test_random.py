@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.system.guards.access import Tally as AccessTally
+from tests.system.guards.access import run
 from tests.system.guards.cluster import HurriedCluster, hurried_cluster
 from tests.system.guards.draw import DAY, HOUR, Chance
 from tests.system.guards.judge import Before, judge
@@ -123,3 +125,19 @@ def test_a_loss_outside_of_a_deploy_is_detected_on_disk(cluster: HurriedCluster,
     assert [fault.kind for fault in faults] == ["lost-silently", "weaker-silently"]
     assert "12 of " in faults[0].detail
     cluster.delete_all("gb")
+
+
+ACCESS_SEED = os.environ.get("ACCESS_SEED", "20261124")
+ACCESS_SEQUENCES = int(os.environ.get("ACCESS_SEQUENCES", "2"))
+
+
+@pytest.mark.parametrize("open_without_acl", [False, True])
+def test_nobody_loses_access_that_the_plan_did_not_name(
+    tools: Toolchain, tmp_path: Path, *, open_without_acl: bool
+) -> None:
+    print(f"ACCESS_SEED={ACCESS_SEED} ACCESS_SEQUENCES={ACCESS_SEQUENCES}")
+    tally = AccessTally()
+    run(tools, tmp_path, ACCESS_SEED, range(ACCESS_SEQUENCES), tally, open_without_acl=open_without_acl)
+    print("\n".join(tally.lines()))
+    assert tally.violations == []
+    assert tally.losses + tally.gains > 0

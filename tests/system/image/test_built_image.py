@@ -11,9 +11,11 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tests.conftest import REPOSITORY
 from tests.support.installations import build_wheel
@@ -23,6 +25,7 @@ from topicwarden.toolchain import Toolchain
 PROGRAMS = ("buildah", "mmdebstrap", "go")
 MISSING = [program for program in PROGRAMS if shutil.which(program) is None]
 PACKAGES = "python3,python3-venv,python-is-python3,openjdk-17-jre-headless,ca-certificates"
+RELEASE = "bookworm"
 CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
 USER = "123456:0"
 
@@ -47,14 +50,26 @@ def go(name: str) -> str:
     return subprocess.run(["go", "env", name], capture_output=True, text=True, check=True).stdout.strip()
 
 
+def debian() -> Path:
+    """Return an archive of Debian with Python and Java. It is made once, because that takes a minute or two."""
+    cache = REPOSITORY / ".cache" / "debian"
+    archive = cache / f"{RELEASE}-{sha256(PACKAGES.encode()).hexdigest()[:16]}.tar"
+    cache.mkdir(parents=True, exist_ok=True)
+    with FileLock(archive.with_suffix(".lock")):
+        if not archive.is_file():
+            new = archive.with_suffix(".new.tar")
+            command = ["mmdebstrap", "--variant=apt", f"--include={PACKAGES}", RELEASE, str(new)]
+            subprocess.run(command, capture_output=True, check=True)
+            new.rename(archive)
+    return archive
+
+
 @pytest.fixture(scope="module")
 def base() -> Iterator[str]:
     """An image with Python, Java and Go where the images that the Dockerfile names have them."""
     container = buildah("from", "scratch").stdout.strip()
     root = Path(buildah("mount", container).stdout.strip())
-    subprocess.run(
-        ["mmdebstrap", "--variant=apt", f"--include={PACKAGES}", "bookworm", root], capture_output=True, check=True
-    )
+    subprocess.run(["tar", "--extract", "--file", debian(), "--directory", root], check=True)
     shutil.copy(f"/{CERTIFICATES}", root / CERTIFICATES)
     (java,) = (root / "usr" / "lib" / "jvm").glob("java-17-openjdk-*")
     shutil.copytree(java, root / "opt" / "java" / "openjdk", ignore_dangling_symlinks=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -15,7 +16,9 @@ import pytest
 from tests.conftest import REPOSITORY
 from tests.support.installations import build_wheel, find_python, install_with_everything, install_without_extras
 from tests.support.projects import Shell
-from topicwarden.toolchain import Toolchain
+from topicwarden.model.project import Project
+from topicwarden.toolchain import Toolchain, apicurio, jar_download, jars
+from topicwarden.toolchain.jar_lock import locked_jars
 
 TUTORIAL = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
 _VERSION = "Programming Language :: Python :: 3."
@@ -42,6 +45,9 @@ def user(wheel: Path, tools: Toolchain, tmp_path_factory: pytest.TempPathFactory
     path = [home / "tools" / "topicwarden" / "bin", failing, tools.pulumi.parent, os.environ["PATH"]]
     folder = home / "my topics"
     folder.mkdir()
+    # The archive, which is 151 MiB, is downloaded once for all tests.
+    registry = apicurio.fetch(Project(REPOSITORY).tools_cache, print)
+    shutil.copytree(registry, apicurio.folder(home / ".cache" / "topicwarden"), copy_function=os.link)
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(_OURS)]:
             patch.delenv(name)
@@ -61,12 +67,17 @@ def user(wheel: Path, tools: Toolchain, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="module")
 def tutorial(user: Shell) -> dict[str, str]:
-    """The outputs of the tutorial's commands, in the folder of the user. Each has the exit code that the page says."""
+    """The outputs of the tutorial's commands, in the folder of the user. Each has the exit code that the page says.
+
+    The outputs of a command that the page repeats are one text.
+    """
     outputs: dict[str, str] = {}
     project = user.folder / "my-topics"
-    for language, code in re.findall(r"^```(sh|python)\n(.*?)^```", TUTORIAL, re.MULTILINE | re.DOTALL):
-        if language == "python":
-            (project / "produce.py").write_text(code)
+    blocks = re.findall(r"(?:Save\s+this as `([^`]+)`[^`]*)?^```(\w+)\n(.*?)^```", TUTORIAL, re.MULTILINE | re.DOTALL)
+    for name, language, code in blocks:
+        if name:
+            (project / name).write_text(code)
+        if language != "sh":
             continue
         for line in code.splitlines():
             command, _, comment = (part.strip() for part in line.partition(" #"))
@@ -76,7 +87,7 @@ def tutorial(user: Shell) -> dict[str, str]:
             output = done.stdout + done.stderr
             assert done.returncode == int(comment.removeprefix("exit code ") or 0), f"{command}\n{output}"
             assert "was called" not in output
-            outputs[command] = output
+            outputs[command] = outputs.get(command, "") + output
     return outputs
 
 
@@ -98,8 +109,10 @@ def test_the_wheel_has_the_reader_the_locked_jars_and_the_template(wheel: Path) 
 
 def test_the_commands_of_the_tutorial_do_what_it_says(tutorial: dict[str, str]) -> None:
     assert ":7:22: max.message.bytes: expected at most 2MiB, got 5MiB [record-size]" in tutorial["topicwarden check"]
-    assert "+ 6 created" in tutorial["topicwarden up --stack dev --yes"]
-    assert "refused retention-cut orders.placed.v1" in tutorial["topicwarden plan --stack dev"]  # of the last one
+    assert "+ 10 created" in tutorial["topicwarden up --stack dev --yes"]
+    assert "User:billing loses Read" in tutorial["topicwarden plan --stack dev"]
+    assert "refused incompatible orders.payments.v1-value" in tutorial["topicwarden plan --stack dev"]
+    assert "1 of 1 retained records of orders.payments.v1 cannot be read" in tutorial["topicwarden plan --stack dev"]
     audited = tutorial["topicwarden audit --stack dev --out reports"]
     assert "fail value-schema orders.placed.v1" in audited
     assert "1 fail, 0 suspect, 0 undecidable" in audited
@@ -124,7 +137,7 @@ def test_no_command_uses_the_repository(project: Shell) -> None:
     ("command", "shown"),
     [
         (["plan", "--stack", "dev"], "no topic changes"),
-        (["import", "--stack", "dev"], "skipped: 2 already declared"),
+        (["import", "--stack", "dev"], "skipped: 3 already declared"),
         (["rebalance", "--stack", "dev", "--yes"], "nothing to move"),
         (["sandbox", "status"], "running"),
     ],
@@ -171,3 +184,16 @@ def test_a_new_project_passes_its_check_with_each_python(wheel: Path, tmp_path: 
     checked = Shell(tmp_path / "my topics", {"PYTHONPATH": ""}).run(command, "check")
     assert (checked.returncode, checked.stdout) == (0, ""), checked.stderr
     assert checked.stderr == "2 topics: 0 errors, 0 warnings\n"
+
+
+def test_maven_downloads_the_locked_jars_if_http_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if shutil.which("mvn") is None:
+        pytest.skip("Maven is not installed")
+    monkeypatch.setenv(jar_download.REPOSITORY, "http://127.0.0.1:1/maven2")
+    monkeypatch.delenv(jars.OFFLINE, raising=False)
+    lines: list[str] = []
+    jars.fetch(tmp_path, lines.append)
+    assert "Connection refused (" in lines[1]
+    assert lines[1].endswith("; trying Maven, which may know a mirror")
+    assert lines[-1].startswith(f"Kafka: {len(locked_jars())} jars from Maven in ")
+    assert all(jar.matches(jars.folder(tmp_path) / jar.name) for jar in locked_jars())

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support import reports
+from tests.support import reports, usage_reports
 from tests.support.browser import chromium
 from topicwarden.report.audit import formats
+from topicwarden.report.usage import html as usage_html
 
 LOOKS = [(400, "dark"), (1400, "light")]
 ALL_LOOKS = pytest.mark.parametrize(
@@ -64,7 +67,21 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=LOOKS, ids=lambda look: f"{look[0]}-{look[1]}")
 def page(request: pytest.FixtureRequest, browser: Browser, page_file: Path) -> Iterator[Page]:
-    width, scheme = request.param
+    with opened(browser, page_file, *request.param) as page:
+        yield page
+
+
+@pytest.fixture(params=LOOKS, ids=lambda look: f"{look[0]}-{look[1]}")
+def usage_page(request: pytest.FixtureRequest, browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    file = tmp_path / "usage.html"
+    file.write_text(usage_html.render(usage_reports.rich()), encoding="utf-8")
+    with opened(browser, file, *request.param) as page:
+        yield page
+
+
+@contextmanager
+def opened(browser: Browser, page_file: Path, width: int, scheme: Literal["dark", "light"]) -> Iterator[Page]:
+    """Open a page, and fail at the end if it has logged anything or sent a request."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     trouble: list[str] = []
@@ -202,3 +219,30 @@ def test_an_empty_report_is_a_valid_page(browser: Browser, tmp_path: Path) -> No
     assert page.locator("#outcome").inner_text() == "No topics were audited."
     assert page.locator("svg").count() == 0
     page.close()
+
+
+def test_the_page_of_usage_fits_and_can_be_read(usage_page: Page) -> None:
+    usage_page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert usage_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    result = usage_page.evaluate(WEAK_TEXTS)
+    assert result["weak"] == []
+    assert result["seen"] > 150
+    usage_page.emulate_media(media="print")
+    assert usage_page.evaluate(WEAK_TEXTS)["weak"] == []
+
+
+def test_the_page_of_usage_has_landmarks_labels_and_a_filter(usage_page: Page) -> None:
+    tree = usage_page.locator("body").aria_snapshot()
+    heading = 'heading "Use of the topics of stack prod" [level=1]'
+    for part in ("- banner", "- main", "- contentinfo", "- navigation", '- search "Topics"', heading):
+        assert part in tree
+    assert usage_page.evaluate(
+        "[...document.querySelectorAll('table')].every(t => t.caption && t.querySelector('th[scope=col]'))"
+    )
+    levels = usage_page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(h => +h.tagName[1])")
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    usage_page.get_by_label("Filter topics").fill("billing")
+    assert usage_page.locator("#topics tbody tr:visible").count() == 1
+    usage_page.get_by_role("button", name="Clear").press("Enter")
+    usage_page.get_by_role("combobox", name="Use").select_option("idle")
+    assert usage_page.locator("#topics tbody tr:visible th").all_inner_texts() == ["legacy.clicks.v1"]

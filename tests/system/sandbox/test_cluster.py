@@ -18,10 +18,19 @@ from pathlib import Path
 
 import pytest
 from kafka import KafkaProducer
-from kafka.admin import KafkaAdminClient, NewTopic
+from kafka.admin import (
+    ACL,
+    ACLOperation,
+    ACLPermissionType,
+    KafkaAdminClient,
+    NewTopic,
+    ResourcePattern,
+    ResourceType,
+)
 
 from tests.support.clients import until
 from topicwarden.kafka.connect.stack_connection import sandbox_servers
+from topicwarden.kafka.write.credential_admin import Credential, Password, wait_for_credentials, write_credentials
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.sandbox.broker import BrokerCondition, failure_line
@@ -95,6 +104,33 @@ def test_a_sandbox_of_one_broker_keeps_its_data(sandbox: Sandbox, tmp_path: Path
 
     with pytest.raises(Refusal, match=r"broker-1 died: .*num\.io\.threads.*see .*server\.log"):
         sandbox.up(brokers=1, overrides={"num.io.threads": "0"})
+
+
+def test_brokers_with_an_authorizer_enforce_acls_for_users_with_a_password(sandbox: Sandbox) -> None:
+    sandbox.up(brokers=1, authorizer=True)
+    with KafkaAdminClient(bootstrap_servers=sandbox.bootstrap_servers) as admin:
+        password = {Credential("billing", "SCRAM-SHA-512"): Password("secret", 4096)}
+        assert write_credentials(admin, password) == {}
+        assert not wait_for_credentials(admin, password)
+        admin.create_topics([NewTopic(name="orders", num_partitions=1, replication_factor=1)])
+        consumer = KafkaAdminClient(
+            bootstrap_servers=sandbox.user_servers,
+            security_protocol="SASL_PLAINTEXT",
+            sasl_mechanism="SCRAM-SHA-512",
+            sasl_plain_username="billing",
+            sasl_plain_password="secret",
+        )
+        with consumer:
+            assert consumer.list_topics() == []
+            orders = ResourcePattern(ResourceType.TOPIC, "orders")
+            admin.create_acls([ACL("User:billing", "*", ACLOperation.READ, ACLPermissionType.ALLOW, orders)])
+            until(lambda: consumer.list_topics() == ["orders"], "the user may read the topic")
+    sandbox.down()
+    sandbox.up(brokers=1)
+    assert sandbox.user_servers
+
+    with pytest.raises(Refusal, match="already run"):
+        sandbox.up(brokers=1, authorizer=False)
 
 
 def test_a_copied_sandbox_stops_and_deletes_only_itself(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +69,7 @@ def running_cluster(version: KafkaVersion, java: Path, folder: Path) -> Iterator
     """Run the brokers of ``version``, with their files in ``folder``."""
     jvm = Jvm(java, jars_of(version))
     if version.zookeeper:
-        with _zookeeper_cluster(jvm, folder) as servers:
+        with zookeeper_cluster(jvm, folder) as servers:
             yield RunningCluster(version, servers, java)
     else:
         with running(Sandbox(folder / "sandbox", jvm.java, jvm.jars), BROKERS, _QUICK, _HEAP) as sandbox:
@@ -77,12 +77,18 @@ def running_cluster(version: KafkaVersion, java: Path, folder: Path) -> Iterator
 
 
 @contextmanager
-def _zookeeper_cluster(jvm: Jvm, folder: Path) -> Iterator[list[str]]:
+def zookeeper_cluster(
+    jvm: Jvm,
+    folder: Path,
+    brokers: int = BROKERS,
+    properties: Callable[[BrokerPorts], Mapping[str, str]] = lambda _: {},
+) -> Iterator[list[str]]:
+    """Run ZooKeeper and this number of brokers; ``properties`` are more properties of each. Yield the addresses."""
     fleet = BrokerFleet(folder, jvm)
     console, pid_file = folder / "zookeeper.log", folder / "zookeeper.pid"
     with port_lock(print):
         state = SandboxState(
-            directory=str(folder), cluster_id="", brokers=assign(BROKERS, None), heap=_HEAP, overrides={}
+            directory=str(folder), cluster_id="", brokers=assign(brokers, None), heap=_HEAP, overrides={}
         )
         port = free_port(max(ports.controller_port or 0 for ports in state.brokers) + 1)
         settings = {"dataDir": folder / "zookeeper", "clientPort": port, "clientPortAddress": HOST}
@@ -93,7 +99,7 @@ def _zookeeper_cluster(jvm: Jvm, folder: Path) -> Iterator[list[str]]:
             for ports in state.brokers:
                 broker = fleet.broker(ports)
                 broker.directory.mkdir()
-                _write(broker.properties, _zookeeper_properties(ports, broker.data, port))
+                _write(broker.properties, {**_zookeeper_properties(ports, broker.data, port), **properties(ports)})
             fleet.start(state, state.brokers, print)
             fleet.join(state, [ports.id for ports in state.brokers], print)
         except BaseException:
@@ -124,5 +130,5 @@ def _zookeeper_properties(ports: BrokerPorts, data: Path, zookeeper: int) -> dic
     }
 
 
-def _write(path: Path, settings: dict[str, object]) -> None:
+def _write(path: Path, settings: Mapping[str, object]) -> None:
     path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()), encoding="ascii")

@@ -18,7 +18,7 @@ from tests.support.applications import streams
 from tests.support.applications.java_application import JavaApplication
 from tests.support.applications.share_consumer import share_consumer
 from tests.support.clients import until
-from tests.support.findings import finding
+from tests.support.reports import finding
 from tests.system.versions.parts import Stage
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster

@@ -14,8 +14,8 @@ from kafka.admin import NewTopic
 
 from tests.engine.predictions.conftest import Deployment, one
 from tests.support.clients import commit
-from tests.support.findings import finding
 from tests.support.projects import Shell, project_of
+from tests.support.reports import finding
 from tests.system.versions.clusters import RunningCluster
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster

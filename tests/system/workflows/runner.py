@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -16,10 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 import yaml
 
 import topicwarden
 from tests.conftest import REPOSITORY
+
+# Run jobs of GitHub's workflows and GitLab's component: the shell lines of the files, in a folder that acts as
+# clone.
 
 TEMPLATE: Final = Path(topicwarden.__file__).parent / "template"
 """The files for users' projects. This repository's example project is tested with them."""
@@ -229,3 +234,27 @@ class Runner:
 
     def _operand(self, text: str) -> str:
         return text.strip("'") if text.startswith("'") else self._looked_up(text)
+
+
+# Run the linters of workflows.
+
+BIN = Path(sys.executable).parent
+ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+
+
+def run(*command: str | Path, folder: Path = REPOSITORY) -> None:
+    """Run ``command`` with shellcheck on the PATH, which actionlint uses; fail with the output."""
+    variables = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        list(map(str, command)), cwd=folder, env=variables, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def actionlint() -> list[str]:
+    """Return the command of actionlint, which is run with Go if it is not installed; else skip the test."""
+    if (found := shutil.which("actionlint")) is not None:
+        return [found]
+    if (go := shutil.which("go")) is not None:
+        return [go, "run", ACTIONLINT]
+    pytest.skip("neither actionlint nor Go is installed")

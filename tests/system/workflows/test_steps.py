@@ -14,10 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.comment_server import BOT, PERSON, TOKEN, CommentServer, comment_server
+from tests.support.comment_server import (
+    BOT,
+    PERSON,
+    TOKEN,
+    CommentServer,
+    comment_server,
+    github_variables,
+    gitlab_variables,
+)
 from tests.support.projects import borrowing_cache, copy_of_the_example
 from tests.system.workflows.runner import PAGE_WORKFLOWS, TEMPLATE, Ran, Runner, component_jobs
-from tests.unit.ci import variables
 from topicwarden.cli.init import CI
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.model.project import Project
@@ -79,7 +86,7 @@ def clone(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     with pytest.MonkeyPatch.context() as patch, comment_server(PERSONS) as server:
         patch.delenv("TOPICWARDEN_CACHE", raising=False)
         borrowing_cache(project.root / ".cache")
-        run = {**variables.github(folder, server.url), "NO_PROXY": "127.0.0.1"}
+        run = {**github_variables(folder, server.url), "NO_PROXY": "127.0.0.1"}
         try:
             yield Clone(project, Runner(project.root, dict(CONTEXT), run, folder / "programs", base_branch), server)
         finally:
@@ -172,7 +179,7 @@ def test_a_forks_run_writes_no_comment(clone: Clone, planned: dict[str, Ran]) ->
     before = len(clone.server.calls)
     folder = clone.project.root.parent / "fork"
     folder.mkdir()
-    run = {**clone.runner.variables, **variables.github(folder, clone.server.url, head="fork/topics")}
+    run = {**clone.runner.variables, **github_variables(folder, clone.server.url, head="fork/topics")}
     runner = Runner(clone.project.root, {**CONTEXT, FORK: "fork/topics"}, run, clone.runner.programs, base_branch)
     ran = runner.action(command="plan", stack="dev")
     assert ran.code == 0
@@ -246,7 +253,7 @@ def merge_request(clone: Clone, planned: dict[str, Ran]) -> Iterator[Runner]:
     for command in (["init", "--quiet"], ["remote", "add", "origin", str(origin)]):
         subprocess.run([*git, *command], cwd=clone.project.root, check=True)
     run = {
-        **variables.gitlab(clone.server.url),
+        **gitlab_variables(clone.server.url),
         "CI_DEFAULT_BRANCH": "main",
         "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
         "TOPICWARDEN_COMMENT_TOKEN": TOKEN,

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from tests.support.subjects import HORIZON, NOW, subject
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.judge import results_of
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, SupersededPair, TimestampTypeCount
 from topicwarden.audit.scan.key_placement import KeyPlacement, MisplacedKey, PlacementKind, PlacementStudy
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas
 from topicwarden.model.contents import (
     Contents,

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.repeated_audits import DEAD, DIRTY, Log, seen_empty
 from tests.support.subjects import HORIZON, internal, subject, unreadable, with_brokers
+from topicwarden.audit.audited_topic import AuditedTopic, ReadRecords
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.cluster_context import GroupProgress
@@ -22,7 +23,6 @@ from topicwarden.audit.judge import judge, results_of
 from topicwarden.audit.scan.internal_limits import MOST_BYTES, MOST_OFFSETS, limit_internal_topics
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.partition_reads import PartitionRead
-from topicwarden.audit.subject import AuditedTopic, ReadRecords
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import PartitionExtent
 from topicwarden.model.topic import INTERNAL_TOPICS

@@ -1,4 +1,4 @@
-"""Test what an audit says of topics that change while they are read, and of partitions that cannot be read."""
+"""Test what an audit says of topics outside of its selection, of topics that change, and of unreadable partitions."""
 
 from __future__ import annotations
 
@@ -9,22 +9,30 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.reports import empty
 from tests.support.subjects import NOW, counted, subject, unreadable
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.checks import CHECKS
-from topicwarden.audit.checks.common.persistence import same_leader
+from topicwarden.audit.checks.common.persistence import cleaner_grace_ms, same_leader
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit, _change, changes_during_audit
 from topicwarden.audit.compare_audits import settled_findings
 from topicwarden.audit.evidence import Counts, EveryPartition, Placement
+from topicwarden.audit.history.outcomes import selection_key
 from topicwarden.audit.history.topic_state import OpenFinding, PartitionState, PreviousAudit, TopicState
 from topicwarden.audit.judge import judge
+from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.merge import merge
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read import cluster
-from topicwarden.kafka.read.snapshot import PartitionReplicas, TopicIdentity
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, TopicIdentity
+from topicwarden.kafka.read.snapshot_reads import _other_log_bytes
 from topicwarden.model.contents import Contents, KeyContents, PartitionContents
+from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
+from topicwarden.stacks.stack_scope import StackScope
+
+# What an audit says of topics that change while they are read, and of partitions that cannot be read.
 
 
 def verdicts(of: AuditedTopic) -> dict[str, set[Verdict]]:
@@ -136,3 +144,67 @@ def test_an_earlier_finding_stays_open_if_the_audit_could_not_read_the_topic() -
     for of in (unreadable(before), replace(before, change=ChangeDuringAudit("was deleted"))):
         (settled,) = settled_findings(of, judge(of))
         assert settled.now is Verdict.UNDECIDABLE
+
+
+# What an audit of a part of a cluster concludes, and what it still needs to know of the other topics.
+
+GIB = 1 << 30
+
+
+def grace(of: AuditedTopic) -> int:
+    found = cleaner_grace_ms(of)
+    assert found is not None
+    return found
+
+
+def test_an_audit_selects_what_is_in_scope_and_matches_its_patterns() -> None:
+    scope = StackScope(("orders.*", "!orders.tmp.*"))
+    request = AuditRequest("dev", Connection(("kafka:9092",)), (), scope=scope)
+    assert [request.selects(name) for name in ("orders.a", "orders.tmp.a", "billing.a", "__consumer_offsets")] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    selective = replace(request, patterns=("*.a", "!orders.b.*"))
+    assert [selective.selects(name) for name in ("orders.a", "orders.b.a", "billing.a")] == [True, False, False]
+
+
+def test_audits_of_another_scope_are_no_trend() -> None:
+    """They counted other topics."""
+
+    def key(scope: list[str], *patterns: str) -> str:
+        return selection_key(empty().model_copy(update={"scope": scope}), patterns)
+
+    scopes: list[list[str]] = [[], ["a.*"], ["a.*", "!a.b"]]
+    assert len({key(scope, *patterns) for scope in scopes for patterns in ((), ("a.*",))}) == 6
+    assert key(["!a.b", "a.*"]) == key(["a.*", "!a.b"])
+
+
+def test_the_cleaner_also_needs_time_for_logs_that_this_user_may_not_see() -> None:
+    own = subject(live={"cleanup.policy": "compact"})
+    hidden = replace(own, snapshot=replace(own.snapshot, other_log_bytes=50 * GIB))
+    assert grace(hidden) > grace(own) + 100_000
+
+
+def test_a_log_whose_policy_is_hidden_may_be_compacted() -> None:
+    own = subject(live={"cleanup.policy": "compact"})
+    log = PartitionExtent(0, 1, 1, None, None, 50 * GIB)
+    replicas = (PartitionReplicas(0, 1, (1,), (1,)),)
+
+    def beside(topic: LiveTopic) -> int:
+        return grace(replace(own, snapshot=replace(own.snapshot, topics={**own.snapshot.topics, "other": topic})))
+
+    hidden = LiveTopic(Topic("other", 1, 1, {}), "id", {}, replicas, {0: log})
+    deleting = replace(
+        hidden,
+        topic=Topic("other", 1, 1, {"cleanup.policy": "delete"}),
+        sources={"cleanup.policy": "DEFAULT_CONFIG"},
+    )
+    assert beside(deleting) == grace(own)
+    assert beside(hidden) > grace(own) + 100_000
+
+
+def test_the_size_of_other_logs_counts_each_partition_once() -> None:
+    sizes = {("a", 0, 1): 5, ("a", 0, 2): 7, ("a", 1, 1): 1, ("own", 0, 1): 100}
+    assert _other_log_bytes(sizes, ["own"]) == 8

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.support.repeated_audits import COMPACT, DEAD, DELETE, MINUTE, ROLLED, TWO_LOOKS, Log, one_key, seen_empty
-from tests.support.subjects import HORIZON, NOW, subject
+from tests.support.subjects import HORIZON, NOW, counted, subject
+from tests.unit.checks.cases import extent, with_logs
 from topicwarden.audit import compare_audits
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import CheckResult
-from topicwarden.audit.history.topic_state import PreviousAudit
+from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.checks.common.persistence import first_segment_rolled
+from topicwarden.audit.collect.horizon import CHECK_INTERVAL
+from topicwarden.audit.history import remembered_records
+from topicwarden.audit.history.topic_state import PreviousAudit, RememberedRecord
 from topicwarden.audit.judge import judge
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.subject import AuditedTopic
+from topicwarden.model.contents import Contents, KeyContents
 from topicwarden.model.topic import Allowance, AllowedChange
 from topicwarden.model.verdict import Verdict
+
+# What repeated audits of one log prove, and what they must not conclude; the logs are built by hand.
 
 
 def test_a_superseded_pair_that_persists_longer_than_a_cleaning_is_proof() -> None:
@@ -208,7 +217,7 @@ def test_a_partition_that_had_no_leader_does_not_count_as_new() -> None:
 def test_without_sizes_retention_by_size_is_undecidable_and_says_what_is_missing() -> None:
     found = Log({}, DELETE, counts=PartitionCounts(records=100), size=None).look()["retention-size"]
     assert found.verdict is Verdict.UNDECIDABLE
-    assert "DescribeLogDirs" in found.remedy
+    assert found.because == ("the leader changed while the sizes were read",)
 
 
 @pytest.mark.parametrize(
@@ -262,3 +271,157 @@ def test_a_hidden_broker_setting_is_no_proof() -> None:
         log.look()
         log.look(after=MINUTE)
         assert log.look(after=24 * 60 * MINUTE)[check].verdict is verdict, check
+
+
+# Healthy logs that earlier versions of the checks reported; a real broker refuted those versions.
+
+START_DELAY = "log.initial.task.delay.ms"
+
+
+def test_a_broker_that_was_down_between_two_audits_had_no_time_to_clean() -> None:
+    log = one_key()
+    log.look()
+    log.epoch = 9
+    first, second = log.look(after=MINUTE), log.look(after=MINUTE)
+    for check in TWO_LOOKS:
+        assert (first[check].verdict, second[check].verdict) == (Verdict.SUSPECT, Verdict.FAIL), check
+
+
+def test_a_broker_that_was_down_between_two_audits_had_no_time_to_delete_or_to_end_a_transaction() -> None:
+    log = seen_empty(Log({}, DELETE, counts=PartitionCounts(records=100), stable=40))
+    log.look()
+    log.epoch = 9
+    results = log.look(after=20 * MINUTE)
+    assert results["retention-size"].verdict is Verdict.SUSPECT
+    assert "hung-transaction" not in results
+
+
+@pytest.mark.parametrize(("delay", "verdict"), [("30000", Verdict.SUSPECT), ("1000", Verdict.FAIL)])
+def test_a_broker_that_has_just_started_waits_before_it_deletes(delay: str, verdict: Verdict) -> None:
+    """Both audits are within the first 30 s, when ``LogManager`` has not yet started to look for expired segments."""
+    log = seen_empty(Log({}, DELETE, counts=PartitionCounts(records=100)))
+    log.brokers = {CHECK_INTERVAL: "1000", START_DELAY: delay}
+    log.look()
+    assert log.look(after=15_000)["retention-size"].verdict is verdict
+
+
+@pytest.mark.parametrize(("end", "verdict"), [(100, Verdict.FAIL), (1_100, Verdict.PASS)])
+def test_markers_of_transactions_are_clean_and_outlive_their_records(end: int, verdict: Verdict) -> None:
+    """A thousand offsets without a record may be a thousand markers of 78 bytes each: nearly all of this log."""
+    log = one_key()
+    log.counts = replace(log.counts, payload_bytes=9_000, cleanable_bytes=9_000, clean_bytes_at_most=90)
+    log.end = end
+    log.look()
+    assert log.look(after=MINUTE)["compaction-ratio"].verdict is verdict
+
+
+@pytest.mark.parametrize(("hours", "verdict"), [(1, Verdict.PASS), (3, Verdict.FAIL)])
+def test_records_hidden_by_delete_records_keep_their_segment(hours: int, verdict: Verdict) -> None:
+    """The first segment is as young as its youngest record, and this record may be below the log start offset."""
+    expired = PartitionCounts(records=60, expired=60, first_timestamp=NOW - 100 * MINUTE)
+    hour = {"cleanup.policy": "delete", "message.timestamp.after.max.ms": str(60 * MINUTE)}
+    gone = replace(HORIZON, start=40, overdue=100)
+    log = Log({}, hour, counts=expired, start=40, end=40, horizon=gone)
+    log.look()
+    log.end = 100
+    log.horizon = replace(gone, expired_time=log.now + hours * 60 * MINUTE - 2 * MINUTE)
+    assert log.look(after=hours * 60 * MINUTE)["retention-time"].verdict is verdict
+
+
+def test_zero_bytes_is_a_valid_bound() -> None:
+    log = seen_empty(Log({}, DELETE | {"retention.bytes": "0"}, counts=PartitionCounts(records=100)))
+    assert log.look()["retention-size"].verdict is Verdict.SUSPECT
+
+
+@pytest.mark.parametrize(("check", "counts"), [
+    ("null-key", PartitionCounts(records=3, null_keys=3)),
+    ("empty-value", PartitionCounts(records=3, empty_values=3)),
+])  # fmt: skip
+def test_aborted_records_do_not_count(check: str, counts: PartitionCounts) -> None:
+    of = subject(counts, live={"cleanup.policy": "compact"})
+    assert list(CHECKS[check].judge(replace(of, committed={}))) == []
+    (judgement,) = CHECKS[check].judge(replace(of, committed={0: replace(counts, at_most=True)}))
+    assert judgement.verdict is Verdict.UNDECIDABLE, "of none is it known that it is committed"
+    assert judgement.message.startswith("at most 3 records")
+
+
+def test_a_topic_whose_keys_were_not_counted_does_not_pass() -> None:
+    assert not CHECKS["key-in-several-partitions"].applies(
+        subject(PartitionCounts(), contents=Contents(key=KeyContents(required=True)))
+    )
+
+
+# What later audits may conclude from remembered records, also while the cleaner runs.
+
+AT = ("orders", 0)
+OTHER = ("orders", 1)
+PAIR = RememberedRecord(0, 2, 7, superseded_by=5)
+TOMBSTONE = RememberedRecord(0, 6, 8, superseded_by=None)
+LATER = RememberedRecord(0, 90, 9, superseded_by=None)
+
+Lookups = Mapping[tuple[str, int], list[tuple[int, int]]]
+
+
+class CleanerLog:
+    """A log that shows one state to each lookup; a stand-in for the reads with Spark."""
+
+    def __init__(self, *offsets: set[int]) -> None:
+        self.states = list(offsets)
+        self.lookups: list[set[tuple[str, int]]] = []
+
+    def find(self, _spark: Any, _connection: Any, lookups: Lookups) -> set[tuple[tuple[str, int], int, int]]:
+        self.lookups.append(set(lookups))
+        present = self.states.pop(0) if len(self.states) > 1 else self.states[0]
+        return {(at, offset, key) for at, records in lookups.items() for offset, key in records if offset in present}
+
+
+def found(monkeypatch: pytest.MonkeyPatch, log: CleanerLog, *records: RememberedRecord) -> frozenset[RememberedRecord]:
+    monkeypatch.setattr(remembered_records, "_find", log.find)
+    session: Any = None
+    return remembered_records.still_present(session, session, {AT: records, OTHER: ()})[AT]
+
+
+def test_a_pair_read_just_before_the_cleaning_does_not_outlive_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lookup reads the pair, the cleaner removes the pair and a later record, and the lookup misses the latter."""
+    log = CleanerLog({2, 5, 6}, {5, 6}, {5, 6})
+    assert found(monkeypatch, log, PAIR, TOMBSTONE, LATER) == {TOMBSTONE}
+    assert len(log.lookups) == 3
+
+
+def test_a_superseded_record_that_outlives_its_successor_outlived_the_cleaning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = CleanerLog({2, 5, 6})
+    assert found(monkeypatch, log, PAIR, TOMBSTONE, LATER) == {PAIR, TOMBSTONE}
+    assert len(log.lookups) == 2
+
+
+def test_one_lookup_is_enough_if_no_record_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = CleanerLog({2, 5, 6, 90})
+    assert found(monkeypatch, log, PAIR, TOMBSTONE, LATER) == {PAIR, TOMBSTONE, LATER}
+    assert log.lookups == [{AT}]
+
+
+PERSISTED_MS = 100_000
+AHEAD, LAG = "message.timestamp.after.max.ms", "min.compaction.lag.ms"
+
+
+@pytest.mark.parametrize(
+    ("settings", "start", "latest", "rolled"),
+    [
+        ({AHEAD: "93999"}, 40, NOW, True),
+        pytest.param({AHEAD: "94000"}, 40, NOW, False, id="the log's youngest record is a roll younger, and no more"),
+        pytest.param({AHEAD: "94000"}, 0, NOW, True, id="nothing is hidden"),
+        ({AHEAD: "50000", LAG: "44999"}, 40, NOW, True),
+        pytest.param({AHEAD: "50000", LAG: "45000"}, 40, NOW, False, id="hidden records may be within the lag"),
+        pytest.param({}, 40, NOW, False, id="hidden records may be as young as the youngest"),
+        pytest.param({AHEAD: "50000"}, 40, None, False, id="the youngest is not told"),
+        pytest.param({}, 40, None, False, id="nothing bounds them"),
+    ],
+)
+def test_hidden_records_have_rolled_with_what_was_written_since(
+    settings: dict[str, str], start: int, latest: int | None, rolled: bool
+) -> None:
+    """``segment.ms`` is 1,000. Hidden timestamps are at most ``PERSISTED_MS`` ago plus ``AHEAD`` plus 5,000 ms."""
+    of = with_logs(subject(live={"cleanup.policy": "compact", **settings}), extent(start, latest=latest))
+    assert first_segment_rolled(counted(of), 0, PERSISTED_MS) == rolled

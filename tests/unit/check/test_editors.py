@@ -22,6 +22,7 @@ from topicwarden.specs.yaml_nodes import read_documents
 REPOSITORY = HERE.parents[2]
 COMMITTED = REPOSITORY / "docs"
 TOPICS = sorted((REPOSITORY / "topics").rglob("*.yaml"))
+ACCESS = sorted((REPOSITORY / "access").rglob("*.yaml"))
 STACKS = sorted((REPOSITORY / "stacks").glob("*.yaml"))
 POLICIES = [path for path in sorted((REPOSITORY / "policies").glob("*.yaml")) if path.stem != "PulumiPolicy"]
 
@@ -34,13 +35,13 @@ def test_the_committed_schema_is_that_of_the_models(name: str) -> None:
     Draft202012Validator.check_schema(json.loads(printed))
 
 
-@pytest.mark.parametrize("path", [*TOPICS, *POLICIES, *STACKS], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*TOPICS, *ACCESS, *POLICIES, *STACKS], ids=lambda path: path.name)
 def test_the_example_project_names_its_schema_and_meets_it(path: Path) -> None:
     first = path.read_text(encoding="utf-8").splitlines()[0]
     match = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)
     assert match
     named = (path.parent / match[1]).resolve()
-    kind = "stack" if path in STACKS else "policy" if path in POLICIES else "topic"
+    kind = "stack" if path in STACKS else "policy" if path in POLICIES else "access" if path in ACCESS else "topic"
     assert named == COMMITTED / f"{kind}.schema.json"
     documents, _ = read_documents(path.read_bytes(), path.name)
     validator = Draft202012Validator(json.loads(named.read_text(encoding="utf-8")))
@@ -73,7 +74,8 @@ def test_an_unknown_schema_says_which_there_are() -> None:
     done = topicwarden("schema", "spec", cwd=REPOSITORY)
     assert (done.code, done.err) == (
         2,
-        "topicwarden: there is no schema 'spec': expected one of topic, policy, stack, report, check, plan, doctor\n",
+        "topicwarden: there is no schema 'spec': expected one of topic, access, subject, policy, stack, report, check, "
+        "plan, doctor, usage\n",
     )
 
 

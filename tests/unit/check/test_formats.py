@@ -1,8 +1,6 @@
-"""Test every format on one project with many kinds of problems.
+"""Test each output format: its expected output, its own schema, what runners read, and other projects.
 
-The expected outputs are whole files. After a change of wording, write them again and review the diff::
-
-    .venv/bin/python -m tests.unit.check.expected
+Run this module to write the expected outputs again.
 """
 
 from __future__ import annotations
@@ -12,16 +10,28 @@ import re
 import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from textwrap import indent
 
 import pytest
+import yaml
 from jsonschema import Draft4Validator, Draft202012Validator
 
 from tests.support.cases import cases
-from tests.support.command import COMMAND, HERE, bad_project, process, project, topicwarden
-from tests.unit.check.expected import EXPECTED, outputs
+from tests.support.command import COMMAND, HERE, Outcome, bad_project, process, project, topicwarden
 from topicwarden.report.problems import FORMATS
 from topicwarden.report.problems.json import schema
 from topicwarden.report.problems.sarif import describe
+
+EXPECTED = Path(__file__).with_name("expected_outputs.yaml")
+
+
+def outputs(bad: Path) -> dict[str, str]:
+    """Return the output of each format for the bad project."""
+    return {form: topicwarden("check", "--format", form, cwd=bad).out for form in FORMATS}
+
+
+# Every format on one project with many kinds of problems.
 
 PLAIN = re.compile(r"(\S+):([0-9]+):([0-9]+): (warning: )?(.+) \[([a-z-]+)\]")
 
@@ -38,7 +48,7 @@ def seen(bad: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_whole_output(seen: dict[str, str], form: str) -> None:
-    assert seen[form] == (EXPECTED / f"{form}.txt").read_text(encoding="utf-8")
+    assert seen[form] == yaml.safe_load(EXPECTED.read_text(encoding="utf-8"))[form]
 
 
 def test_errors_end_with_one_and_are_counted_on_standard_error(bad: Path) -> None:
@@ -170,3 +180,56 @@ def test_no_format_prints_a_password_of_a_stack_file(tmp_path: Path, form: str) 
     done = topicwarden("check", "--format", form, cwd=root)
     assert (done.code, "expected text, got another type" in done.out) == (1, True)
     assert "70713" not in done.out + done.err
+
+
+# Test that user input never becomes a workflow command of GitHub Actions, which reads all output of a step.
+
+ATTACK = "first\\n  ::error::planted\\r::warning::planted ##[error]planted \\e[31mred"
+TOPIC = "partitions: 1\nreplication_factor: 1\n"
+
+
+def _commands(done: Outcome) -> list[str]:
+    lines = [line.strip() for line in (done.out + done.err).splitlines()]
+    return [line for line in lines if line.startswith("::") or "##[" in line]
+
+
+@pytest.fixture
+def attacked(tmp_path: Path) -> Path:
+    policy = (
+        f'expressions:\n  - {{id: never, require: "false", message: "{ATTACK}"}}\n'
+        f'rules:\n  owner: {{allowed: ["{ATTACK}"]}}\n'
+        f'waivers:\n  - {{rule: owner, topics: "*", until: 2020-01-01, reason: "{ATTACK}", by: "{ATTACK}"}}\n'
+    )
+    topic = f'{TOPIC}owner: "x{ATTACK}"\ndescription: "{ATTACK}"\n'
+    return project(tmp_path, {"policies/p.yaml": policy, "topics/a.yaml": topic})
+
+
+@pytest.mark.parametrize("coloured", ["", "1"])
+def test_a_problem_is_one_line_of_text(attacked: Path, coloured: str) -> None:
+    done = topicwarden("check", "--format", "text", cwd=attacked, GITHUB_ACTIONS="true", FORCE_COLOR=coloured)
+    assert (done.code, _commands(done)) == (1, [])
+    assert done.out.count("first ") == 6
+    assert "\x1b[31mred" not in done.out
+
+
+def test_the_name_of_a_stack_is_never_run_as_a_command(attacked: Path) -> None:
+    (attacked / "stacks/Pulumi.a\n::error::planted.yaml").write_text("config: []\n")
+    done = topicwarden("check", "--format", "text", cwd=attacked, GITHUB_ACTIONS="true")
+    assert (done.code, _commands(done)) == (1, [])
+
+
+@pytest.mark.parametrize("arguments", [("show",), ("show", "a"), ("plan", "--stack", "dev"), ("check", "--stack", "x")])
+def test_other_commands_print_none_either(attacked: Path, arguments: tuple[str, ...]) -> None:
+    done = topicwarden(*arguments, cwd=attacked, GITHUB_ACTIONS="true")
+    assert _commands(done) == []
+
+
+def test_a_message_of_several_lines_stays_whole_for_machines(attacked: Path) -> None:
+    done = topicwarden("check", "--format", "json", cwd=attacked)
+    assert "first\\n  ::error::planted" in done.out
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as folder:
+        texts = outputs(bad_project(Path(folder))).items()
+        EXPECTED.write_text("".join(f"{form}: |2\n{indent(text, '  ')}" for form, text in texts), encoding="utf-8")

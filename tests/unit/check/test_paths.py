@@ -80,7 +80,10 @@ def test_a_file_of_a_project_elsewhere_is_found(root: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("path", "output"),
-    [("topics/none.yaml", "there is no topics/none.yaml"), ("Pulumi.yaml", "not below topics/, policies/ or stacks/")],
+    [
+        ("topics/none.yaml", "there is no topics/none.yaml"),
+        ("Pulumi.yaml", "not below topics/, access/, subjects/, policies/ or stacks/"),
+    ],
 )
 def test_unverifiable_settings_are_refused(root: Path, path: str, output: str) -> None:
     done = topicwarden("check", path, cwd=root)

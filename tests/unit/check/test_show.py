@@ -79,7 +79,7 @@ def test_an_unknown_topic_has_a_suggestion_and_a_broken_one_is_mentioned(root: P
     (root / "topics/shop/clicks.yaml").write_text("partitions: x\n")
     done = topicwarden("show", "clicks", "-s", "dev", cwd=root)
     assert done.code == 2
-    assert "1 error may hide topics: see `topicwarden check`" in done.err
+    assert "1 error may hide topics and access: see `topicwarden check`" in done.err
 
 
 def test_a_stack_is_required_if_there_are_several(root: Path) -> None:

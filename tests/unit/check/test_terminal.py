@@ -18,7 +18,7 @@ from tests.support.documents import PARSER
 from topicwarden.audit.checks import CHECKS
 from topicwarden.cli import completion, terminal
 from topicwarden.pages import PAGES
-from topicwarden.policies.rules import RULES, STACK_RULES
+from topicwarden.policies.rules import ALL_RULES
 from topicwarden.report.terminal_output import VERBOSITY
 
 TOPIC = "partitions: 1\nreplication_factor: 1\n"
@@ -95,7 +95,7 @@ def test_a_completion_imports_neither_rules_nor_yaml(tmp_path: Path) -> None:
 
 
 def test_every_rule_and_check_can_be_completed_and_printed(tmp_path: Path) -> None:
-    ids = {*RULES, *STACK_RULES, *CHECKS}
+    ids = {*ALL_RULES, *CHECKS}
     assert set(completion.documented("")) == {*ids, *PAGES}
     for name in ("retention", "hot-key"):
         done = topicwarden("rules", name, cwd=tmp_path)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from tests.support.repeated_audits import Log
 from tests.support.subjects import HORIZON, NOW
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import CheckResult, Evidence
 from topicwarden.audit.history.topic_state import RememberedRecord
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas
 from topicwarden.model.verdict import Verdict
 

@@ -24,9 +24,10 @@ from tests.unit.checks.cases import (
     with_logs,
     without,
 )
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.history.topic_state import PreviousAudit, RememberedRecord
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
-from topicwarden.audit.subject import AuditedTopic
+from topicwarden.model.units import duration_text
 
 GRACE_MS = 2 * 15_000 + 5_000 + 19
 """Twice the cleaner's back-off, plus the clock tolerance, plus 100,000 bytes at 5 MiB per second."""
@@ -148,7 +149,7 @@ CASES = (
         "longer than a cleaner takes",
         seen_again(one_key(), GRACE_MS + 1),
         (FAIL,),
-        says=f"has not cleaned them for {GRACE_MS + 1:,} ms",
+        says=f"has not cleaned them for {duration_text(GRACE_MS + 1)}",
         evidence={"superseded": 99, "not_rolled": 0, "held_back": 0, "cleanable": 99},
     ),
     Case("compaction-ratio", "as long as a cleaner takes", seen_again(one_key(), GRACE_MS), (SUSPECT,)),
@@ -157,9 +158,9 @@ CASES = (
         "longer than a cleaner takes, and not than a cleaner that waits longer",
         seen_again(with_broker(one_key(), log_cleaner_backoff_ms="60000"), GRACE_MS + 1),
         (SUSPECT,),
-        says="it looks every 60,000 ms for the log",
+        says="it looks every 1m for the log",
     ),
-    Case("compaction-ratio", "a cleaner with Kafka's default", one_key().subject(), (SUSPECT,), says="every 15,000 ms"),
+    Case("compaction-ratio", "a cleaner with Kafka's default", one_key().subject(), (SUSPECT,), says="every 15s"),
     Case(
         "compaction-ratio",
         "a dirty ratio that is not known",
@@ -256,7 +257,7 @@ CASES = (
         seen_again(one_key(), GRACE_MS + 1),
         (FAIL,),
         evidence={"persisted_ms": GRACE_MS + 1},
-        says=f"every audit for {GRACE_MS + 1:,} ms has seen both",
+        says=f"every audit for {duration_text(GRACE_MS + 1)} has found both",
     ),
     Case("compaction-lag", "as long as a cleaner takes", seen_again(one_key(), GRACE_MS), (SUSPECT,)),
     Case(

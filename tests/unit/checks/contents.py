@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.support.subjects import NOW, counted, subject
 from tests.unit.checks.cases import COMPACT, FAIL, UNDECIDABLE, Case, absent, with_counts
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, TimestampTypeCount
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.model.contents import (
     Contents,
     HeaderContents,
@@ -116,7 +116,7 @@ CASES = (
         stamped(9, 8),
         (FAIL,),
         partitions=(0,),
-        evidence={"offset": 9, "seen": "CreateTime", "in_force": "CreateTime"},
+        evidence={"offset": 9, "actual": "CreateTime", "in_force": "CreateTime"},
         says="message.timestamp.type=CreateTime is in effect",
     ),
     Case("timestamp-type", "the last record is of the declared type", stamped(8, 9), ()),

@@ -7,9 +7,9 @@ from dataclasses import replace
 from tests.support.subjects import internal, subject, unreadable
 from tests.unit.checks.cases import BOTH, COMPACT, FAIL, SUSPECT, UNDECIDABLE, Case, absent, extent, with_logs, without
 from tests.unit.checks.topics import without_sources
+from topicwarden.audit.audited_topic import AuditedTopic, ReadRecords
 from topicwarden.audit.collect.cluster_context import GroupProgress
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.subject import AuditedTopic, ReadRecords
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 
 READING = frozenset({("t", 0)})

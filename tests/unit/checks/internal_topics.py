@@ -8,12 +8,12 @@ from tests.support.subjects import internal, subject, unreadable, with_brokers
 from tests.unit.checks.cases import BOTH, DELETE, FAIL, UNDECIDABLE, Case, absent, extent, with_logs, without
 from tests.unit.checks.replicas import two_partitions
 from tests.unit.checks.topics import without_sources
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.internal_topics import InternalRole, InternalTopic
 from topicwarden.audit.compare_audits import topic_state
 from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.audit.judge import results_of
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import PartitionReplicas
 
@@ -196,7 +196,7 @@ CASES = (
         (FAIL,),
         partitions=(0,),
         evidence={"least": 2, "wanted": 3, "brokers": 3},
-        says="the brokers' offsets.topic.replication.factor is 3, and there are 3 brokers",
+        says="the brokers' offsets.topic.replication.factor is 3, and the cluster has 3 brokers",
     ),
     Case(
         "internal-replication",
@@ -204,7 +204,7 @@ CASES = (
         with_brokers(internal(GROUPS, (1,))),
         (UNDECIDABLE, UNDECIDABLE),
         evidence={"least": 1, "wanted": 3},
-        says="the brokers' offsets.topic.replication.factor is not known, and there are 3 brokers",
+        says="the brokers' offsets.topic.replication.factor is not known, and the cluster has 3 brokers",
     ),
     Case(
         "internal-replication",

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from tests.support.subjects import counted, subject
 from tests.unit.checks.cases import COMPACT, FAIL, PASS, UNDECIDABLE, Case, absent, with_counts
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.checks.common.content_faults import AT_MOST
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.key_placement import KeyPlacement, MisplacedKey, PlacementKind, PlacementStudy, ScatteredKey
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.model.contents import (
     Contents,
     KeyContents,

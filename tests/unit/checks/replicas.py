@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.support.subjects import subject
 from tests.unit.checks.cases import FAIL, Case, absent, without
-from topicwarden.audit.subject import AuditedTopic
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.kafka.read.snapshot import PartitionReplicas
 
 

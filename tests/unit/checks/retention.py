@@ -23,9 +23,9 @@ from tests.unit.checks.cases import (
     with_logs,
     without,
 )
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.collect.horizon import Horizon
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.snapshot import PartitionReplicas
 
 DELETE = {"cleanup.policy": "delete"}
@@ -126,7 +126,7 @@ CASES = (
         (SUSPECT,),
         partitions=(0,),
         evidence={"retention.ms": 60_000, "oldest_timestamp": NOW - 1_000_000, "expired_records": 10},
-        says="the oldest is 1,000,000 ms old, retention.ms is 60,000, and the brokers check every 300,000 ms",
+        says="the oldest is 16 min 40 s old, retention.ms is 1m, and the brokers check every 5m",
     ),
     Case("retention-time", "no rolled segment has expired", overdue(HORIZON), ()),
     Case("retention-time", "no rolled segment behind the log start", overdue(replace(HORIZON, start=1, overdue=1)), ()),

@@ -12,12 +12,15 @@ from tests.unit.checks import (
     contents,
     groups,
     internal_topics,
+    lag_in_time,
     placement,
     replicas,
     retention,
+    schemas,
     tombstones,
     topics,
     transactions,
+    usage,
 )
 from tests.unit.checks.cases import FAIL, PASS, SUSPECT, UNDECIDABLE, Case, absent, reported
 from topicwarden.audit.checks import CHECKS
@@ -26,7 +29,8 @@ from topicwarden.audit.judge import judge, results_of
 CASES = (
     *(*topics.CASES, *replicas.CASES, *internal_topics.CASES, *groups.CASES),
     *(*compaction.CASES, *tombstones.CASES, *transactions.CASES, *retention.CASES),
-    *(*contents.CASES, *placement.CASES),
+    *(*usage.CASES, *schemas.CASES),
+    *(*contents.CASES, *placement.CASES, *lag_in_time.CASES),
 )
 NEVER_FAILS = {"internal-size": UNDECIDABLE}
 """The strongest verdict of each check that never returns ``fail``."""
@@ -98,6 +102,11 @@ LEADS_TO: dict[str, tuple[str, ...]] = {
     "internal-replication": ("config/min.insync.replicas", "replication_factor"),
     "internal-size": ("",),
     "group-lag": ("", "config/retention.ms"),
+    "lag-in-time": ("", "access/consume", "contents/consumers/max_lag"),
+    "undeclared-consumer": ("", "access"),
+    "undeclared-producer": ("", "access"),
+    "unused-access": ("access",),
+    "idle-topic": ("",),
     "null-key": ("config/cleanup.policy", "contents/key/required"),
     "empty-value": ("config/cleanup.policy",),
     "compaction-ratio": ("config/cleanup.policy",),
@@ -111,6 +120,11 @@ LEADS_TO: dict[str, tuple[str, ...]] = {
     "retention-size": ("config/retention.bytes",),
     "key-schema": ("contents/key/format",),
     "value-schema": ("contents/value/format", "contents/value/schema"),
+    "registered-schema": (
+        *("contents/value/registry", "contents/value/registry/compatibility", "contents/value/schema"),
+    ),
+    "schema-version": ("", "contents/value/registry", "contents/value/schema"),
+    "unused-schema-version": ("", "contents/value/registry"),
     "header": ("contents/headers/required",),
     "expression": ("contents/expressions",),
     "record-size": ("contents/records/max_bytes",),
@@ -130,11 +144,14 @@ LEADS_TO: dict[str, tuple[str, ...]] = {
 
 SELF_EVIDENT = {
     *("topic-missing", "topic-undeclared", "config-drift", "partition-count", "replication-factor"),
-    *("partition-skew", "hot-key"),
+    *("partition-skew", "hot-key", "registered-schema"),
 }
 """Checks whose message has the declared and the actual value, so that it needs no further reason."""
 
-WHOLE_TOPIC = {*("topic-missing", "topic-undeclared", "topic-recreated", "hung-transaction"), "config-drift"}
+WHOLE_TOPIC = {
+    *("topic-missing", "topic-undeclared", "topic-recreated", "hung-transaction", "idle-topic"),
+    "config-drift",
+}
 """Checks whose ``fail`` or ``suspect`` may lead to the topic, and not to a setting."""
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from tests.support.repeated_audits import Log
 from tests.support.subjects import internal, subject, unreadable, with_brokers
 from tests.unit.checks.cases import FAIL, PASS, UNDECIDABLE, Case, absent, seen_again
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.history.topic_state import PreviousAudit
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.snapshot import PartitionReplicas
 from topicwarden.model.topic import Allowance, AllowedChange
 

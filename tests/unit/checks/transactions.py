@@ -16,8 +16,8 @@ from tests.unit.checks.cases import (
     seen_again,
     with_broker,
 )
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.subject import AuditedTopic
 
 
 def open_transaction(stable: int = 40) -> Log:
@@ -49,7 +49,7 @@ CASES = (
         (SUSPECT,),
         partitions=(0,),
         evidence={"last_stable": 40, "end": 100, "persisted_ms": MOST_MS + 1},
-        says="transaction.max.timeout.ms is 900,000: no transaction may take longer",
+        says="transaction.max.timeout.ms is 15m: no transaction may take longer",
     ),
     Case(
         "hung-transaction",

@@ -1,4 +1,4 @@
-"""The target of both fuzzers: load and check one spec file, or one policy file, as `check` does."""
+"""The target of both fuzzers: load and check one file of topics, access or policies, as `check` does."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ def project_in(folder: Path) -> Project:
     (folder / "stacks").mkdir(parents=True)
     (folder / "stacks" / "Pulumi.dev.yaml").write_text("config: {}\n")
     (folder / "policies").mkdir()
+    (folder / "access").mkdir()
     (folder / "topics").mkdir()
     (folder / "topics" / "sound.yaml").write_text("{partitions: 1, replication_factor: 1}\n")
     return Project(folder)
@@ -23,7 +24,8 @@ def project_in(folder: Path) -> Project:
 
 def judged(project: Project, data: bytes) -> None:
     """Check ``data`` as a file. Let loader errors pass; assert that each problem has a location and is one line."""
-    for file in (project.topics / "fuzzed.yaml", project.policies / "fuzzed.yaml"):
+    for folder in (project.topics, project.access, project.policies):
+        file = folder / "fuzzed.yaml"
         file.write_bytes(data)
         for problem in check(project, ["dev"]).problems:
             line = str(problem)

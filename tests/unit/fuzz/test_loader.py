@@ -13,7 +13,19 @@ from hypothesis import strategies as st
 from tests.unit.fuzz.target import judged, project_in, seeds
 from topicwarden.model.project import Project
 
-KEYS = ("topic", "partitions", "replication_factor", "config", "contents", "stacks", "allow", "rules", "waivers", "key")
+TOPIC_KEYS = ("topic", "partitions", "replication_factor", "config", "contents", "stacks", "allow", "access", "consume")
+ACCESS_KEYS = (
+    "acls",
+    "principal",
+    "operations",
+    "applications",
+    "type",
+    "users",
+    "password",
+    "quotas",
+    "group_configs",
+)
+KEYS = (*TOPIC_KEYS, *ACCESS_KEYS, "rules", "waivers", "key", "User:a", "streams", "Read")
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=12), st.sampled_from(KEYS))
 TREES = st.recursive(
     SCALARS,

@@ -1,10 +1,12 @@
-"""Test that an import names everything that is added to a good file, of any kind and at any place."""
+"""Test that no value of a foreign file gets lost, and files with unknown content."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +14,20 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.cases import Case, cases, find_case
-from tests.support.import_cases import CASES, source, sources
-from topicwarden.interchange.convert import ConversionResult, SourceFile, read_all
+from tests.support.cases import IMPORT_CASES as CASES
+from tests.support.cases import Case, cases, find_case, source, sources
+from topicwarden.access.recognize import RecognizedAccess, recognize
+from topicwarden.interchange.convert import FORMATS, ConversionResult, SourceFile, read_all
+from topicwarden.interchange.subject_drafts import draft_subjects
+from topicwarden.model.access import NO_TOPIC_ACCESS
+from topicwarden.model.problem import Problem
+from topicwarden.specs.fix import apply_fixes
+from topicwarden.specs.load import LoadedSpecs
+from topicwarden.specs.write import draft
+from topicwarden.specs.write.access_file import FileAccess, access_file_text
 from topicwarden.specs.yaml_nodes import KeyPath
+
+# Test that an import names everything that is added to a good file, of any kind and at any place.
 
 SINGLE = [case for case in cases(CASES, "good") if len(sources(case)) == 1]
 YAML = [case for case in SINGLE if not case.name.startswith("describe") and source(case).documents]
@@ -43,10 +55,11 @@ def mappings(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
 def output(imported: ConversionResult) -> str:
     """Return all that a user sees of an import: the topics with their comments, the problems and the notes."""
     problems = [problem.message for problem in (*imported.problems, *imported.notes)]
+    others = [*map(str, imported.subjects), str(imported.access)]
     topics = [
         f"{one.topic.name} {dict(one.topic.config)} {' '.join(one.comments)} {one.schemas}" for one in imported.topics
     ]
-    return "\n".join((*problems, *topics))
+    return "\n".join((*problems, *topics, *others))
 
 
 def _name(value: dict[str, Any]) -> str | None:
@@ -143,3 +156,83 @@ def test_other_variables_are_named_without_their_values(case: Case, data: st.Dat
     seen = output(read_all([SourceFile(plain.file, "\n".join(lines).encode())]))
     assert (key if kind == "variable" else f"line {number + 1}") in seen
     assert SECRET not in seen
+
+
+# The files of other tools: each case of ``cases/`` is one import, with its expected result.
+
+
+def notes(problems: tuple[Problem, ...]) -> str:
+    return "".join(f"== note\n{problem}\n" for problem in problems)
+
+
+def access_file(read: ConversionResult, access: RecognizedAccess) -> str:
+    """Return the file below ``access/`` with all access that is not a topic's."""
+    users, quotas = (read.access.users or {}).values(), read.access.quotas or {}
+    text, refused = access_file_text(FileAccess(replace(access, topics={}), users, quotas), None)
+    assert refused == []
+    return f"== access\n{text}" if text else ""
+
+
+@pytest.mark.parametrize("case", cases(CASES, "good"), ids=lambda case: case.name)
+def test_good_files_are_converted_to_the_expected_yaml(case: Case, tmp_path: Path) -> None:
+    read = read_all(sources(case, case.write(tmp_path)))
+    assert read.problems == ()
+    comments = {one.topic.name: one.comments for one in read.topics}
+    schemas = {one.topic.name: one.schemas for one in read.topics}
+    assert not any(one.missing for one in read.topics)
+    access = recognize(read.access.acls or (), [one.topic.name for one in read.topics])
+    topics = [replace(one.topic, access=access.topics.get(one.topic.name, NO_TOPIC_ACCESS)) for one in read.topics]
+    subjects = draft_subjects(read.subjects, {topic.name: topic for topic in topics}, (), ())
+    topics = [subjects.topics.get(topic.name, topic) for topic in topics]
+    schemas |= subjects.schemas
+    made = draft(topics, LoadedSpecs((), {}, ("dev",), ()), None, (), comments=comments, schemas=schemas)
+    assert (made.refused, subjects.refused) == ({}, {})
+    files = "".join(f"== {file.path}\n{file.text}" for file in made.files)
+    files += "".join(f"== subjects/{file.path}\n{file.text}" for file in subjects.files)
+    assert files + access_file(read, access) + notes(read.notes) == case.expected
+    for file in made.files:
+        if file.is_schema:
+            continue
+        assert apply_fixes(file.text.encode(), file.topic is None) == file.text.encode(), "as `check --fix` likes it"
+
+
+@pytest.mark.parametrize("case", cases(CASES, "bad"), ids=lambda case: case.name)
+def test_every_invalid_entry_is_a_problem_at_its_location(case: Case) -> None:
+    read = read_all(sources(case))
+    problems = "".join(f"{problem}\n" for problem in read.problems)
+    assert problems + notes(read.notes) == case.expected
+
+
+def test_every_format_has_a_good_and_a_bad_file() -> None:
+    read = {
+        name: [case for case in cases(CASES, "good") if all(map(one.recognises, sources(case)))]
+        for name, one in FORMATS.items()
+    }
+    assert all(read.values())
+    for case in cases(CASES, "good"):
+        assert case.name.startswith(next(name for name, found in read.items() if case in found))
+    for name in FORMATS:
+        assert any(case.name.startswith(name) for case in cases(CASES, "bad"))
+
+
+def test_a_forced_format_must_match_the_file() -> None:
+    strimzi = source(find_case(CASES, "good", "strimzi"))
+    assert read_all([strimzi], "strimzi") == read_all([strimzi])
+    [problem] = read_all([strimzi], "describe").problems
+    message = "expected topics in the format describe, got none; select the format with --from-format"
+    assert str(problem) == f"kafka-topics.yaml:1:1: {message} [value]"
+
+
+def test_a_topic_declared_twice_is_reported_with_both_locations() -> None:
+    two = [source(find_case(CASES, "good", name)) for name in ("terraform-state", "terraform-show")]
+    assert [problem.message for problem in read_all(two).problems] == [
+        "systemd_logs is declared twice, first at terraform.tfstate:22:21; keep one",
+        "orders.placed is declared twice, first at terraform.tfstate:44:21; keep one",
+    ]
+
+
+def test_a_note_counts_comments_that_are_too_many_to_list() -> None:
+    strimzi = source(find_case(CASES, "good", "strimzi"))
+    commented = SourceFile(strimzi.file, strimzi.data + b"# more\n" * 1000)
+    [note] = [note for note in read_all([commented]).notes if "comments" in note.message]
+    assert note.message.endswith(", and 980 more lines")

@@ -52,6 +52,50 @@ ONLY_ODCS = {
     "contents: {key: {format: long, required: true, max_share: 0.5}, value: {format: avro, registry: true},"
     " timestamps: {max_ahead: 1h}, records: {max_bytes: 64KiB}, expressions: [{id: a, require: 'size(key) > 0'}]}\n",
 }
+MONEY = {"type": "record", "name": "Money", "namespace": "com.acme", "fields": [{"name": "units", "type": "long"}]}
+BILL = {
+    "type": "record",
+    "name": "Bill",
+    "namespace": "com.acme",
+    "fields": [
+        {"name": "id", "type": {"type": "string", "logicalType": "uuid"}, "doc": "the key"},
+        {"name": "due", "type": ["null", {"type": "int", "logicalType": "date"}], "default": None},
+        {"name": "total", "type": "Money"},
+        {
+            "name": "lines",
+            "type": {
+                "type": "array",
+                "items": {
+                    "type": "record",
+                    "name": "Line",
+                    "fields": [{"name": "raw", "type": "bytes"}, {"name": "next", "type": ["null", "Line"]}],
+                },
+            },
+        },
+        {"name": "other", "type": ["string", "long"]},
+    ],
+}
+PROTO = 'syntax = "proto3";\n// a comment\nmessage Event {\n  string id = 1;\n}\n'
+MANAGED = {
+    "stacks/Pulumi.dev.yaml": "config: {'kafka:bootstrapServers': ['b:9092', 'a:9092'], 'kafka:tlsEnabled': false,"
+    " 'topicwarden:schemaRegistry': 'http://registry:8081/v7'}\n",
+    "subjects/common.yaml": "subjects: {com.acme.Money: {format: avro, schema: money.avsc}}\n",
+    "subjects/money.avsc": json.dumps(MONEY),
+    "topics/bills.yaml": "partitions: 1\nreplication_factor: 1\ncontents:\n  key: {format: string}\n"
+    "  value:\n    format: avro\n    schema: bill.avsc\n    registry: {compatibility: FULL, strategy: record,"
+    " references: [{name: com.acme.Money, subject: com.acme.Money}]}\n",
+    "topics/bill.avsc": json.dumps(BILL),
+    "topics/events.yaml": "partitions: 1\nreplication_factor: 1\ncontents:\n"
+    "  value: {format: protobuf, schema: event.proto, registry: {subject: all-events}}\n",
+    "topics/event.proto": PROTO,
+    "topics/json.yaml": "partitions: 1\nreplication_factor: 1\ncontents:\n"
+    "  key: {format: json, schema: key.json, registry: {strategy: topic}}\n"
+    "  value: {format: json, schema: key.json}\n",
+    "topics/key.json": json.dumps(DRAFT_7),
+    "topics/wire.yaml": "partitions: 1\nreplication_factor: 1\ncontents:\n"
+    "  value: {format: avro, schema: paid.avsc, registry: true}\n",
+    "topics/paid.avsc": json.dumps(AVRO),
+}
 
 
 def export(root: Path, *arguments: str) -> Outcome:
@@ -76,8 +120,10 @@ def resolved(root: Path) -> dict[str, tuple[Topic, dict[str, Any]]]:
     return found
 
 
-def imported(root: Path, *files: Path) -> dict[str, tuple[Topic, dict[str, Any]]]:
-    project(root, {})
+def imported(
+    root: Path, *files: Path, settings: dict[str, str] | None = None
+) -> dict[str, tuple[Topic, dict[str, Any]]]:
+    project(root, settings or {})
     (root / "topics").mkdir(exist_ok=True)
     arguments = [argument for file in files for argument in ("--from", str(file))]
     done = topicwarden("import", *arguments, cwd=root)
@@ -99,6 +145,81 @@ def test_exported_contracts_import_as_the_same_topics(tmp_path: Path) -> None:
     files = sorted((accepted / "contracts").iterdir())
     assert [file.name for file in files] == [f"{name}.odcs.yaml" for name in sorted(resolved(accepted))]
     assert imported(tmp_path / "again", *files) == resolved(accepted)
+
+
+def _with_subjects(root: Path) -> dict[str, str]:
+    """Return the stack's settings and the files below ``subjects/``, which an import needs to pass the check."""
+    names = ("stacks/Pulumi.dev.yaml", "subjects/common.yaml", "subjects/money.avsc")
+    return {name: (root / name).read_text() for name in names}
+
+
+def test_managed_schemas_survive_an_export_to_asyncapi(tmp_path: Path) -> None:
+    root = project(tmp_path / "held", MANAGED)
+    assert topicwarden("check", cwd=root).code == 0
+    done = export(root, "--to", "asyncapi", "--out", "api.yaml")
+    assert "not-exported" not in done.err
+    document = yaml.safe_load((root / "api.yaml").read_text())
+    assert document["servers"] == {
+        "kafka": {
+            "host": "a:9092",
+            "protocol": "kafka",
+            "bindings": {
+                "kafka": {
+                    "schemaRegistryUrl": "http://registry:8081/v7",
+                    "schemaRegistryVendor": "confluent",
+                    "bindingVersion": "0.5.0",
+                }
+            },
+        }
+    }
+    message = document["channels"]["bills"]["messages"]["record"]
+    assert message["bindings"]["kafka"] == {
+        "key": {"type": "string"},
+        "schemaIdLocation": "payload",
+        "schemaIdPayloadEncoding": "confluent",
+        "schemaLookupStrategy": "RecordNameStrategy",
+        "bindingVersion": "0.5.0",
+    }
+    assert document["components"]["schemas"]["bills-value"]["schemaFormat"].startswith("application/vnd.apache.avro;")
+    assert imported(tmp_path / "again", root / "api.yaml", settings=_with_subjects(root)) == resolved(root)
+
+
+def test_managed_schemas_survive_an_export_to_odcs(tmp_path: Path) -> None:
+    root = project(tmp_path / "held", MANAGED)
+    assert "not-exported" not in export(root, "--to", "odcs", "--out", "contracts").err
+    contract = yaml.safe_load((root / "contracts" / "bills.odcs.yaml").read_text())
+    assert contract["schema"][0]["properties"] == [
+        {"name": "id", "logicalType": "string", "physicalType": "uuid", "description": "the key", "required": True},
+        {"name": "due", "logicalType": "date", "physicalType": "date"},
+        {"name": "total", "physicalType": "Money", "required": True},
+        {
+            "name": "lines",
+            "logicalType": "array",
+            "physicalType": "array",
+            "items": {
+                "logicalType": "object",
+                "physicalType": "record",
+                "properties": [
+                    {"name": "raw", "physicalType": "bytes", "required": True},
+                    {"name": "next", "logicalType": "object", "physicalType": "record"},
+                ],
+            },
+            "required": True,
+        },
+        {"name": "other", "physicalType": "union", "required": True},
+    ]
+    schema = json.loads((suite("odcs") / "schema" / "odcs-json-schema-v3.1.0.json").read_text())
+    jsonschema.validate(contract, schema)
+    files = sorted((root / "contracts").iterdir())
+    assert imported(tmp_path / "again", *files, settings=_with_subjects(root)) == resolved(root)
+
+
+def test_without_an_address_of_the_registry_no_schema_ids_are_exported(tmp_path: Path) -> None:
+    secret = "config: {'topicwarden:schemaRegistry': {url: {secure: v1:abc}}}\nencryptionsalt: v1:x\n"
+    done = export(project(tmp_path, MANAGED | {"stacks/Pulumi.dev.yaml": secret}), "--to", "asyncapi")
+    assert "contents.value.registry (3 topics)" in done.err
+    assert "schemaIdLocation" not in done.out
+    assert "servers" not in done.out
 
 
 def test_settings_that_cannot_be_exported_are_reported_at_their_line(tmp_path: Path) -> None:

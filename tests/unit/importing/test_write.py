@@ -1,21 +1,36 @@
-"""Test the writer on topics of every kind, together with existing declarations."""
+"""Test the YAML that is written for topics, its files, and locks."""
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from topicwarden.deploy.file_backend import LockHolder, lock_holders, run_past_lost_locks
+from topicwarden.interchange.write_files import write_files
 from topicwarden.kafka_facts import configs
+from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Topic
 from topicwarden.specs.fix import apply_fixes
 from topicwarden.specs.load import LoadedSpecs, load
 from topicwarden.specs.resolve import resolve
 from topicwarden.specs.write import NewFile, draft
 from topicwarden.specs.write.shared_defaults import divide
+
+# The writer on topics of every kind, together with existing declarations.
 
 STACKS = ("dev", "prod")
 EMPTY = LoadedSpecs((), {}, STACKS, ())
@@ -169,3 +184,158 @@ def test_the_topics_are_listed_once_however_many_folders_they_have() -> None:
     divided = divide(topics, LoadedSpecs((), {}, ("dev",), ()), None)
     assert divided.defaults == {(): {("partitions",): 1}}
     assert topics.listed == 1
+
+
+# The creation of new files in ``topics/``: all or none, also after an import was killed.
+
+FILES = (
+    NewFile("_defaults.yaml", "partitions: 1\n", None),
+    NewFile("orders/orders.a.yaml", "topic: orders.a\n", "orders.a"),
+    NewFile("pay/pay.b.yaml", "topic: pay.b\n", "pay.b"),
+)
+
+
+def below(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+
+
+def test_all_files_are_created_or_none(tmp_path: Path) -> None:
+    # A killed import left this folder.
+    (tmp_path / ".importing").mkdir()
+    (tmp_path / ".importing" / "0").write_text("partitions: 99")
+    write_files(tmp_path, FILES)
+    assert below(tmp_path) == {file.path for file in FILES} | {"orders", "pay"}
+    assert {file.path: (tmp_path / file.path).read_text() for file in FILES} == {f.path: f.text for f in FILES}
+
+
+@pytest.mark.parametrize("in_the_way", ["pay", "pay/pay.b.yaml"])
+def test_an_unfixable_document_is_not_changed(tmp_path: Path, in_the_way: str) -> None:
+    (tmp_path / in_the_way).parent.mkdir(exist_ok=True)
+    (tmp_path / in_the_way).write_text("mine\n")
+    before = below(tmp_path)
+    with pytest.raises(Refusal, match="nothing was imported"):
+        write_files(tmp_path, FILES)
+    assert below(tmp_path) == before
+    assert (tmp_path / in_the_way).read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["links", "no links"])
+def test_a_file_created_during_the_write_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
+    target = tmp_path / "pay" / "pay.b.yaml"
+
+    def appearing(name: str) -> Callable[..., object]:
+        call = getattr(os, name)
+
+        def wrapped(source: Path, to: Path, **options: bool) -> object:
+            if Path(to) == target:
+                target.write_text("mine\n")
+            if name == "link" and not links:
+                raise OSError(errno.EPERM, os.strerror(errno.EPERM), str(source), None, str(to))
+            return call(source, to, **options)
+
+        return wrapped
+
+    for name in ("link", "rename", "replace"):
+        monkeypatch.setattr(os, name, appearing(name))
+    with pytest.raises(Refusal, match=r"pay\.b\.yaml cannot be written: another process has just created this file"):
+        write_files(tmp_path, FILES)
+    assert below(tmp_path) == {"pay", "pay/pay.b.yaml"}
+    assert target.read_text() == "mine\n"
+
+
+def test_files_are_created_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(source: Path, to: Path, **_: bool) -> None:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP), str(source), None, str(to))
+
+    monkeypatch.setattr(os, "link", refused)
+    write_files(tmp_path, FILES)
+    assert {file.path: (tmp_path / file.path).read_text() for file in FILES} == {f.path: f.text for f in FILES}
+
+
+def test_a_failed_write_removes_only_its_own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the last file fails, another process replaces the first file and adds a file to its folder."""
+    link = os.link
+
+    def meddling(source: Path, to: Path, **options: bool) -> None:
+        if Path(to).name == "pay.b.yaml":
+            (tmp_path / "mine").write_text("mine\n")
+            (tmp_path / "mine").replace(tmp_path / "_defaults.yaml")
+            (tmp_path / "orders" / "mine.yaml").write_text("mine\n")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source), None, str(to))
+        link(source, to, **options)
+
+    monkeypatch.setattr(os, "link", meddling)
+    with pytest.raises(Refusal, match="nothing was imported"):
+        write_files(tmp_path, FILES)
+    assert below(tmp_path) == {"_defaults.yaml", "orders", "orders/mine.yaml"}
+    assert (tmp_path / "_defaults.yaml").read_text() == "mine\n"
+
+
+def test_two_imports_do_not_write_at_once(tmp_path: Path) -> None:
+    other = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(Refusal, match="another import is writing"):
+            write_files(tmp_path, FILES)
+    finally:
+        os.close(other)
+    assert below(tmp_path) == set()
+
+
+# Test that Pulumi's output identifies the lock holder; tests/engine/importing/test_kills.py uses real locks.
+
+LOCKED = """error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete \
+the lock file with `pulumi cancel`.
+  s3://state/.pulumi/locks/organization/shop/dev/0131.json: created by ci@{host} (pid {pid}) at 2026-11-21T06:26:42Z
+"""
+
+
+def gone() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_the_lock_holder_is_read() -> None:
+    [holder] = lock_holders(LOCKED.format(host="build-7", pid=20023))
+    assert holder == LockHolder("ci", "build-7", 20023, "2026-11-21T06:26:42Z")
+    assert lock_holders("error: no stack named 'dev' found") == ()
+
+
+def test_only_a_process_of_this_machine_can_be_known_to_have_ended() -> None:
+    here = socket.gethostname()
+    assert LockHolder("ci", here, gone(), "").lost
+    assert not LockHolder("ci", "another", gone(), "").lost
+    # The process id now belongs to another process, which is not Pulumi.
+    assert LockHolder("ci", here, os.getpid(), "").lost
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has namespaces of processes")
+def test_a_pulumi_process_in_a_container_with_the_host_name_of_its_host_is_alive(tmp_path: Path) -> None:
+    pulumi = shutil.copy("/bin/sleep", tmp_path / "pulumi")
+    process = subprocess.Popen(["unshare", "--user", "--map-root-user", "--fork", "--pid", pulumi, "60"])
+    try:
+        while not (children := Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()):
+            if process.poll() is not None:
+                pytest.skip("this user may not create a namespace")
+        inside = next(line for line in Path(f"/proc/{children[0]}/status").read_text().splitlines() if "NSpid" in line)
+        assert inside.split()[-1] == "1"
+        while Path(f"/proc/{children[0]}/comm").read_text().strip() != "pulumi":
+            pass
+        assert not LockHolder("ci", socket.gethostname(), 1, "").lost
+    finally:
+        process.kill()
+        for child in children:
+            os.kill(int(child), signal.SIGKILL)
+
+
+def test_a_lock_of_another_machine_is_never_ended() -> None:
+    requested: list[tuple[str, ...]] = []
+
+    def run(*arguments: str) -> CompletedProcess[str]:
+        requested.append(arguments)
+        return CompletedProcess(arguments, 1, "", LOCKED.format(host="build-7", pid=7))
+
+    with pytest.raises(Refusal, match=r"held by ci@build-7 \(process 7\) since 2026-11-21T06:26:42Z"):
+        run_past_lost_locks(run, "up")
+    assert requested == [("up",)]

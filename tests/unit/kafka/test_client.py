@@ -20,13 +20,13 @@ from kafka.errors import (
 )
 
 from topicwarden.kafka.connect import admin_client, broker_probe, retry
-from topicwarden.kafka.connect import tls_context as module
 from topicwarden.kafka.connect.broker_probe import Probed
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.request_error import RequestError
 from topicwarden.kafka.connect.tls_context import tls_context
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.model.problem import Refusal
+from topicwarden.stacks import client_tls
 
 
 class _Admin:
@@ -98,7 +98,7 @@ def test_a_permanent_error_is_raised_at_once(session: AdminSession, error: Kafka
 
 
 def test_a_handshake_with_a_frozen_broker_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "HANDSHAKE_S", 0.2)
+    monkeypatch.setattr(client_tls, "HANDSHAKE_S", 0.2)
     connection = Connection(bootstrap_servers=("localhost:9093",), tls=True)
     with socket.create_server(("127.0.0.1", 0)) as frozen, socket.create_connection(frozen.getsockname()) as plain:
         plain.setblocking(False)

@@ -2,81 +2,147 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kafka.errors import GroupAuthorizationFailedError, IncompatibleBrokerVersion
+from kafka.errors import (
+    GroupAuthorizationFailedError,
+    GroupIdNotFoundError,
+    IncompatibleBrokerVersion,
+    KafkaConnectionError,
+    KafkaError,
+    NotCoordinatorError,
+)
+from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
-from topicwarden.kafka.read import consumer_groups as kafka_groups
-from topicwarden.kafka.read import member_groups, streams_groups
-from topicwarden.kafka.read.consumer_groups import read_groups
-from topicwarden.kafka.read.member_groups import GroupDescription, describe_classic_groups, describe_consumer_groups
-from topicwarden.kafka.read.streams_groups import describe_streams_groups
+from topicwarden.kafka.connect import retry
+from topicwarden.kafka.read import consumer_groups
+from topicwarden.kafka.read.consumer_groups import AllGroups, ConsumerGroup, read_all_groups, read_groups
+from topicwarden.kafka.read.member_groups import classic_group
+from topicwarden.kafka.read.streams_groups import streams_group
 
-
-class Listing:
-    """An Admin client of a cluster that lists two share groups and a Kafka Connect group."""
-
-    def list_groups(self) -> list[dict[str, Any]]:
-        return [
-            {"group_id": "by-type", "protocol_type": "", "group_state": "Stable", "group_type": "share"},
-            {"group_id": "by-protocol", "protocol_type": "share", "group_state": "Empty"},
-            {"group_id": "connect", "protocol_type": "connect", "group_state": "Stable"},
-        ]
-
-    def list_group_offsets(self, names: list[str]) -> dict[str, Any]:
-        return {name: {} for name in names}
+DENIED = GroupAuthorizationFailedError.errno
 
 
-def test_share_groups_are_named_without_read_positions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka_groups, "start_offsets", lambda *_: {})
-    groups = read_groups(Listing(), ["t"])
-    assert [(group.name, group.share, group.hidden) for group in groups] == [
-        ("by-protocol", True, False),
-        ("by-type", True, False),
+def listed(name: str, protocol: str = "consumer", state: str = "Stable", kind: str = "") -> SimpleNamespace:
+    return SimpleNamespace(group_id=name, protocol_type=protocol, group_state=state, group_type=kind)
+
+
+def described(name: str, members: Sequence[Any] = (), error: int = 0, **more: Any) -> SimpleNamespace:
+    parts = {"group_state": "Stable", "protocol_data": "range", "topology": None, **more}
+    return SimpleNamespace(group_id=name, error_code=error, members=list(members), **parts)
+
+
+def committed(name: str, offsets: Mapping[tuple[str, int], int] | None = None, error: int = 0) -> SimpleNamespace:
+    topics = [
+        SimpleNamespace(
+            name=topic,
+            partitions=[SimpleNamespace(partition_index=partition, committed_offset=offset, metadata="", error_code=0)],
+        )
+        for (topic, partition), offset in (offsets or {}).items()
+    ]
+    return SimpleNamespace(group_id=name, error_code=error, topics=topics)
+
+
+class Brokers:
+    """Brokers that list these groups, and answer requests about them.
+
+    ``answers`` has, by the name of a request, its answers about groups or the error of the whole request. Groups
+    without an answer are unknown to the request.
+    """
+
+    def __init__(self, groups: Mapping[int, Any], **answers: Any) -> None:
+        self.groups, self.answers = groups, answers
+
+    def send(self, _: object, requests: Mapping[int, Sequence[Any]]) -> dict[int, list[Any]]:
+        return {broker: [self.answer(broker, request) for request in each] for broker, each in requests.items()}
+
+    def answer(self, broker: int, request: Any) -> Any:
+        kind = type(request).__name__.removesuffix("Request")
+        answers = {"ListGroups": self.groups[broker], **self.answers}
+        answer = answers.get(kind, IncompatibleBrokerVersion())
+        if callable(answer):
+            answer = answer()
+        if isinstance(answer, KafkaError):
+            return answer
+        names = requested(request)
+        groups = answer if names is None else [group for group in answer if group.group_id in names]
+        return SimpleNamespace(groups=groups, error_code=0)
+
+
+def requested(request: Any) -> set[str] | None:
+    names = getattr(request, "group_ids", None) or getattr(request, "groups", None)
+    return None if names is None else {getattr(name, "group_id", name) for name in names}
+
+
+@pytest.fixture
+def answering(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that reads all groups of brokers with these answers."""
+    monkeypatch.setattr(consumer_groups, "fetches_offsets_of_several_groups", lambda _: True)
+    monkeypatch.setattr(consumer_groups, "_PAUSE_S", 0)
+    monkeypatch.setattr(consumer_groups, "_TIMEOUT_S", 1)
+    monkeypatch.setattr(retry, "_TIMEOUT_S", 0)
+
+    def read(groups: Mapping[int, Any], **answers: Any) -> AllGroups:
+        monkeypatch.setattr(consumer_groups, "broker_ids", lambda _: sorted(groups))
+        monkeypatch.setattr(consumer_groups, "send_to_brokers", Brokers(groups, **answers).send)
+        return read_all_groups(None)
+
+    return read
+
+
+def test_share_groups_are_named_without_read_positions(answering: Any) -> None:
+    answering(
+        {1: [listed("by-type", "", kind="Share"), listed("by-protocol", "share", "Empty"), listed("c", "connect")]}
+    )
+    groups = read_groups(None, ["t"])
+    assert [(group.name, group.type, group.share, group.hidden) for group in groups] == [
+        ("by-protocol", "share", True, False),
+        ("by-type", "share", True, False),
+    ]
+    assert [group.name for group in read_groups(None, ["t"], lambda name: name == "c")] == [
+        "by-protocol",
+        "by-type",
+        "c",
     ]
 
 
-class Committing(Listing):
-    """A cluster whose groups have no committed offsets: one with members, one without, and one that is hidden."""
-
-    def list_groups(self) -> list[dict[str, Any]]:
-        states = {"active": "Stable", "idle": "Empty", "sealed": "Stable"}
-        return [{"group_id": name, "protocol_type": "consumer", "group_state": state} for name, state in states.items()]
-
-    def list_group_offsets(self, names: list[str]) -> dict[str, Any]:
-        if "sealed" in names:
-            raise GroupAuthorizationFailedError
-        return {name: {} for name in names}
-
-
-def test_an_active_group_that_nobody_describes_may_read_any_topic(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka_groups, "_described", lambda *_: {})
-    found = read_groups(Committing(), ["t"])
-    assert [(group.name, group.hidden, group.members) for group in found] == [
-        ("active", True, None),
-        ("sealed", True, None),
+def test_an_active_group_that_nobody_describes_may_read_any_topic(answering: Any) -> None:
+    groups = [listed("active"), listed("idle", state="Empty"), listed("sealed"), listed("elsewhere")]
+    offsets = [
+        committed("active"),
+        committed("idle"),
+        committed("sealed", error=DENIED),
+        committed("elsewhere", {("other", 0): 7}),
     ]
+    read = answering({1: groups}, OffsetFetch=offsets)
+    assert {group.name: (group.hidden, group.members) for group in read.groups} == {
+        "active": (True, None),
+        "elsewhere": (False, None),
+        "idle": (False, 0),
+        "sealed": (True, None),
+    }
+    assert {group.name: group.hidden for group in read_groups(None, ["t"])} == dict.fromkeys(
+        ("active", "elsewhere", "sealed"), True
+    )
 
 
-class Streaming(Listing):
-    """A cluster with a streams group (KIP-1071), which is described by another request than consumer groups."""
-
-    def list_groups(self) -> list[dict[str, Any]]:
-        return [{"group_id": "app", "protocol_type": "streams", "group_state": "Stable", "group_type": "streams"}]
-
-
-def test_a_streams_group_is_described_by_its_own_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    described = GroupDescription("Stable", 2, frozenset({("t", 0)}), streams=True)
-    monkeypatch.setattr(kafka_groups, "describe_streams_groups", lambda _, names: dict.fromkeys(names, described))
-    (group,) = read_groups(Streaming(), ["t"])
-    assert (group.name, group.state, group.members, group.streams) == ("app", "Stable", 2, True)
-    assert group.assigned == {("t", 0)}
+def test_a_streams_group_is_described_by_its_own_request(answering: Any) -> None:
+    subtopology = SimpleNamespace(subtopology_id="0", source_topics=["t"], repartition_source_topics=[])
+    task = SimpleNamespace(subtopology_id="0", partitions=[0])
+    member = SimpleNamespace(assignment=SimpleNamespace(active_tasks=[task]), client_host="/10.0.0.7")
+    app = described("app", [member], topology=SimpleNamespace(subtopologies=[subtopology]))
+    read = answering(
+        {1: [listed("app", "streams", kind="Streams")]}, OffsetFetch=[committed("app")], StreamsGroupDescribe=[app]
+    )
+    (group,) = read.groups
+    assert (group.name, group.state, group.members, group.streams, group.type) == ("app", "Stable", 1, True, "streams")
+    assert (group.assigned, group.subscribed) == ({("t", 0)}, {"t"})
 
 
-def test_a_task_of_a_streams_group_reads_its_partition_of_every_source_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_of_a_streams_group_reads_its_partition_of_every_source_topic() -> None:
     subtopology = SimpleNamespace(
         subtopology_id="0",
         source_topics=["a", "b"],
@@ -86,42 +152,54 @@ def test_a_task_of_a_streams_group_reads_its_partition_of_every_source_topic(mon
         SimpleNamespace(subtopology_id="0", partitions=[1, 2]),
         SimpleNamespace(subtopology_id="9", partitions=[3]),
     ]
-    member = SimpleNamespace(assignment=SimpleNamespace(active_tasks=tasks))
-    known = {"group_id": "app", "error_code": 0, "group_state": "Stable", "members": [member]}
-    groups = [
-        SimpleNamespace(**known, topology=SimpleNamespace(subtopologies=[subtopology])),
-        SimpleNamespace(**{**known, "group_id": "starting"}, topology=None),
-        SimpleNamespace(**{**known, "group_id": "denied", "error_code": 30}, topology=None),
+    member = SimpleNamespace(assignment=SimpleNamespace(active_tasks=tasks), client_host="/10.0.0.7")
+    found = streams_group(described("app", [member], topology=SimpleNamespace(subtopologies=[subtopology])))
+    assert found.assigned == {(topic, number) for topic in ("a", "b", "app-repartition") for number in (1, 2)}
+    assert found.hosts == {"10.0.0.7"}
+    starting = streams_group(described("starting", [member]))
+    assert (starting.members, starting.assigned) == (1, frozenset())
+
+
+def test_members_of_a_classic_group_read_their_assignments_and_any_client_may_send_any_bytes() -> None:
+    part = ConsumerProtocolAssignment.TopicPartition(topic="t", partitions=[0, 2])
+    assignment = ConsumerProtocolAssignment(assigned_partitions=[part], user_data=None).encode(version=0, header=True)
+    subscription = ConsumerProtocolSubscription(topics=["t", "u"], user_data=None).encode(version=0, header=True)
+    junk = (b"\x07", b"", b"\xff" * 40, b"\x00\x00\x7f\xff\xff\xff")
+    members = [
+        SimpleNamespace(member_metadata=metadata, member_assignment=assigned, client_host=f"/10.0.0.{number}")
+        for number, (metadata, assigned) in enumerate([(subscription, assignment), *((each, each) for each in junk)])
     ]
-    monkeypatch.setattr(streams_groups, "send_to_coordinators", lambda *_: [SimpleNamespace(groups=groups)])
-    found = describe_streams_groups(None, ["app", "starting", "denied"])
-    assert found.keys() == {"app", "starting"}
-    assert found["app"].assigned == {(topic, number) for topic in ("a", "b", "app-repartition") for number in (1, 2)}
-    assert (found["starting"].members, found["starting"].assigned) == (1, frozenset())
+    found = classic_group(described("read", members, protocol_data="stream"))
+    assert (found.members, found.streams) == (5, True)
+    assert found.assigned == {("t", 0), ("t", 2)}
+    assert found.subscribed == {"t", "u"}
+    assert found.hosts == {f"10.0.0.{number}" for number in range(5)}
 
 
-class Describing(Listing):
-    """A cluster that describes a group whose members have an assignment, a foreign one and none, and denies another."""
+def test_one_broken_broker_and_one_broken_group_do_not_stop_the_others(answering: Any) -> None:
+    groups = [listed("good", state="Empty"), listed("denied", state="Empty"), listed("gone", state="Empty")]
+    offsets = [
+        committed("good", {("t", 0): 3}),
+        committed("denied", error=DENIED),
+        committed("gone", error=GroupIdNotFoundError.errno),
+    ]
+    read = answering({1: groups, 2: KafkaConnectionError("lost")}, OffsetFetch=offsets)
+    assert [(group.name, group.hidden, group.offsets) for group in read.groups] == [
+        ("good", False, {("t", 0): 3}),
+        ("denied", True, {}),
+    ]
+    assert read.failures.keys() == {2}
+    with pytest.raises(KafkaConnectionError):
+        read_groups(None, ["t"])
 
-    def describe_groups(self, names: list[str]) -> dict[str, Any]:
-        topics = [{"topic": "t", "partitions": [0, 2]}]
-        assignments = [{"version": 0, "assigned_partitions": topics, "user_data": None}, b"\x07", b""]
-        members = [{"member_id": str(number), "member_assignment": each} for number, each in enumerate(assignments)]
-        described = {"group_state": "Stable", "protocol_data": "stream", "members": members, "error": None}
-        return {"read": described, "denied": {**described, "error": "[Error 30] GROUP_AUTHORIZATION_FAILED"}}
+
+def test_groups_are_read_again_while_their_coordinator_moves(answering: Any) -> None:
+    answers = iter([[committed("g", error=NotCoordinatorError.errno)], [committed("g", {("t", 0): 3})]])
+    read = answering({1: [listed("g", state="Empty")]}, OffsetFetch=lambda: next(answers))
+    assert read.groups == (ConsumerGroup("g", "Empty", 0, {("t", 0): 3}),)
 
 
-def test_members_of_a_classic_group_read_their_assignments() -> None:
-    found = describe_classic_groups(Describing(), ["read", "denied"])
-    assert found == {"read": GroupDescription("Stable", 3, frozenset({("t", 0), ("t", 2)}), streams=True)}
-
-
-@pytest.mark.parametrize("describe", [describe_classic_groups, describe_consumer_groups])
-def test_groups_are_hidden_if_brokers_do_not_describe_them(
-    describe: Callable[[Any, list[str]], dict[str, GroupDescription]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise IncompatibleBrokerVersion
-
-    monkeypatch.setattr(member_groups, "send_to_coordinators", refuse)
-    assert describe(SimpleNamespace(describe_groups=refuse), ["a"]) == {}
+def test_groups_are_hidden_if_brokers_do_not_describe_them(answering: Any) -> None:
+    groups = [listed("classic"), listed("new", kind="Consumer"), listed("app", "streams")]
+    read = answering({1: groups}, OffsetFetch=[committed("classic"), committed("new"), committed("app")])
+    assert [(group.name, group.hidden) for group in read.groups] == [("app", True), ("classic", True), ("new", True)]

@@ -95,6 +95,42 @@ def test_compressed_messages_have_the_offsets_of_their_format(magic: int, inner:
     assert batch.last_offset == last
 
 
+TIMES = tuple(1_700_000_000_000 + number for number in range(300))
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_a_record_has_the_time_of_the_producer_or_of_the_broker(codec: str) -> None:
+    batch = records(2, entries())
+    pack_into(">i", batch, 12, 9)
+    (by_producer,) = decode(compressed(batch, codec))
+    assert (by_producer.timestamps, by_producer.log_append_time, by_producer.leader_epoch) == (TIMES, False, 9)
+    appended = bytearray(compressed(batch, codec))
+    pack_into(">h", appended, 21, CODECS[codec][0] | 0x08)
+    pack_into(">q", appended, 35, 1_700_000_999_999)
+    (by_broker,) = decode(bytes(appended))
+    assert (by_broker.timestamps, by_broker.log_append_time) == ((1_700_000_999_999,) * 300, True)
+
+
+def test_a_record_without_a_timestamp_has_minus_one() -> None:
+    batch = records(2, entries()[:1])
+    pack_into(">qq", batch, 27, -1, -1)
+    assert next(decode(bytes(batch))).timestamps == (-1,)
+
+
+@pytest.mark.parametrize(("magic", "times"), [(0, (-1,) * 300), (1, TIMES)])
+def test_messages_from_before_kafka_0_11_have_times_since_format_1(magic: int, times: tuple[int, ...]) -> None:
+    batches = list(decode(bytes(records(magic, entries()))))
+    assert tuple(time for batch in batches for time in batch.timestamps) == times
+    assert {batch.leader_epoch for batch in batches} == {-1}
+    (inner,) = decode(wrapped(magic, bytes(records(magic, entries())), "gzip", 299))
+    assert inner.timestamps == times
+    if magic:
+        outer = bytearray(wrapped(magic, bytes(records(magic, entries())), "gzip", 299))
+        outer[17] |= 0x08
+        (appended,) = decode(bytes(outer))
+        assert (set(appended.timestamps), appended.log_append_time) == ({TIMES[0]}, True)
+
+
 def test_a_damaged_batch_is_decoded_or_refused() -> None:
     batch = compressed(records(2, entries()), "zstd")
     chance = random.Random(3)

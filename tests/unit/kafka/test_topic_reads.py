@@ -1,15 +1,27 @@
-"""Test what is read of topics: descriptions, sizes of logs, and eligible leader replicas."""
+"""Test what is read of topics and of the service, and that requests for many are repeated one by one."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka.errors import UnsupportedVersionError
+from kafka.errors import KafkaTimeoutError, ThrottlingQuotaExceededError, UnsupportedVersionError
 
-from topicwarden.kafka.read.partition_extents import log_sizes
-from topicwarden.kafka.read.snapshot_reads import eligible_leaders
+from tests.support.command import project
+from topicwarden.kafka.connect import retry
+from topicwarden.kafka.connect.request_error import RequestError, error_of_code, request_error
+from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.read.cluster_service import setting_source
+from topicwarden.kafka.read.partition_extents import log_dirs_answer, log_sizes
+from topicwarden.kafka.read.snapshot import SET_BY_SERVICE, SET_ON_TOPIC, LogDirsAnswer
+from topicwarden.kafka.read.snapshot_reads import _cluster_described, eligible_leaders
 from topicwarden.kafka.read.topic_reads import TopicProperties
+from topicwarden.kafka_facts.services import PROFILES
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+
+# What is read of topics: descriptions, sizes of logs, and eligible leader replicas.
 
 
 @pytest.mark.parametrize(
@@ -49,6 +61,37 @@ def test_the_incomplete_copy_on_another_disk_does_not_count(order: int) -> None:
     assert log_sizes([{"broker": 2, "log_dirs": directories}]) == {("orders", 0, 2): 5_000}
 
 
+def answered(*codes: int, broker: int = 0) -> LogDirsAnswer:
+    """Return the answer of one broker, with its error code and that of each of its log directories."""
+    return log_dirs_answer({1: broker}, {1: [{"error_code": code} for code in codes]})
+
+
+def test_failed_log_directories_are_not_a_missing_permission() -> None:
+    assert answered(0, 0) == LogDirsAnswer()
+    assert answered(0, 56) == answered(56) == LogDirsAnswer(errors={1: "KAFKA_STORAGE_ERROR"})
+    assert answered(broker=31) == answered() == LogDirsAnswer(denied=True)  # 31: CLUSTER_AUTHORIZATION_FAILED
+    assert answered(broker=-1) == LogDirsAnswer(errors={1: "UNKNOWN"})
+
+
+@pytest.mark.parametrize(
+    ("operations", "log_dirs", "service", "described"),
+    [
+        (["DESCRIBE"], LogDirsAnswer(errors={1: "KAFKA_STORAGE_ERROR"}), "apache", True),
+        (["DESCRIBE"], LogDirsAnswer(supported=False), "apache", True),
+        (["DESCRIBE"], None, "apache", True),
+        ([], LogDirsAnswer(errors={1: "KAFKA_STORAGE_ERROR"}), "apache", True),
+        ([], LogDirsAnswer(denied=True), "apache", False),
+        (["DESCRIBE"], LogDirsAnswer(supported=False), "event-hubs", False),  # its groups may follow other rules
+        (["DESCRIBE"], LogDirsAnswer(), "event-hubs", True),
+        (None, None, "apache", False),
+    ],
+)
+def test_who_may_describe_the_cluster_is_what_the_brokers_say(
+    operations: list[str] | None, log_dirs: LogDirsAnswer | None, service: str, described: bool
+) -> None:
+    assert _cluster_described({"authorized_operations": operations}, log_dirs, PROFILES[service]) is described
+
+
 PAGES: dict[str | None, dict[str, Any]] = {
     None: {"topics": [("a", 0, [3, 2]), ("a", 1, None)], "next_cursor": {"topic_name": "a", "partition_index": 2}},
     "a": {"topics": [("a", 2, [1]), ("b", 0, None)], "next_cursor": None},
@@ -82,3 +125,114 @@ def test_every_page_is_read() -> None:
 def test_brokers_that_do_not_know_the_request_have_none() -> None:
     assert eligible_leaders(Old(), ["a"]) == {}
     assert eligible_leaders(Old(), []) == {}
+
+
+# Which settings of a topic count as set by somebody, and which service a connection is of.
+
+
+@pytest.mark.parametrize(
+    ("service", "setting", "value", "source", "seen"),
+    [
+        ("apache", "retention.ms", "604800000", SET_ON_TOPIC, SET_ON_TOPIC),
+        ("apache", "future.setting", "1", SET_ON_TOPIC, SET_ON_TOPIC),
+        ("redpanda", "redpanda.remote.read", "true", SET_ON_TOPIC, SET_BY_SERVICE),
+        ("redpanda", "write.caching", "true", SET_ON_TOPIC, SET_BY_SERVICE),
+        ("redpanda", "retention.ms", "604800000", SET_ON_TOPIC, SET_ON_TOPIC),
+        ("redpanda", "retention.ms", "604800000", "DEFAULT_CONFIG", "DEFAULT_CONFIG"),
+        ("confluent-cloud", "retention.ms", "604800000", SET_ON_TOPIC, SET_BY_SERVICE),
+        ("confluent-cloud", "retention.ms", "604800001", SET_ON_TOPIC, SET_ON_TOPIC),
+        ("confluent-cloud", "segment.bytes", "104857600", SET_ON_TOPIC, SET_BY_SERVICE),
+        ("confluent-cloud", "segment.bytes", "1073741824", SET_ON_TOPIC, SET_ON_TOPIC),
+        ("confluent-cloud", "cleanup.policy", " delete", SET_ON_TOPIC, SET_BY_SERVICE),
+        ("confluent-cloud", "cleanup.policy", "compact", SET_ON_TOPIC, SET_ON_TOPIC),
+        ("confluent-cloud", "confluent.value.schema.validation", "false", SET_ON_TOPIC, SET_BY_SERVICE),
+        ("confluent-cloud", "retention.ms", None, SET_ON_TOPIC, SET_ON_TOPIC),
+        ("warpstream", "warpstream.compression.type", "lz4", SET_ON_TOPIC, SET_BY_SERVICE),
+        ("aiven", "diskless.enable", "true", SET_ON_TOPIC, SET_BY_SERVICE),
+    ],
+)
+def test_unset_settings_are_not_written_to_the_topic(
+    service: str, setting: str, value: str | None, source: str, seen: str
+) -> None:
+    assert setting_source(PROFILES[service], setting, value, source) == seen
+
+
+def test_a_connection_has_the_named_service_or_that_of_its_host_names(tmp_path: Path) -> None:
+    serverless = "kafka:bootstrapServers: ['boot-a1.c2.kafka-serverless.us-east-1.amazonaws.com:9098']"
+    cases = {
+        serverless: "msk-serverless",
+        f"{serverless}, topicwarden:profile: apache": "apache",
+        "kafka:bootstrapServers: ['kafka.example.com:9092'], topicwarden:profile: msk-express": "msk-express",
+        "kafka:bootstrapServers: ['kafka.example.com:9092']": None,
+    }
+    for number, (settings, name) in enumerate(cases.items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        profile = connect_to(
+            Project(project(folder, {"stacks/Pulumi.prod.yaml": f"config: {{{settings}}}"})), "prod"
+        ).profile
+        assert (profile.name if profile else None) == name, settings
+
+
+def test_an_unknown_service_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
+    settings = "config: {kafka:bootstrapServers: ['a:1'], topicwarden:profile: warpstraem}"
+    with pytest.raises(Refusal, match=r"profile: expected one of apache, .*; did you mean warpstream\?"):
+        connect_to(Project(project(tmp_path, {"stacks/Pulumi.prod.yaml": settings})), "prod")
+
+
+# Test that requests for many topics are sent again only for those that may still succeed.
+
+QUOTA, DENIED, MISSING = 89, 29, 3
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "_PAUSE_S", 0.0)
+    monkeypatch.setattr(retry, "_PROGRESS_EVERY_S", 0.0)
+
+
+class Broker:
+    """Answers each request with the next of ``answers``: codes by name, or an exception."""
+
+    def __init__(self, *answers: dict[str, int] | Exception) -> None:
+        self.answers, self.requests = list(answers), list[list[str]]()
+
+    def send(self, names: list[str]) -> dict[str, RequestError]:
+        self.requests.append(list(names))
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return {name: error_of_code(code, None) for name, code in answer.items()}
+
+
+def test_only_transient_errors_are_retried() -> None:
+    broker, lines = Broker({"a": QUOTA, "b": DENIED}, {"a": QUOTA}, {}), list[str]()
+    errors = retry.retry_each("abc", broker.send, (), lines.append)
+    assert {name: error.name for name, error in errors.items()} == {"b": "TOPIC_AUTHORIZATION_FAILED"}
+    assert broker.requests == [["a", "b", "c"], ["a"], ["a"]]
+    assert lines[0] == "2 of 3 topics done, 1 tried again: Kafka's quota for changes of topics is used up"
+
+
+def test_a_lost_connection_is_an_error_of_every_topic() -> None:
+    broker = Broker(KafkaTimeoutError("no answer"), {})
+    assert retry.retry_each("ab", broker.send, (), lambda _: None) == {}
+    assert broker.requests == [["a", "b"], ["a", "b"]]
+
+
+def test_an_error_that_is_final_for_the_caller_is_not_repeated() -> None:
+    broker = Broker({"a": MISSING})
+    errors = retry.retry_each("a", broker.send, ("UNKNOWN_TOPIC_OR_PARTITION",), lambda _: None)
+    assert errors["a"].name == "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def test_the_last_error_is_returned_after_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "_EACH_TIMEOUT_S", 0.0)
+    errors = retry.retry_each("a", Broker({"a": QUOTA}).send, (), lambda _: None)
+    assert errors["a"].name == "THROTTLING_QUOTA_EXCEEDED"
+
+
+def test_an_error_has_the_name_of_the_protocol_and_the_words_of_the_broker() -> None:
+    error = request_error(ThrottlingQuotaExceededError("wait"))
+    assert (error.name, str(error), error.passing) == ("THROTTLING_QUOTA_EXCEEDED", "wait", True)
+    assert str(error_of_code(DENIED, None)) == "TOPIC_AUTHORIZATION_FAILED"
+    assert error_of_code(9_999, "new").name == "UNKNOWN"

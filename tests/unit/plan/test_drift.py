@@ -117,7 +117,7 @@ def test_the_remedy_names_the_word_that_allows_the_loss(
     change = scenario.change()
     needs = CONSEQUENCES[rule].needs(change, NOW)
     assert needs
-    plan = _plan(change, [rule], scenario.evidence(needs))
+    plan = _plan(change, {rule: needs}, scenario.evidence(needs))
     assert (plan.action, plan.held, [each.severity for each in plan.consequences]) == (
         Action.DRIFT,
         True,

@@ -288,7 +288,7 @@ def test_dropped_replicas_are_spread_evenly(partitions: int, brokers: int, data:
 
 @pytest.mark.parametrize(
     ("log_bytes", "copied", "output"),
-    [(700, 700, "copies 700 bytes"), (0, 0, "copies 0 bytes"), (None, None, "did not report the size of all logs")],
+    [(700, 700, "copies 700 B"), (0, 0, "copies 0 B"), (None, None, "did not report the size of all logs")],
 )
 def test_a_log_of_unknown_size_is_not_copied_in_no_time(log_bytes: int | None, copied: int | None, output: str) -> None:
     extents = {0: PartitionExtent(0, 10, 10, None, None, log_bytes)}

@@ -1,11 +1,28 @@
-"""Test that an engine step that the plan does not predict is refused."""
+"""Test the scope of a plan, its remarks, and its comparison with the steps of the engine."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
 import pytest
 
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
 from topicwarden.model.planned_change import Action, Severity, TopicPlan
-from topicwarden.plan.engine_steps import EngineStep, with_unpredicted
+from topicwarden.model.problem import Refusal
+from topicwarden.model.topic import Allowance, AllowedChange, Topic
+from topicwarden.plan import predict as module
+from topicwarden.plan.cluster_identity import check_cluster
+from topicwarden.plan.consequences import destroyed, outside_scope
+from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
+from topicwarden.plan.engine_steps import EngineStep, with_unpredicted, with_unpredicted_access
+from topicwarden.plan.plan_evidence import PlanEvidence
+from topicwarden.plan.topic_change import changes
+from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+
+# Test that an engine step that the plan does not predict is refused.
 
 
 def on_topic(name: str, op: str, urn: str) -> EngineStep:
@@ -68,3 +85,111 @@ def test_the_refusal_names_the_step_and_the_resource_and_comes_once() -> None:
         ("c", Action.CREATE, 0),
     ]
     assert "the engine would delete the topic (urn:b)" in plans[1].consequences[0].message
+
+
+@pytest.mark.parametrize(
+    ("op", "name", "predicted"),
+    [
+        ("create", "new", True),
+        ("import", "new", True),
+        ("update", "kept", True),
+        ("delete", "gone", True),
+        ("create", "kept", False),
+        ("delete", "kept", False),
+        ("replace", "kept", False),
+        ("delete-replaced", "kept", False),
+        ("update", "gone", False),
+        ("delete", "other", False),
+    ],
+)
+def test_each_step_on_access_that_the_plan_does_not_predict_is_refused(op: str, name: str, predicted: bool) -> None:
+    step = EngineStep(op, f"urn:pulumi:dev::shop::topicwarden:index:AccessSet$kafka:index/acl:Acl::{name}", "")
+    plan = with_unpredicted_access(None, [step], declared={"new", "kept"}, deployed={"kept", "gone"})
+    assert (plan is None) is predicted
+    if plan is not None:
+        assert plan.severity is Severity.REFUSED
+        assert step.urn in plan.consequences[0].message
+
+
+# Which cluster a stack may be deployed to, and what a plan says of topics that left the stack.
+
+
+@pytest.mark.parametrize("scope", [StackScope(("orders.*", "!t")), StackScope(("t",)), EVERY_TOPIC])
+def test_no_allowance_allows_deleting_a_topic_of_another_team(scope: StackScope) -> None:
+    allowed = Topic("t", 1, 1, allow=frozenset({Allowance(AllowedChange.DELETE)}))
+    live = LiveTopic(Topic("t", 1, 1), "id", {"retention.ms": "DEFAULT_CONFIG"}, (PartitionReplicas(0, 1, (1,), (1,)),))
+    snapshot = Snapshot("c", 0, {1: None}, {}, {"t": live})
+    (change,) = changes([], DeployedStack({"t": DeployedTopic("t", 1, 1, {}, allowed)}), snapshot, scope)
+    rules = [rule for rule in (destroyed, outside_scope) if rule.needs(change, 0) is not None]
+    found = [(each.kind, each.severity) for rule in rules for each in rule.evaluate(change, PlanEvidence(snapshot))]
+    owned = scope.owns("t")
+    assert found == [("destroyed", Severity.DANGER) if owned else ("outside-scope", Severity.REFUSED)]
+
+
+def judged(
+    before: str | None, now: str | None, *, moved_to: str | None = None, sandbox: bool = False, there: bool = True
+) -> str | None:
+    live = {"t": LiveTopic(Topic("t", 1, 1), "id", {}, ())} if there else {}
+    return check_cluster(
+        "prod",
+        Connection(("localhost:1",), sandbox=sandbox, moved_to=moved_to),
+        DeployedStack({"t": DeployedTopic("t", 1, 1, {})}, before),
+        Snapshot(now, 0, {}, {}, live),
+    )
+
+
+def test_topic_recreated_needs_both_ids() -> None:
+    assert judged(None, "b") is None
+    assert judged("a", None) is None
+    assert judged("a", "a") is None
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_another_cluster_is_refused(there: bool) -> None:
+    with pytest.raises(
+        Refusal, match="stack prod was deployed to cluster a, but kafka:bootstrapServers leads to cluster b"
+    ):
+        judged("a", "b", there=there)
+
+
+def test_a_recreated_sandbox_is_only_a_remark_if_it_has_nothing_of_the_stack() -> None:
+    assert "is a new cluster" in (judged("a", "b", sandbox=True, there=False) or "")
+    with pytest.raises(Refusal, match="topicwarden:cluster: sandbox leads to cluster b"):
+        judged("a", "b", sandbox=True)
+
+
+def test_a_stack_declares_its_move_with_the_id_of_the_new_cluster() -> None:
+    assert "moves from cluster a to b" in (judged("a", "b", moved_to="b") or "")
+    assert "is no longer needed" in (judged("b", "b", moved_to="b") or "")
+    for before in ("a", "b"):
+        with pytest.raises(Refusal, match="says that the stack moved to cluster c, but kafka:bootstrapServers"):
+            judged(before, "b", moved_to="c")
+
+
+# What a plan says once, about all topics.
+
+
+class _Unchanging:
+    def with_extents(self, snapshot: Snapshot, topics: Iterable[str]) -> Snapshot:
+        return snapshot
+
+
+def test_share_groups_whose_topics_nobody_reports_are_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    replicas = (PartitionReplicas(0, 1, (1,), (1,)),)
+    live = {
+        name: LiveTopic(Topic(name, 1, 1), name, {}, replicas, {0: PartitionExtent(0, 9, 9, 0, 8, 100)})
+        for name in ("a", "b")
+    }
+    snapshot = Snapshot("c", 0, {1: None}, {1: {}}, live, frozenset())
+
+    def gather(cluster: Any, snapshot: Snapshot, needed: Mapping[str, Any], recent: Any) -> dict[str, PlanEvidence]:
+        return {name: PlanEvidence(snapshot, share_groups=("sharing",)) for name in needed}
+
+    monkeypatch.setattr(module, "gather", gather)
+    deployed = DeployedStack({name: DeployedTopic(name, 1, 1, {}, None, None) for name in live})
+    found = module.predict(cast("Cluster", _Unchanging()), snapshot, [], deployed)
+    (remark,) = found.remarks
+    assert remark.startswith("the cluster has share groups (sharing), but no broker reports which topics they read")
+    reasons = [reason for plan in found.plans for each in plan.consequences for reason in each.because]
+    assert [reason for reason in reasons if "share groups" in reason] == []
+    assert [plan.topic for plan in found.plans] == ["a", "b"]

@@ -1,4 +1,4 @@
-"""Test rules on plain topics, as the policy pack and the audit use them: without YAML, and with any topic name."""
+"""Test which problems the check and the policy pack find in the case files, and the generated pages about rules."""
 
 from __future__ import annotations
 
@@ -8,18 +8,24 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from tests.support.cases import POLICY_CASES as CASES
+from tests.support.cases import TODAY, Case, cases, project_of
+from topicwarden.audit.check_docs import check_docs
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.contents import Contents, KeyContents, RecordContents, ValueContents
 from topicwarden.model.problem import Level
 from topicwarden.model.project import Project
 from topicwarden.model.topic import Topic
+from topicwarden.pages import PAGES
 from topicwarden.policies import expressions
+from topicwarden.policies.check_specs import check
 from topicwarden.policies.judge_topics import judge_topics
 from topicwarden.policies.policy import Policy
 from topicwarden.policies.policy_file import load_policy
-from topicwarden.policies.rule import Rule, StackRule
-from topicwarden.policies.rules import RULES, STACK_RULES
+from topicwarden.policies.rules import ALL_RULES, RULES
 from topicwarden.policies.topic_view import required_fields, view
+
+# Rules on plain topics, as the policy pack and the audit use them: without YAML, and with any topic name.
 
 EXPRESSIONS = """
 expressions:
@@ -57,7 +63,7 @@ class _Shape(Topic):
     """A topic that only allows access to its shape."""
 
     def __getattribute__(self, name: str) -> object:
-        if name in ("name", "domain", "owner", "description", "allow"):
+        if name in ("name", "domain", "owner", "description", "allow", "access"):
             raise AssertionError(f"looks at the topic's {name}")
         return super().__getattribute__(name)
 
@@ -72,7 +78,7 @@ def test_shape_only_rules_read_only_the_shape(name: str, kept: dict[str, str]) -
 
 
 def test_every_rule_is_documented_with_its_settings() -> None:
-    every: dict[str, Rule | StackRule] = {**RULES, **STACK_RULES}
+    every = ALL_RULES
     assert [name for name, rule in every.items() if len((rule.__doc__ or "").splitlines()) < 3] == []
     fields = {
         f"{name}.{key}": field for name, rule in every.items() for key, field in rule.Settings.model_fields.items()
@@ -81,9 +87,7 @@ def test_every_rule_is_documented_with_its_settings() -> None:
 
 
 def test_a_disabled_rule_reports_nothing(tmp_path: Path) -> None:
-    policy = _policy(
-        tmp_path, "rules:\n" + "".join(f"  {name}: {{level: 'off'}}\n" for name in {**RULES, **STACK_RULES})
-    )
+    policy = _policy(tmp_path, "rules:\n" + "".join(f"  {name}: {{level: 'off'}}\n" for name in ALL_RULES))
     worst = Topic("_schemas", 7, 1, {"min.insync.replicas": "3", "cleanup.policy": ""})
     assert list(judge_topics([worst], policy, "dev")) == []
 
@@ -96,6 +100,7 @@ def test_expressions_see_the_contents_as_the_yaml_declares_them() -> None:
         "timestamps": {"type": "CreateTime", "max_ahead": "1h", "max_late": "1d"},
         "records": {"max_bytes": "64KiB", "per_day": 7},
         "partitions": {"max_skew": 4.0},
+        "consumers": {"max_lag": 3_600_000},
         "expressions": [{"id": "paid", "require": "value.paid", "message": "Unpaid."}],
     }
     topic = Topic("x", 1, 1, contents=Contents.model_validate(declared))
@@ -104,7 +109,7 @@ def test_expressions_see_the_contents_as_the_yaml_declares_them() -> None:
     assert seen.pop("value") == _undeclared(ValueContents) | declared["value"]
     assert seen.pop("timestamps") == {"type": "CreateTime", "max_ahead": 3_600_000, "max_late": 86_400_000}
     assert seen.pop("records") == {"max_bytes": 65_536, "per_day": 7}
-    assert seen == {name: declared[name] for name in ("headers", "partitions", "expressions")}
+    assert seen == {name: declared[name] for name in ("headers", "partitions", "consumers", "expressions")}
 
 
 def _undeclared(section: type[BaseModel]) -> dict[str, Any]:
@@ -132,3 +137,47 @@ def test_expressions_are_compiled_once_however_many_topics_there_are(
     for stack in ("dev", "prod"):
         assert list(judge_topics(topics, policy, stack)) == []
     assert sorted(compiled) == sorted(once)
+
+
+# Check the projects of ``cases/``, good and bad.
+
+
+def checked_lines(case: Case, folder: Path) -> list[str]:
+    """Return every problem of the case, one per line, and the number of waived problems if there are any."""
+    project = project_of(case, folder)
+    checked = check(project, project.stack_names(), TODAY)
+    return [*map(str, checked.problems), *([f"{checked.waived} waived"] if checked.waived else [])]
+
+
+@pytest.mark.parametrize("case", cases(CASES, "bad"), ids=lambda case: case.name)
+def test_bad_project_has_these_problems(case: Case, tmp_path: Path) -> None:
+    assert checked_lines(case, tmp_path) == case.expected.splitlines()
+
+
+@pytest.mark.parametrize("case", cases(CASES, "good"), ids=lambda case: case.name)
+def test_good_project_has_none(case: Case, tmp_path: Path) -> None:
+    assert [line for line in checked_lines(case, tmp_path) if not line.endswith(" waived")] == []
+
+
+_PARTS = ["Example", "Confirm", "Remedy", "Prevent", "Source"]
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_pages_are_in_step_with_the_rules_and_checks(name: str) -> None:
+    """Run ``topicwarden rules NAME > docs/NAME.md`` to update a page."""
+    assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == PAGES[name]()
+
+
+def test_every_rule_has_a_bad_example() -> None:
+    reported = "".join(case.expected for case in cases(CASES, "bad"))
+    assert [name for name in ALL_RULES if f"[{name}]" not in reported] == []
+
+
+@pytest.mark.parametrize("check", check_docs())
+def test_every_check_documents_its_proof_example_and_source(check: str) -> None:
+    """The first sentence says what the check reports. The other parts are paragraphs in this order."""
+    lead, *parts = check_docs()[check].split("\n\n")
+    assert lead.endswith("."), check
+    assert "**fail**" in "".join(parts), check
+    assert [part.partition(":")[0] for part in parts[-5:]] == _PARTS, check

@@ -9,6 +9,9 @@ from datetime import date
 from pathlib import Path
 
 from topicwarden.model.planned_change import (
+    AccessItem,
+    AccessKind,
+    AccessPlan,
     Action,
     ActiveAllowance,
     Consequence,
@@ -16,12 +19,17 @@ from topicwarden.model.planned_change import (
     PartitionEffect,
     PlanReport,
     PreviewResult,
+    PrincipalAccess,
+    RecentUser,
+    RegistryPlan,
     Setting,
     Severity,
+    SubjectPlan,
     TopicPlan,
 )
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import AllowedChange
+from topicwarden.model.usage import UseAction, UserKind
 from topicwarden.report.plan import FORMATS, render
 
 EXPECTED = Path(__file__).with_name("expected_plans")
@@ -95,11 +103,25 @@ def retention_cut() -> TopicPlan:
                 evidence={"records": 1_449_612, "retention.ms": DAY},
                 partitions=effects,
                 groups=[*late, GroupEffect(group="fraud", partition=3, records=12, members=None)],
+                users=users(),
                 location=location("payments/payments.captured.v1", 7, 17),
             ),
         ],
         location=location("payments/payments.captured.v1", 1, 1),
     )
+
+
+def users() -> list[RecentUser]:
+    """Return an active reader, a hostile name, two writers, a principal, and two more groups than people see."""
+    used = {"after": NOW - 2 * DAY, "until": NOW - DAY}
+    names = (HOSTILE, "billing-nightly", "fraud")
+    return [
+        RecentUser(action=UseAction.READ, kind=UserKind.GROUP, name="live", after=NOW, until=NOW, active=True),
+        RecentUser(action=UseAction.WRITE, kind=UserKind.TRANSACTIONAL_ID, name="capture-tx", **used),
+        RecentUser(action=UseAction.WRITE, kind=UserKind.PRODUCER_ID, name="4711", after=None, until=NOW - DAY),
+        RecentUser(action=UseAction.READ, kind=UserKind.PRINCIPAL, name="User:audit", after=NOW - DAY, until=NOW - DAY),
+        *(RecentUser(action=UseAction.READ, kind=UserKind.GROUP, name=name, **used) for name in names),
+    ]
 
 
 def fewer_partitions() -> TopicPlan:
@@ -120,6 +142,43 @@ def fewer_partitions() -> TopicPlan:
             )
         ],
         location=location("orders/orders.placed.v1", 1, 1),
+    )
+
+
+def registry() -> RegistryPlan:
+    """Return the changes of three subjects, with the diff of a schema that has hostile lines."""
+    incompatible = Consequence(
+        kind="incompatible",
+        severity=Severity.REFUSED,
+        message="the new schema is not compatible with version 3 by the level of the subject (BACKWARD)",
+        because=["READER_FIELD_MISSING_DEFAULT_VALUE: amount (/fields/1)"],
+        measured="the registry",
+        location=location("orders/orders", 7),
+    )
+    return RegistryPlan(
+        subjects=[
+            SubjectPlan(
+                subject="orders-value",
+                action=Action.UPDATE,
+                format="avro",
+                settings=[
+                    Setting(name="version", declared="new", deployed="3", live="3"),
+                    Setting(name="compatibility", declared="BACKWARD", deployed="FULL", live="FULL"),
+                ],
+                difference=["@@ -3,2 +3,3 @@", '   "fields": [', '-    "```"', f"+    {HOSTILE}"],
+                consequences=[incompatible],
+                location=location("orders/orders", 5),
+            ),
+            SubjectPlan(
+                subject=HOSTILE_TOPIC,
+                action=Action.CREATE,
+                format="json",
+                settings=[Setting(name="version", declared="new", deployed=None, live=None)],
+                location=location("shared", 2),
+            ),
+            SubjectPlan(subject="old-value", action=Action.RELEASE, format="protobuf"),
+        ],
+        unchanged=12,
     )
 
 
@@ -186,9 +245,12 @@ def rich() -> PlanReport:
     return report(
         topics,
         991,
+        access=access(),
+        registry=registry(),
         unseen=["consumer groups: Describe on Group is missing"],
         remarks=["topicwarden:movedTo is no longer needed: `pulumi config rm topicwarden:movedTo --stack prod`"],
         allowances=[
+            ActiveAllowance(topic=None, change=AllowedChange.OPEN_ACCESS, until=None, needed=True),
             ActiveAllowance(
                 topic="orders.returned.v1",
                 change=AllowedChange.DELETE,
@@ -205,6 +267,77 @@ def rich() -> PlanReport:
             ),
         ],
     )
+
+
+def access() -> AccessPlan:
+    """Return changes of access of every kind: one stops a group, and one has hostile names."""
+    return AccessPlan(
+        items=[
+            AccessItem(
+                kind=AccessKind.ACL,
+                action=Action.CREATE,
+                name=f"Allow Read on Topic * for User:{HOSTILE}",
+                location=Location("access/all.yaml", 3, 5),
+            ),
+            AccessItem(
+                kind=AccessKind.ACL,
+                action=Action.DELETE,
+                name="Allow Read on Topic payments.captured.v1 for User:billing",
+            ),
+            AccessItem(
+                kind=AccessKind.QUOTA,
+                action=Action.UPDATE,
+                name="user billing",
+                before="producer_byte_rate 4,194,304",
+                after="producer_byte_rate 1,048,576",
+            ),
+            AccessItem(
+                kind=AccessKind.USER,
+                action=Action.DRIFT,
+                name="orders (SCRAM-SHA-512)",
+                before="4,096 iterations",
+                after="8,192 iterations, password orders-password version 3",
+            ),
+            AccessItem(
+                kind=AccessKind.GROUP_CONFIG,
+                action=Action.CREATE,
+                name="billing",
+                after="consumer.session.timeout.ms 60000",
+            ),
+        ],
+        principals=[
+            PrincipalAccess(principal="User:billing", loses=["Read on Topic payments.captured.v1"]),
+            PrincipalAccess(principal=f"User:{HOSTILE}", gains=["Read on Topic *"], loses=["Write on Topic *"]),
+        ],
+        consequences=[
+            Consequence(
+                kind="access-opened",
+                severity=Severity.DANGER,
+                message=f"User:{HOSTILE} gains Write",
+                because=[HOSTILE],
+                location=Location("access/all.yaml", 3, 5),
+            ),
+            Consequence(
+                kind="access-lost",
+                severity=Severity.REFUSED,
+                message="revoking Read on Topic payments.captured.v1 from User:billing stops group billing: active, "
+                "12 members, lag 0",
+                because=["the deploy deletes `Allow Read on Topic payments.captured.v1 for User:billing`"],
+                measured="members and addresses as the coordinator of the group reports them.",
+                remedy="Keep the access until the group has stopped, or write `allow: [revoke-access]`.",
+                location=location("payments/payments.captured.v1", 11),
+            ),
+        ],
+        needs=[AllowedChange.OPEN_ACCESS],
+        unchanged=40,
+        foreign={AccessKind.ACL: 80_000, AccessKind.USER: 1},
+    )
+
+
+def granted() -> AccessPlan:
+    """Return one new ACL, which takes nothing from anybody."""
+    acl = "Allow Read on Topic payments.captured.v1 for User:billing"
+    return AccessPlan(items=[AccessItem(kind=AccessKind.ACL, action=Action.CREATE, name=acl)])
 
 
 def empty() -> PlanReport:

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from rich.console import Console
 
-from tests.support import reports
+from tests.support import reports, usage_reports
 from tests.support.hostile_texts import HOSTILE, commands, forbidden, poisoned
 from tests.unit.report import plans
 from topicwarden.model.problem import Level, Location, Problem
@@ -25,6 +25,9 @@ from topicwarden.report.audit.formats import FILES, FORMATS
 from topicwarden.report.display import printable
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.report.terminal_output import without_commands
+from topicwarden.report.usage import formats as usage_formats
+from topicwarden.report.usage import html as usage_html
+from topicwarden.report.usage import text as usage_text
 
 every_text = pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 
@@ -102,6 +105,25 @@ def test_plan(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
             assert len(commands(output)) == expected
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     assert commands(without_commands(plan.render(report, "text", Path()))) == []
+
+
+def test_the_page_of_usage() -> None:
+    """All texts at once, as for an audit."""
+    output = usage_html.render(poisoned(usage_reports.rich(), " ".join(HOSTILE)))
+    assert_harmless("html", output)
+    assert _Tags(output).scripts == 1
+
+
+@every_text
+def test_usage(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = poisoned(usage_reports.rich(), text)
+    for form, render in usage_formats.FORMATS.items():
+        assert_harmless(form, render(report))
+    out = io.StringIO()
+    usage_text.render(report, Console(file=out))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert_harmless("text", without_commands(out.getvalue()))
+    assert commands(without_commands(out.getvalue())) == []
 
 
 @every_text

@@ -15,10 +15,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tests.unit.report import plans
-from topicwarden.model.planned_change import Action, PlanReport, Severity, TopicPlan
+from topicwarden.model.planned_change import AccessKind, AccessPlan, Action, PlanReport, Severity, TopicPlan
 from topicwarden.report.plan import FORMATS, json, markdown, render, text
 from topicwarden.report.plan.digest import digest
-from topicwarden.report.plan.setting_display import live_value, value
+from topicwarden.report.plan.tables import live_value, value
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -61,6 +61,17 @@ def test_json_follows_its_schema_and_reads_back() -> None:
             plans.report([TopicPlan(topic="a", action=Action.CREATE)], 3, unseen=["b: Describe is missing"]),
             "1 topic changes; no danger was found in the visible part of the cluster.",
             "1 topic changes: 1 create; 3 as declared; 1 not visible",
+        ),
+        (
+            plans.report([], 3, access=plans.access()),
+            "Access has a refused change, so the plan cannot be deployed.",
+            "no topic changes; 3 as declared; access: 2 create, 1 update, 1 delete, 1 drift, 1 refused, 1 danger, "
+            "40 as declared, 80,001 of others",
+        ),
+        (
+            plans.report([TopicPlan(topic="a", action=Action.CREATE)], 3, access=plans.granted()),
+            "1 topic changes and access changes; no danger was found.",
+            "1 topic changes: 1 create; 3 as declared; access: 1 create, 0 as declared",
         ),
         (
             plans.report([TopicPlan(topic="a", action=Action.DRIFT)], 3),
@@ -114,6 +125,23 @@ def test_a_failed_preview_comes_first_in_every_format() -> None:
     )
 
 
+def test_a_plan_that_changes_only_access_is_pending_and_may_be_refused() -> None:
+    refused, granted = plans.report([], access=plans.access()), plans.report([], access=plans.granted())
+    assert (refused.pending, refused.refused, refused.deployable) == (True, True, False)
+    assert (granted.pending, granted.refused, granted.deployable) == (True, False, True)
+    unchanged = plans.report([], access=AccessPlan(items=[], unchanged=7, foreign={AccessKind.ACL: 3}))
+    assert not unchanged.pending
+    assert text.render(unchanged) == "no topic changes; 0 as declared; access: 7 as declared, 3 of others\n"
+
+
+def test_markdown_with_many_changes_of_access_stays_below_githubs_limit() -> None:
+    access = plans.access()
+    many = access.model_copy(update={"consequences": access.consequences * 500, "items": access.items * 5_000})
+    drawn = markdown.render(plans.many(400).model_copy(update={"access": many}))
+    assert len(drawn.encode()) <= markdown.LIMIT
+    assert "… and more consequences of access: see the job's artifact" in drawn
+
+
 def test_markdown_escapes_hostile_text_and_mentions_no_user() -> None:
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(markdown.render(plans.rich()))
     children = [child for token in tokens for child in token.children or []]
@@ -135,7 +163,7 @@ def test_markdown_escapes_hostile_text_and_mentions_no_user() -> None:
 
 def test_every_row_of_every_table_has_the_cells_of_its_head() -> None:
     tables = [block.splitlines() for block in markdown.render(plans.rich()).split("\n\n") if block.startswith("|")]
-    assert len(tables) == 12
+    assert len(tables) == 14
     for head, *rows in tables:
         assert {row.count("|") for row in rows} == {head.count("|")}, head
 

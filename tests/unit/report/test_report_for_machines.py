@@ -1,22 +1,39 @@
-"""Test SARIF and JUnit output of an audit: it meets the official schemas, has the right lines, and is complete."""
+"""Test reports for machines: JSON, OpenMetrics, and folders that are lost."""
 
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from jsonschema import Draft4Validator
+from prometheus_client import parser as text_format
+from prometheus_client.openmetrics import parser as openmetrics_format
 
-from tests.support import reports
-from topicwarden.audit.checks import check_docs
+from tests.conftest import REPOSITORY
+from tests.support import reports, usage_reports
+from tests.support.hostile_texts import HOSTILE
+from tests.support.projects import project_of
+from tests.support.reports import rich
+from topicwarden.audit.check_docs import check_docs
+from topicwarden.audit.scan.spark_source import SparkSource
+from topicwarden.cli.audit import audit
 from topicwarden.model.finding import AuditReport, Finding
-from topicwarden.model.problem import Location
-from topicwarden.model.verdict import FailOn, Verdict
+from topicwarden.model.problem import Location, Refusal
+from topicwarden.model.verdict import WORST_FIRST, FailOn, Verdict
+from topicwarden.operations import audit as module
 from topicwarden.report.audit import junit, sarif
 from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.audit.openmetrics import render
+
+# SARIF and JUnit output of an audit: it meets the official schemas, has the right lines, and is complete.
 
 OFFICIAL = Path(__file__).parents[1] / "check" / "sarif" / "sarif-schema-2.1.0.json"
 
@@ -150,3 +167,166 @@ def test_controls_of_records_and_names_are_spelled_out(render: Any) -> None:
     text = render(reports.rich(), ReportBackground())
     assert not set(text) & {"\x1b", "\u202e"}
     assert "\\u202egnp.exe" in text.replace("\\\\", "\\")
+
+
+# The metrics of an audit with Prometheus's own parsers of both formats.
+
+PAGE = REPOSITORY / "docs" / "how-to" / "monitoring.md"
+PARSERS = {
+    "OpenMetrics": openmetrics_format.text_string_to_metric_families,
+    "text": text_format.text_string_to_metric_families,
+}
+Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def series(text: str, parser: str = "OpenMetrics") -> Series:
+    """Return the value of each series by its name and its labels without ``stack``."""
+    found: Series = {}
+    for family in PARSERS[parser](text):
+        assert family.type == "gauge"
+        assert family.documentation.endswith(".")
+        for sample in family.samples:
+            labels = {name: value for name, value in sample.labels.items() if name != "stack"}
+            key = (sample.name, frozenset(labels.items()))
+            assert key not in found
+            found[key] = sample.value
+    return found
+
+
+def value(found: Series, name: str, **labels: str) -> float:
+    return found[f"topicwarden_{name}", frozenset(labels.items())]
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+def test_both_formats_of_prometheus_have_the_same_series(parser: str) -> None:
+    for report in (reports.rich(), reports.empty(), with_usage()):
+        assert series(render(report), parser) == series(render(report))
+        assert render(report).endswith("\n# EOF\n")
+
+
+def test_an_audit_without_topics_has_a_time() -> None:
+    report = reports.empty()
+    found = series(render(report))
+    assert value(found, "audit_finished_timestamp_seconds") == report.finished / 1000
+    assert [value(found, "audit_topics", verdict=verdict.value) for verdict in WORST_FIRST] == [0, 0, 0, 0]
+
+
+def test_counts_are_those_of_the_report() -> None:
+    report = reports.rich()
+    found = series(render(report))
+    expected = Counter((finding.check, finding.verdict) for finding in report.findings)
+    for check in {finding.check for finding in report.findings}:
+        for verdict in WORST_FIRST:
+            labels = {"check": check, "verdict": verdict.value}
+            assert value(found, "audit_findings", **labels) == expected[check, verdict]
+    for facts in report.topics:
+        assert value(found, "topic_partitions", topic=facts.name) == len(facts.partitions)
+        key = ("topicwarden_topic_records", frozenset({("topic", facts.name)}))
+        assert found.get(key) == facts.records
+        assert value(found, "topic_info", topic=facts.name, domain=facts.domain, owner=facts.owner or "") == 1
+
+
+def test_an_unknown_number_has_no_series() -> None:
+    unknown = dict.fromkeys(("records", "payload_bytes", "null_keys", "log_bytes"))
+    unread = [reports.partition(0, 0).model_copy(update=unknown)]
+    report = reports.report([reports.topic("a.unread.v1", [0]).model_copy(update={"partitions": unread})], [])
+    names = {name for name, labels in series(render(report)) if ("topic", "a.unread.v1") in labels}
+    assert names.isdisjoint(
+        f"topicwarden_topic_{name}" for name in ("records", "payload_bytes", "log_bytes", "null_keys", "skew_ratio")
+    )
+
+
+def test_a_thousand_topics_have_no_series_for_checks_that_pass() -> None:
+    report = reports.thousand()
+    found = series(render(report))
+    by_name = Counter(name for name, _ in found)
+    assert by_name["topicwarden_topic_findings"] == 50
+    assert max(by_name.values()) == 1_000
+    assert len(found) < 11_000
+
+
+def test_the_order_of_topics_and_findings_does_not_matter() -> None:
+    report = reports.rich()
+    turned = report.model_copy(update={"topics": report.topics[::-1], "findings": report.findings[::-1]})
+    assert render(turned) == render(report)
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, 'a"b\\c\nd', "\\", "\\n", '",verdict="pass'], ids=ascii)
+def test_a_hostile_name_is_escaped_in_its_label(text: str) -> None:
+    finding = Finding(check="retention-time", verdict=Verdict.FAIL, topic=text, message=text, evidence={text: text})
+    report = reports.report([reports.topic(text, [1])], [finding])
+    lines = len(render(named(report, "name")).splitlines())
+    assert len(render(named(report, text)).split("\n")) == lines + 1
+    found = series(render(named(report, text)))
+    topics = {dict(labels)["topic"] for name, labels in found if name == "topicwarden_topic_findings"}
+    assert len(topics) == 1
+    if text.isprintable() or text == 'a"b\\c\nd':
+        assert topics == {text}
+
+
+def named(report: AuditReport, name: str) -> AuditReport:
+    """Return ``report`` with another name of its stack, its topic, and the topic's owner."""
+    topics = [topic.model_copy(update={"name": name, "owner": name, "domain": name}) for topic in report.topics]
+    findings = [finding.model_copy(update={"topic": name}) for finding in report.findings]
+    return report.model_copy(update={"stack": name, "topics": topics, "findings": findings})
+
+
+def test_metrics_have_no_messages_and_no_evidence() -> None:
+    secret = "a-value-of-a-record"
+    finding = Finding(
+        check="value-schema",
+        verdict=Verdict.FAIL,
+        topic="a",
+        message=secret,
+        because=[secret],
+        remedy=secret,
+        evidence={"excerpt": secret},
+    )
+    report = reports.report([reports.topic("a", [1])], [finding]).model_copy(update={"notes": [secret]})
+    assert secret not in render(report)
+
+
+def with_usage() -> AuditReport:
+    return reports.rich().model_copy(update={"usage": usage_reports.rich()})
+
+
+def test_the_page_names_every_metric_and_its_labels() -> None:
+    rows = re.findall(r"^\| `(topicwarden_\w+)` \| (.*?) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    documented = {name: set(re.findall(r"`(\w+)`", labels)) for name, labels in rows}
+    written: dict[str, set[str]] = {}
+    for name, labels in series(render(with_usage())):
+        written.setdefault(name, set()).update(dict(labels))
+    assert documented == written
+
+
+def test_the_alert_rules_use_metrics_labels_and_verdicts_that_exist() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    rules = [rule for group in yaml.safe_load(block)["groups"] for rule in group["rules"]]
+    expressions = " ".join(rule["expr"] for rule in rules)
+    names = {name for name, _ in series(render(with_usage()))}
+    assert set(re.findall(r"topicwarden_\w+", expressions)) <= names
+    assert set(re.findall(r'verdict="(\w+)"', expressions)) <= set(Verdict)
+    assert all(rule["annotations"]["summary"] and rule["labels"]["severity"] for rule in rules)
+
+
+# Test that an audit prints its report if the folder for the files fails after the scan.
+
+
+def test_the_report_is_printed_although_its_files_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project, out = project_of(tmp_path / "project", {}), tmp_path / "reports"
+
+    @contextmanager
+    def auditing(*_: object, **__: object) -> Iterator[tuple[module.AuditFunction, SparkSource]]:
+        def audit_once(_: tuple[str, ...]) -> AuditReport:
+            out.write_text("a file in place of the folder")
+            return rich()
+
+        yield audit_once, lambda: pytest.fail("Spark was started")
+
+    monkeypatch.setattr(module, "_auditing", auditing)
+    with pytest.raises(Refusal, match="is not a folder"):
+        audit("dev", (), str(out), None, project_folder=project.root, form="junit")
+    assert capsys.readouterr().out.endswith("</testsuites>\n")

@@ -1,11 +1,14 @@
-"""Test the output of every format for one report, and that records and names are always escaped."""
+"""Test a report in every format, the timelines, and what changed since the previous audit."""
 
 from __future__ import annotations
 
 import io
 import json as stdlib_json
 import re
+import sys
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import jsonschema
 import pytest
@@ -14,12 +17,21 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tests.support import reports
-from topicwarden.model.finding import AuditReport, Finding, TopicFacts
+from tests.support.reports import partition
+from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.evidence import CommittedCounts
+from topicwarden.audit.history.outcomes import with_changes
+from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, PastAudit, PastFinding, TopicFacts
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
-from topicwarden.report.audit import formats, html, json, markdown, text
-from topicwarden.report.audit.digest import digest
+from topicwarden.report.audit import formats, html, json, markdown, openmetrics, text
+from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.audit.digest import OF_CONTENTS, digest
+from topicwarden.report.audit.formats import FORMATS
+from topicwarden.report.audit.timeline import timeline
+
+# The output of every format for one report, and that records and names are always escaped.
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "report.schema.json"
 
@@ -61,6 +73,21 @@ def test_a_finding_on_a_topic_without_facts_is_not_lost() -> None:
     assert "fail c ghost: seen nowhere" in printed(report, 80)
     assert "seen nowhere" in markdown.render(report)
     assert "seen nowhere" in html.render(report)
+
+
+def test_a_finding_on_the_access_of_the_cluster_is_in_every_format_and_counts_as_no_topic() -> None:
+    finding = Finding(check="acl-drift", verdict=Verdict.FAIL, topic=OF_CLUSTER, message="an ACL is missing")
+    report = reports.report([reports.topic("a.t1", [1])], [finding])
+    view = digest(report)
+    assert view.headline == "The topic passed all checks; the access of the cluster needs attention."
+    assert view.summary.startswith("1 topic, ")
+    assert [domain.topics for domain in view.domains] == [1]
+    for name, content in formats.contents(report, ReportBackground()).items():
+        assert OF_CLUSTER in content, name
+    assert "fail acl-drift (cluster): an ACL is missing" in printed(report, 80)
+    metrics = openmetrics.render(report)
+    assert 'topicwarden_audit_topics{stack="prod",verdict="fail"} 0' in metrics
+    assert 'topic_info{stack="prod",topic="(cluster)"' not in metrics
 
 
 @pytest.mark.parametrize("width", [80, 140])
@@ -285,3 +312,147 @@ def test_units(shown: str, expected: str) -> None:
 def test_an_empty_topic_has_no_skew_and_no_ages() -> None:
     topics: list[TopicFacts] = [reports.topic("a.empty", [0, 0], [0, 0])]
     assert "there is no skew to show" in html.render(reports.report(topics, []))
+
+
+# What a report says of the previous audit: what is new, still open and resolved.
+
+FAIL = Verdict.FAIL
+EARLIER = PastAudit(
+    started=2_000,
+    topics={FAIL: 2},
+    findings=[
+        PastFinding(topic="a", check="config-drift", verdict=FAIL, since=1_000),
+        PastFinding(topic="b", check="value-schema", verdict=FAIL, since=2_000),
+        PastFinding(topic="not-audited", check="value-schema", verdict=FAIL, since=2_000),
+    ],
+)
+
+
+def report(*findings: Finding) -> AuditReport:
+    topics = [reports.topic(name, [1]) for name in ("a", "b")]
+    return reports.report(topics, list(findings)).model_copy(update={"started": 9_000})
+
+
+FOUND = report(
+    Finding(check="value-schema", verdict=FAIL, topic="a", evidence={"partition": 3, "offset": 17}),
+    Finding(check="config-drift", verdict=FAIL, topic="a"),
+    Finding(check="value-schema", verdict=Verdict.PASS, topic="b"),
+)
+
+
+def test_a_finding_is_new_or_still_open_and_what_passes_now_is_resolved() -> None:
+    changed = with_changes(FOUND, [EARLIER])
+    assert [finding.since for finding in changed.findings] == [9_000, 1_000, None]
+    assert [(each.topic, each.check) for each in changed.resolved] == [("b", "value-schema")]
+    assert changed.trend == [EARLIER.model_copy(update={"findings": None})]
+
+
+def test_without_an_earlier_audit_nothing_is_new() -> None:
+    for earlier in ([], [EARLIER.model_copy(update={"findings": None})]):
+        changed = with_changes(FOUND, earlier)
+        assert [finding.since for finding in changed.findings] == [None, None, None]
+        assert changed.resolved == []
+
+
+def test_the_page_marks_them_and_shows_how_to_confirm_them() -> None:
+    confirm = "Confirm: ``kafka-x --topic T --partition P --offset O --max-messages 1``\nprints it."
+    docs = {"value-schema": f"Sentence.\n\n{confirm}"}
+    page = html.render(with_changes(FOUND, [EARLIER]), ReportBackground(checks=docs))
+    assert "open since 1970-01-01" in page
+    assert ">new</span>" in page
+    assert "Resolved since the last audit" in page
+    assert "kafka-x --topic a --partition 3 --offset 17 --max-messages 1 prints it." in page
+
+
+def test_records_that_are_lost_come_before_what_producers_write() -> None:
+    assert [finding.check for finding in digest(FOUND).topics[0].findings] == ["config-drift", "value-schema"]
+    only_contents = Finding(check="value-schema", verdict=FAIL, topic="a")
+    drift = Finding(check="retention-blocked", verdict=FAIL, topic="b")
+    assert [topic.name for topic in digest(report(only_contents, drift)).topics] == ["b", "a"]
+
+
+def test_the_checks_of_contents_are_those_that_judge_committed_records() -> None:
+    assert {name for name, check in CHECKS.items() if issubclass(check.Required, CommittedCounts)} == OF_CONTENTS
+
+
+# The timelines of a report, and that the work to write a report grows linearly with the number of topics.
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        ({}, []),
+        ({"rolled": 600}, [("rolled", 0, 600), ("open", 600, 1_000)]),
+        ({"rolled": 600, "cleanable": 200}, [("cleanable", 0, 200), ("rolled", 200, 600), ("open", 600, 1_000)]),
+        ({"rolled": 600, "overdue": 600}, [("overdue", 0, 600), ("open", 600, 1_000)]),
+        ({"rolled": 0, "log_start": 400}, [("open", 400, 1_000)]),
+        ({"last_stable": 700}, [("unstable", 700, 1_000)]),
+        ({"rolled": 900, "last_stable": 700}, [("rolled", 0, 700), ("unstable", 700, 1_000)]),
+        ({"rolled": 5_000, "last_stable": None}, [("rolled", 0, 1_000)]),
+    ],
+)
+def test_offset_ranges_cover_only_known_offsets(known: dict[str, object], expected: list[tuple[str, int, int]]) -> None:
+    line = timeline(partition(0, 1_000, **known))
+    assert line is not None
+    assert [(each.kind, each.start, each.end) for each in line.ranges] == expected
+
+
+@pytest.mark.parametrize("known", [{"log_start": None}, {"log_end": None}, {"log_start": 1_000}])
+def test_an_empty_or_unknown_log_has_no_line(known: dict[str, object]) -> None:
+    assert timeline(partition(0, 1_000, **known)) is None
+
+
+def test_findings_mark_their_offsets_on_their_own_partition_alone() -> None:
+    def finding(partitions: list[int], **evidence: int | str) -> Finding:
+        return Finding(check="c", verdict=Verdict.FAIL, topic="t", partitions=partitions, evidence=evidence)
+
+    found = [
+        finding([0], offset=10, superseded_by=250, records=300),
+        finding([0, 1], offset=20, partition=0),
+        finding([0, 1], offset=30, partition=1),
+        finding([0, 1], offset=40),
+        finding([0], blocking_offset=5_000, offset="none"),
+        finding([0], found_offset=250),
+    ]
+    line = timeline(partition(0, 1_000), found)
+    assert line is not None
+    assert [(mark.offset, mark.names, mark.left) for mark in line.marks] == [
+        (10, "c: offset", 1.0),
+        (20, "c: offset", 2.0),
+        (250, "c: superseded by, c: found offset", 25.0),
+    ]
+
+
+FEW, MANY = 20, 160
+
+
+def first_topics(report: AuditReport, number: int) -> AuditReport:
+    topics = report.topics[:number]
+    names = {topic.name for topic in topics}
+    findings = [finding for finding in report.findings if finding.topic in names]
+    return report.model_copy(update={"topics": topics, "findings": findings})
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_check_scales_linearly_with_topics(form: str) -> None:
+    whole = reports.thousand()
+
+    def executed_lines(report: AuditReport) -> int:
+        lines = 0
+
+        def trace(_frame: FrameType, event: str, _argument: object) -> Any:
+            nonlocal lines
+            lines += event == "line"
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            FORMATS[form](report, ReportBackground())
+        finally:
+            sys.settrace(before)
+        return lines
+
+    executed_lines(first_topics(whole, FEW))  # imports and templates
+    few, many = (executed_lines(first_topics(whole, number)) for number in (FEW, MANY))
+    assert many < 10 * few

@@ -46,8 +46,8 @@ def commands() -> str:
 
 
 def _parameter(one: Any) -> tuple[str, str]:
-    metavar = "" if one.param_type_name == "argument" or not one.metavar else f" {one.metavar}"
-    named = one.metavar if one.param_type_name == "argument" else ", ".join(one.opts) + metavar
+    metavar = f" {one.metavar}" if one.metavar else ""
+    named = one.metavar or one.name.upper() if one.param_type_name == "argument" else ", ".join(one.opts) + metavar
     default = one.default.value if isinstance(one.default, Enum) else one.default
     shown = one.show_default and isinstance(default, str | int | float) and str(default) not in ("", "True", "False")
     suffix = f" Default: `{default}`." if shown else " Required." if one.required else ""
@@ -67,6 +67,34 @@ def topics() -> str:
             "The keys of `config`. Editors show Kafka's whole documentation, from the JSON Schema.\n",
             _table(_HEADINGS, [(f"`{name}`", _types(each, schema), _first(each)) for name, each in config.items()]),
         ]
+    )
+
+
+def access() -> str:
+    """Return the tables of the keys of a file below ``access/``, and of Kafka's settings of groups."""
+    schema = _schema("access")
+    rest = {**schema, "properties": {k: v for k, v in schema["properties"].items() if k != "stacks"}}
+    groups = next(each for each in schema["properties"]["group_configs"]["anyOf"] if "additionalProperties" in each)
+    settings = groups["additionalProperties"]["properties"]
+    description = schema["properties"]["group_configs"]["description"]
+    rest["properties"]["group_configs"] = {"type": "object", "description": description}
+    return "\n".join(
+        [
+            "`applications`, `users` and `group_configs` are mappings by name. `stacks` is described above.\n",
+            _table(_HEADINGS, _fields(rest, schema)),
+            "## Kafka's settings of groups\n",
+            "The keys of `group_configs`. Editors show Kafka's whole documentation, from the JSON Schema.\n",
+            _table(_HEADINGS, [(f"`{name}`", _types(each, schema), _first(each)) for name, each in settings.items()]),
+        ]
+    )
+
+
+def subjects() -> str:
+    """Return the table of the keys of a file below ``subjects/``."""
+    schema = _schema("subject")
+    rest = {**schema, "properties": {k: v for k, v in schema["properties"].items() if k != "stacks"}}
+    return "\n".join(
+        ["`subjects` is a mapping by name. `stacks` is described above.\n", _table(_HEADINGS, _fields(rest, schema))]
     )
 
 
@@ -104,7 +132,13 @@ def stacks() -> str:
     return _table(("setting", "meaning"), rows)
 
 
-PAGES: Final[Mapping[str, Callable[[], str]]] = {"topics": topics, "policies": policies, "stacks": stacks}
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "topics": topics,
+    "access": access,
+    "subjects": subjects,
+    "policies": policies,
+    "stacks": stacks,
+}
 _HEADINGS: Final = ("key", "value", "meaning")
 
 
@@ -133,6 +167,8 @@ def _resolve(schema: _Schema, root: _Schema) -> _Schema:
         return _resolve(found, root)
     if "items" in schema:
         return _resolve(schema["items"], root)
+    if isinstance(schema.get("additionalProperties"), dict):  # a mapping by name, such as that of applications
+        return _resolve(schema["additionalProperties"], root)
     options = (_resolve(each, root) for each in schema.get("anyOf", ()))
     return next((each for each in options if "properties" in each), schema)
 

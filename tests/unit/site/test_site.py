@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import logging
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,15 @@ import pytest
 import yaml
 from mkdocs.commands.build import build as mkdocs_build
 from mkdocs.config import load_config
+from rich.cells import cell_len
 
+from tests.support.command import topicwarden
 from tests.unit.site.reference import DOCS, written
+from topicwarden.cli import completion
 from topicwarden.cli.check import check
+from topicwarden.cli.help import PAGES as HELP_PAGES
+from topicwarden.specs.access_model import AccessDocument
+from topicwarden.specs.subject_model import SubjectDocument
 
 REPOSITORY = DOCS.parent
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
@@ -25,7 +32,9 @@ _TOPIC = {"description": "A record of the documentation.", "owner": "team-orders
     "config": {"min.insync.replicas": 2, "cleanup.policy": "delete"},
 }
 _TOPIC_FILE = "topics/orders/orders.placed.v1.yaml"
-_TOPIC_KEYS = {*_TOPIC, "contents", "stacks", "allow", "topic"}
+_SUBJECT_FILE = "subjects/documentation.yaml"
+_REGISTRY = "  topicwarden:schemaRegistry: {url: 'https://registry.example.com'}\n"
+_TOPIC_KEYS = {*_TOPIC, "contents", "access", "stacks", "allow", "topic"}
 _WRITTEN_ELSEWHERE = {"continuous-integration.md", "import.md", "spark.md", "monitoring.md"}
 """Pages with files of other tools, which have tests of their own."""
 _SOURCE = REPOSITORY / "validation" / "topicwarden"
@@ -95,11 +104,16 @@ def test_yaml_blocks_of_the_pages_are_valid(
     content = yaml.safe_load(text)
     files = {
         "Pulumi.yaml": "name: documentation\nruntime: python\n",
-        "stacks/Pulumi.dev.yaml": "config:\n  topicwarden:cluster: sandbox\n",
-        "stacks/Pulumi.prod.yaml": "config:\n  kafka:bootstrapServers: [broker-1.example.com:9093]\n",
+        "stacks/Pulumi.dev.yaml": f"config:\n  topicwarden:cluster: sandbox\n{_REGISTRY}",
+        "stacks/Pulumi.prod.yaml": f"config:\n  kafka:bootstrapServers: [broker-1.example.com:9093]\n{_REGISTRY}",
         _TOPIC_FILE: yaml.safe_dump(_TOPIC),
         "topics/clickstream/clicks.v1.yaml": yaml.safe_dump(_TOPIC),
         "topics/orders/schemas/refund.json": '{"properties": {"amount": {"type": "number"}}}',
+        "topics/orders/schemas/order.avsc": _record("Order"),
+        "topics/orders/schemas/payment.avsc": _record("Payment"),
+        "subjects/schemas/money.avsc": _record("Money"),
+        "subjects/schemas/unit.avsc": _record("Unit"),
+        _SUBJECT_FILE: "subjects: {com.acme.Money: {format: avro, schema: schemas/money.avsc}}",
     }
     kind = _kind(content)
     files[kind] = text if kind != _TOPIC_FILE else yaml.safe_dump({**_TOPIC, **content})
@@ -107,12 +121,20 @@ def test_yaml_blocks_of_the_pages_are_valid(
     assert [line for line in output.splitlines() if line.startswith(f"{kind}:") and ": warning: " not in line] == []
 
 
+def _record(name: str) -> str:
+    return f'{{"type": "record", "name": "{name}", "namespace": "com.acme", "fields": []}}'
+
+
 def _kind(content: Any) -> str:
     """Return the file of a project that ``content`` belongs to."""
     keys = content.keys()
     if keys == {"config"} and any(":" in name for name in content["config"]):
         return "stacks/Pulumi.prod.yaml"
-    return _TOPIC_FILE if keys <= _TOPIC_KEYS else "policies/topics.yaml"
+    if keys <= _TOPIC_KEYS:
+        return _TOPIC_FILE
+    if keys <= SubjectDocument.model_fields.keys():
+        return _SUBJECT_FILE
+    return "access/documentation.yaml" if keys <= AccessDocument.model_fields.keys() else "policies/topics.yaml"
 
 
 def test_the_pictures_are_small_and_shown_and_load_no_fonts() -> None:
@@ -173,3 +195,39 @@ def checked(
     monkeypatch.chdir(folder)
     capsys.readouterr()
     return check(None, "text"), capsys.readouterr().out
+
+
+def test_the_list_names_each_concept_with_the_title_of_its_page(tmp_path: Path) -> None:
+    done = topicwarden("help", cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert [line.split()[0] for line in done.out.splitlines()] == list(HELP_PAGES)
+    assert re.search(r"^exit-codes +Exit codes$", done.out, re.MULTILINE)
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("concept", HELP_PAGES)
+def test_a_page_is_readable_in_a_terminal(concept: str, tmp_path: Path) -> None:
+    done = topicwarden("help", concept, cwd=tmp_path, COLUMNS="80")
+    assert (done.code, done.err) == (0, "")
+    assert max(map(cell_len, done.out.splitlines())) <= 80
+    assert ".md" not in re.sub(r"\w*report\.md|comment\.md|- *\w+\.md", "", done.out.replace("\n", ""))
+    assert "\x1b" not in done.out
+
+
+def test_an_unknown_concept_is_named(tmp_path: Path) -> None:
+    done = topicwarden("help", "kafka", cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert "there is no page 'kafka': expected one of topics, policies" in done.err
+
+
+def test_the_shell_completes_concepts() -> None:
+    assert completion.concepts("ex") == ["exit-codes"]
+
+
+def test_the_wheel_has_each_page() -> None:
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    packaged = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    for page in HELP_PAGES.values():
+        folder = page.rpartition("/")[0]
+        assert packaged[f"docs/{folder}"] == f"topicwarden/help/{folder}"
+        assert (REPOSITORY / "docs" / page).is_file()

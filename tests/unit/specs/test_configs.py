@@ -6,7 +6,14 @@ import re
 
 import pytest
 
-from topicwarden.kafka_facts.configs import definition, definitions, kafka_lines, kafka_version, nearest
+from topicwarden.kafka_facts.configs import (
+    definition,
+    definitions,
+    group_definitions,
+    kafka_lines,
+    kafka_version,
+    nearest,
+)
 from topicwarden.kafka_facts.configs.generate import merge
 from topicwarden.model.units import DURATION, SIZE, ValueUnit, unit_of
 
@@ -22,6 +29,18 @@ def test_every_kafka_validator_is_translated() -> None:
         low, high = each.bounds
         throttled = each.name.endswith("throttled.replicas")
         assert each.validator is None or low is not None or high is not None or each.choices or throttled, each
+
+
+def test_group_settings_are_kafkas() -> None:
+    assert [len(group_definitions(line)) for line in kafka_lines()] == [0, 6, 10, 11, 17, 27]
+    reset = group_definitions()["share.auto.offset.reset"]
+    valid = ["latest", "earliest", "by_duration:PT1H", "by_duration:P1DT2H3M4.5S"]
+    assert [value for value in valid if reset.problem(value)] == []
+    assert [
+        value for value in ("none", "by_duration:1h", "by_duration:P", "by_duration:PT") if not reset.problem(value)
+    ] == []
+    assert reset.expected == "one of latest, earliest, or by_duration:PT1H"
+    assert {name for name, each in group_definitions().items() if each.default and each.problem(each.default)} == set()
 
 
 def test_every_default_of_kafkas_is_valid() -> None:
@@ -108,7 +127,7 @@ def test_the_catalogue_has_versions_and_differences() -> None:
         {"type": "int", "default": "1", "documentation": "x"},
         {"type": "int", "default": "2", "documentation": "y"},
     )
-    merged = merge({"4.0.1": {"a": old, "gone": old}, "4.1.0": {"a": new, "come": new}})
+    merged = merge({"4.0.1": {"configs": {"a": old, "gone": old}}, "4.1.0": {"configs": {"a": new, "come": new}}})
     assert merged == {
         "kafka": {"4.0": "4.0.1", "4.1": "4.1.0"},
         "configs": {

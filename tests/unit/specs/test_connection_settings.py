@@ -183,6 +183,7 @@ def test_check_has_the_location_and_ignores_encrypted_values(tmp_path: Path) -> 
         ("localhost:8081", "topicwarden:schemaRegistry.url: expected a URL such as http://localhost:8081"),
         ({"url": "http://r", "user": "a"}, "topicwarden:schemaRegistry.user: unknown key; did you mean username?"),
         ({"url": "http://r", "username": "a"}, "topicwarden:schemaRegistry.username: needs password; write it"),
+        ("http://a:b@r/api", "topicwarden:schemaRegistry.url: has a user, which no client sends; write it as username"),
         (
             {"url": "http://r", "clientKey": KEY},
             "topicwarden:schemaRegistry.clientKey: needs clientCert or clientCertFile",

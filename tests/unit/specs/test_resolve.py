@@ -1,9 +1,13 @@
+"""Test which files are read, how documents resolve, and which topics are selected."""
+
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from tests.support.cases import find_case
-from tests.unit.specs.lines import CASES
+import pytest
+
+from tests.support.cases import SPEC_CASES, find_case, problem_lines, setting_lines
 from topicwarden.model.contents import (
     Contents,
     HeaderContents,
@@ -13,14 +17,16 @@ from topicwarden.model.contents import (
     TimestampContents,
     ValueContents,
 )
+from topicwarden.model.files import MAX_BYTES
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
+from topicwarden.model.topic_selection import none_selected
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
 
 
 def test_the_documented_example_resolves_to_this_topic(tmp_path: Path) -> None:
-    tree = find_case(CASES, "good", "design-example").write(tmp_path)
+    tree = find_case(SPEC_CASES, "good", "design-example").write(tmp_path)
     resolved = resolve(load(tree / "topics", tree, ["dev", "prod"]), "prod")
     assert resolved.problems == ()
     assert [declaration.topic for declaration in resolved.declarations] == [
@@ -51,7 +57,7 @@ def test_the_documented_example_resolves_to_this_topic(tmp_path: Path) -> None:
 
 
 def test_a_location_is_that_of_the_value_or_of_its_parent(tmp_path: Path) -> None:
-    tree = find_case(CASES, "good", "defaults").write(tmp_path)
+    tree = find_case(SPEC_CASES, "good", "defaults").write(tmp_path)
     loaded = load(tree / "topics", tree, ["dev", "prod"])
     locations = {each.topic.name: each.locations for each in resolve(loaded, "dev").declarations}["placed"]
     own, nearer, root = (
@@ -66,7 +72,7 @@ def test_a_location_is_that_of_the_value_or_of_its_parent(tmp_path: Path) -> Non
 
 
 def test_check_needs_no_stack(tmp_path: Path) -> None:
-    tree = find_case(CASES, "good", "defaults").write(tmp_path)
+    tree = find_case(SPEC_CASES, "good", "defaults").write(tmp_path)
     declared = {each.topic.name: each.topic for each in resolve(load(tree / "topics", tree, []), None).declarations}
     assert declared == {}, "stacks that do not exist are problems, so the defaults that name them hold nothing"
     declared = {
@@ -89,3 +95,84 @@ def test_a_broken_document_does_not_hide_others(tmp_path: Path) -> None:
     resolved = resolve(load(tmp_path / "topics", tmp_path, ["dev"]), "dev")
     assert [each.topic.name for each in resolved.declarations] == ["b"]
     assert len(resolved.problems) == 1
+
+
+# Files that no repository should contain, so the tests create them.
+
+OK = b"partitions: 3\nreplication_factor: 3\n"
+
+
+@pytest.fixture
+def topics(tmp_path: Path) -> Path:
+    (tmp_path / "topics").mkdir()
+    return tmp_path / "topics"
+
+
+def test_a_huge_file_is_not_read(topics: Path) -> None:
+    (topics / "a.yaml").write_bytes(b"#" * MAX_BYTES + b"\n")
+    assert problem_lines(topics.parent) == [
+        "topics/a.yaml:1:1: expected a file of at most 1MiB, got 1,048,577 bytes; split it [file-size]"
+    ]
+
+
+@pytest.mark.parametrize("opening", [b"[", b"{a: ", b"- ", b"? "])
+def test_100_000_nested_levels_do_not_crash_the_process(topics: Path, opening: bytes) -> None:
+    (topics / "a.yaml").write_bytes(opening * 100_000)
+    (line,) = problem_lines(topics.parent)
+    assert line.startswith("topics/a.yaml:1:")
+    assert "nested too deep" in line
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_accepted(topics: Path) -> None:
+    (topics / "a.yaml").write_bytes(b"\xef\xbb\xbf" + OK.replace(b"\n", b"\r\n") + b"owner: x\r\n")
+    assert problem_lines(topics.parent) == []
+    assert "dev a owner = 'x' at topics/a.yaml:3:8" in list(setting_lines(topics.parent))
+
+
+def test_a_location_after_a_byte_order_mark_is_not_shifted(topics: Path) -> None:
+    (topics / "a.yaml").write_bytes(b"\xef\xbb\xbfownr: x\r\n" + OK)
+    assert problem_lines(topics.parent) == ['topics/a.yaml:1:1: unknown key "ownr"; did you mean owner? [unknown-key]']
+
+
+def test_a_pipe_does_not_block_the_command(topics: Path) -> None:
+    os.mkfifo(topics / "a.yaml")
+    assert [line.split("; ")[0] for line in problem_lines(topics.parent)] == [
+        "topics/a.yaml:1:1: expected a regular file, got a device, pipe or socket"
+    ]
+
+
+def test_a_strange_file_name_stays_on_one_line(topics: Path) -> None:
+    (topics / "a\nb.yaml").write_bytes(OK)
+    (topics / os.fsdecode(b"\xff.yaml")).write_bytes(OK)
+    lines = problem_lines(topics.parent)
+    assert [line.encode("utf-8").split(b":")[0] for line in lines] == [rb"topics/\udcff.yaml", rb"topics/a\nb.yaml"]
+    assert all("\n" not in line for line in lines)
+
+
+def test_10_000_aliases_are_accepted_and_more_are_refused(topics: Path) -> None:
+    text = b"x: &x [" + b"a, " * 1000 + b"a]\ny: [" + b"*x, " * 100_000 + b"*x]\n"
+    (topics / "a.yaml").write_bytes(text)
+    assert sum("[yaml-alias]" in line for line in problem_lines(topics.parent)) == 1
+
+
+# The message for ``--topics`` that match nothing.
+
+NAMES = ["shop.orders", "shop.customers", "billing.invoices"]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "message"),
+    [
+        (["shop.odrers"], "no declared topic matches --topics shop.odrers; did you mean shop.orders?"),
+        (["shpo.*"], "no declared topic matches --topics shpo.*; did you mean shop.*?"),
+        (
+            ["shop.odrers", "biling.*"],
+            "no declared topic matches --topics shop.odrers or biling.*; did you mean shop.orders or billing.*?",
+        ),
+        (["zzz"], "no declared topic matches --topics zzz"),
+        (["!*"], "no declared topic matches --topics !*"),
+        ([], "there is no declared topic"),
+    ],
+)
+def test_patterns_without_a_match_have_a_suggestion(patterns: list[str], message: str) -> None:
+    assert str(none_selected("declared topic", patterns, NAMES)) == message

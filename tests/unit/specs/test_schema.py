@@ -1,3 +1,5 @@
+"""Test the problems and settings of the case files, and the JSON Schema of documents."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -6,14 +8,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from tests.support.cases import cases
-from tests.unit.specs.lines import CASES
+from tests.support.cases import SPEC_CASES, Case, cases, problem_lines, setting_lines
 from topicwarden.specs.editor_schema import spec_schema
 from topicwarden.specs.yaml_nodes import read_documents
 
 GOOD = [
     pytest.param(path, data, id=Path(path).name)
-    for case in cases(CASES, "good")
+    for case in cases(SPEC_CASES, "good")
     for path, data in sorted(case.data().items())
     if path.endswith(".yaml")
 ]
@@ -53,3 +54,18 @@ def test_editors_show_kafkas_documentation() -> None:
     text = spec_schema()["properties"]["config"]["properties"]["retention.ms"]["description"]
     assert "maximum time" in text
     assert "<" not in text
+
+
+# Check the cases of ``cases/``: bad trees with their problems, and good trees with the settings that they declare.
+
+
+@pytest.mark.parametrize("case", cases(SPEC_CASES, "bad"), ids=lambda case: case.name)
+def test_bad_tree_has_these_problems(case: Case, tmp_path: Path) -> None:
+    assert problem_lines(case.write(tmp_path)) == case.expected.splitlines()
+
+
+@pytest.mark.parametrize("case", cases(SPEC_CASES, "good"), ids=lambda case: case.name)
+def test_good_tree_declares_these_settings(case: Case, tmp_path: Path) -> None:
+    tree = case.write(tmp_path)
+    assert problem_lines(tree) == []
+    assert list(setting_lines(tree)) == case.expected.splitlines()

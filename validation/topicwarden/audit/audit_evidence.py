@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from topicwarden.audit.audited_topic import ReadRecords
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit
 from topicwarden.audit.collect.cluster_context import ClusterContext
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.history.topic_state import KnownPartition, KnownTombstone, RememberedRecord, TopicState
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.key_placement import KeyPlacement
-from topicwarden.audit.subject import ReadRecords
 from topicwarden.kafka.read.snapshot import Snapshot
+from topicwarden.model.usage import AuthorizerLogs
 
 
 @dataclass(frozen=True)
@@ -44,3 +45,5 @@ class AuditEvidence:
     """What happened to topics during the audit, by topic name."""
     unread: Mapping[TopicPartition, str] = field(default_factory=dict)
     """Why the records of a partition could not be read. The snapshot then lacks its offsets."""
+    authorizer_logs: AuthorizerLogs | None = None
+    """What the authorizer logs of the brokers show; None if the audit got none."""

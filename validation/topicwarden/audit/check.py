@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.history.topic_state import Facts
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.model.verdict import Verdict
 
 Evidence = Mapping[str, int | float | str | None]

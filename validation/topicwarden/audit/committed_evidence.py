@@ -6,22 +6,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.collect.audited_subject import AuditedSubject
 from topicwarden.audit.collect.horizon import TopicPartition
+from topicwarden.audit.collect.registry_subjects import subjects_of
 from topicwarden.audit.evidence import CommittedCounts, EveryPartition, view_of
-from topicwarden.audit.history.topic_state import TopicState
-from topicwarden.audit.scan.committed_scan import committed_counts, may_hold_uncommitted
+from topicwarden.audit.history.topic_state import CommittedRead, TopicState
+from topicwarden.audit.scan.committed_scan import MOST_RECORDS, committed_counts, may_hold_uncommitted
 from topicwarden.audit.scan.contracts import Contracts, build_contracts
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.key_placement import KeyPlacement
 from topicwarden.audit.scan.key_scan import TopicKeys, key_placements
 from topicwarden.audit.scan.partition_reads import PartitionRead
-from topicwarden.audit.subject import AuditedTopic
+from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.contents import Contents
+from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.model.verdict import Verdict
 from topicwarden.specs.resolve import Declaration
 from topicwarden.stacks.registry_settings import RegistrySettings
@@ -32,17 +34,20 @@ class DeclaredContents:
     """The declared contents of topics, by topic name, and the means to judge records by them.
 
     ``root`` is the project folder, for schema files. ``partition_functions`` are the Python functions
-    (``module:function``) that may be imported.
+    (``module:function``) that may be imported. ``subjects`` are the declared subjects, ``audited_subjects`` those whose
+    state in the Schema Registry was read, by name.
     """
 
     declarations: Mapping[str, Declaration] = field(default_factory=dict)
     root: Path = Path()
     registry: RegistrySettings | None = None
     partition_functions: frozenset[str] = frozenset()
+    subjects: DeclaredSubjects = NO_SUBJECTS
+    audited_subjects: Mapping[str, AuditedSubject] = field(default_factory=dict)
 
     def contracts(self, topics: Iterable[LiveTopic], now: int) -> Contracts:
         """Return the contracts that the scan of ``topics`` judges records by; ``now`` is in milliseconds."""
-        return build_contracts(topics, self.declarations, self.root, self.registry, now)
+        return build_contracts(topics, self.declarations, self.root, self.registry, now, subjects=self.subjects)
 
     def contents(self, topic: str) -> Contents:
         """Return the declared contents of a topic; empty if the topic is not declared."""
@@ -60,6 +65,8 @@ class ScanResult:
     counts: Mapping[TopicPartition, PartitionCounts]
     earlier: Mapping[str, TopicState] = field(default_factory=dict)
     """The states of the previous audit, by topic."""
+    committed: Mapping[TopicPartition, CommittedRead] = field(default_factory=dict)
+    """The committed records that earlier audits counted in partitions without new records."""
 
     def earlier_ends(self, topic: str) -> dict[int, int]:
         """Return the log ends in the previous audit, by partition; empty if there was none."""
@@ -70,6 +77,12 @@ class ScanResult:
         """Return the last stable offset of a partition."""
         topic, number = partition
         return self.snapshot.topics[topic].extents[number].last_stable
+
+    def known_committed(self, read: PartitionRead) -> CommittedRead | None:
+        """Return the committed records among the offsets of ``read``, if earlier audits have counted all of them."""
+        known = self.committed.get(read.topic_partition)
+        same = known is not None and (known.start, known.end) == (read.range.start, read.range.end)
+        return known if known is not None and same and not known.counts.at_most else None
 
     @property
     def stable_reads(self) -> list[PartitionRead]:
@@ -82,18 +95,18 @@ class ScanResult:
 
 
 def count_committed(
-    spark: SparkSession,
+    spark: SparkSource,
     connection: Connection,
     scan_result: ScanResult,
     contracts: Contracts,
     declared: DeclaredContents,
     *,
     rate: int | None,
-) -> tuple[dict[TopicPartition, PartitionCounts], dict[str, KeyPlacement]]:
-    """Return the counts of committed records by partition, and the key placement of each topic with counted keys.
+) -> tuple[dict[TopicPartition, CommittedRead], dict[str, KeyPlacement]]:
+    """Return the committed records of some partitions, and the key placement of each topic with counted keys.
 
-    Only partitions that fail a check of contents and may contain uncommitted records are read again. ``rate`` is the
-    same limit as in ``scan``.
+    Only partitions that fail a check of contents and may contain uncommitted records are read again, and only if
+    earlier audits have not counted all their committed records. ``rate`` is the same limit as in ``scan``.
     """
     counts, stable = scan_result.counts, scan_result.stable_reads
     keys = [
@@ -115,9 +128,14 @@ def count_committed(
     placements = key_placements(spark, connection, keys, declared.root, declared.partition_functions)
     uncertain = _uncertain_partitions(scan_result, declared, placements)
     again = [read for read in stable if read.topic_partition in uncertain]
+    known = {read.topic_partition: found for read in again if (found := scan_result.known_committed(read)) is not None}
+    if len(known) == len(again) and sum(counts[at].records for at in known) <= MOST_RECORDS:
+        return known, placements
     now = scan_result.snapshot.taken_at
     committed = committed_counts(spark, connection, again, counts, contracts=contracts, now=now, rate=rate)
-    return {**counts, **committed}, placements
+    return {
+        (at := read.topic_partition): CommittedRead(read.range.start, read.range.end, committed[at]) for read in again
+    }, placements
 
 
 def _uncertain_partitions(
@@ -150,6 +168,7 @@ def _subject(
         counts=counts,
         committed=counts,
         placement=placements.get(name),
+        subjects=subjects_of(name, declared.subjects, declared.audited_subjects),
     )
 
 

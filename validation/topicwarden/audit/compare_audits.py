@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.history.topic_state import (
     SHAPING,
@@ -15,7 +16,6 @@ from topicwarden.audit.history.topic_state import (
     TopicState,
 )
 from topicwarden.audit.scan.counts import SupersededPair
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.model.finding import SettledFinding
 from topicwarden.model.verdict import Verdict
 

@@ -14,22 +14,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import CheckResult, View
 from topicwarden.audit.collect.cluster_context import GroupProgress
 from topicwarden.audit.collect.internal_topics import InternalTopic, fits_connect_name
 from topicwarden.audit.history.topic_state import TopicState
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.key_placement import KeyPlacement
-from topicwarden.audit.subject import AuditedTopic
+from topicwarden.kafka.read.group_lags import GroupLag
 from topicwarden.kafka.read.snapshot import LiveTopic
+from topicwarden.model.message_text import quoted
 from topicwarden.model.topic import Topic
+from topicwarden.model.usage import TopicUse
 from topicwarden.model.verdict import Verdict
+from topicwarden.usage.use_context import UseContext
 
 
 class Declared(AuditedTopic):
     """The topic is declared in YAML."""
 
     declared: Topic
+
+
+class ManagedSubjects(Declared):
+    """A deploy registers the schema of the keys or of the values in the Schema Registry."""
 
 
 class Live(AuditedTopic):
@@ -56,6 +64,27 @@ class ConsumerGroups(Live):
     """The consumer groups with offsets in the topic."""
 
     consumer_groups: GroupProgress
+
+
+class GroupLags(ConsumerGroups):
+    """The first record of each partition that each group has not read (Read on the topic)."""
+
+    group_lags: Mapping[str, GroupLag]
+
+
+class ObservedUse(Live):
+    """Observations of who uses the topic, this one included, and what explains a use."""
+
+    use: TopicUse
+    use_context: UseContext
+
+
+class EveryGroup(ObservedUse):
+    """All groups that use the topic: a group that this user may not see may be another user."""
+
+
+class EveryProducer(ObservedUse):
+    """All producers of the topic, and their transactional ids."""
 
 
 class PreviousState(Live):
@@ -104,9 +133,11 @@ def view_of(required: type[View], topic: AuditedTopic) -> View | None:
     """Return the topic as a check that requires ``required`` sees it; None if there is nothing for it to judge."""
     present = {
         Declared: topic.declared is not None,
+        ManagedSubjects: bool(topic.subjects),
         Live: topic.live is not None,
         KnownRole: topic.internal is not None,
         ConsumerGroups: topic.consumer_groups is not None,
+        ObservedUse: topic.use is not None and topic.use_context is not None,
         PreviousState: topic.past.state is not None,
     }
     nothing = any(issubclass(required, kind) for kind, is_present in present.items() if not is_present)
@@ -140,6 +171,8 @@ def _missing_evidence(required: type[AuditedTopic], topic: AuditedTopic) -> Iter
         yield SETTINGS_HIDDEN
     if issubclass(required, Counts) and not topic.readable:
         yield RECORDS_HIDDEN
+    if issubclass(required, GroupLags) and topic.group_lags is None:
+        yield RECORDS_HIDDEN
     if issubclass(required, ApacheLog) and topic.other_log:
         yield _other_log(topic)
     if issubclass(required, EveryRecord) and topic.coverage < 1:
@@ -164,6 +197,37 @@ def missing_partitions(required: type[AuditedTopic], topic: AuditedTopic) -> Ite
     if leaderless:
         message = "could not be read: the partition has no leader"
         yield _undecidable(message, "bring back a broker that holds a replica", leaderless)
+
+
+def hidden_users(required: type[AuditedTopic], topic: AuditedTopic) -> Iterator[CheckResult]:
+    """Yield a result if the topic may have users that this user may not see."""
+    if topic.use is None:
+        return
+    if issubclass(required, EveryGroup) and topic.use.groups_complete_since is None:
+        yield _undecidable(
+            "there may be groups that this user may not see",
+            "grant Describe on the Cluster resource, and on all groups",
+        )
+    if issubclass(required, EveryProducer) and topic.use.producers_complete_since is None:
+        yield _undecidable(
+            "there may be producers or transactional ids that this user may not see",
+            "grant Read on the topic, and Describe on all transactional ids",
+        )
+
+
+def unknown_subjects(required: type[AuditedTopic], topic: AuditedTopic) -> Iterator[CheckResult]:
+    """Yield a result for each subject that the Schema Registry was asked for in vain."""
+    if not issubclass(required, ManagedSubjects):
+        return
+    for part, subject in topic.subjects.items():
+        if subject.error is not None:
+            yield CheckResult(
+                Verdict.UNDECIDABLE,
+                f"the subject {quoted(subject.name)} of the {part}s could not be read from the Schema Registry",
+                path=("contents", part, "registry"),
+                because=(subject.error,),
+                remedy="correct this, then audit again",
+            )
 
 
 def _undecidable(

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 from topicwarden.audit import compare_audits
 from topicwarden.audit.audit_evidence import AuditEvidence
+from topicwarden.audit.audited_topic import ReadRecords
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit, changes_during_audit, changes_or_none
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.collect.observation import Observation
@@ -20,18 +20,24 @@ from topicwarden.audit.history import remembered_records
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.incremental_scan import IncrementalScan, scan_since, stored_part_names
 from topicwarden.audit.history.scan_plan import HistoryState, ScanStep, plan_scan
-from topicwarden.audit.history.topic_state import KnownTombstone, RememberedRecord, TopicState
+from topicwarden.audit.history.topic_state import (
+    FoundPairs,
+    KnownPartition,
+    KnownTombstone,
+    RememberedRecord,
+    TopicState,
+)
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.contracts import Contracts
-from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.internal_limits import limit_internal_topics
 from topicwarden.audit.scan.java_errors import remedy, root_cause
 from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead, partition_reads
 from topicwarden.audit.scan.progress import Progress, report_progress
-from topicwarden.audit.scan.superseded_pairs import MOST_PARTITIONS, superseded_pairs
+from topicwarden.audit.scan.spark_source import SparkSource
+from topicwarden.audit.scan.superseded_pairs import MOST_PARTITIONS, pair_windows, superseded_pairs
 from topicwarden.audit.scan.timestamp_borders import resolve_timestamp_borders, without_proofs_by_time
-from topicwarden.audit.subject import ReadRecords
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
@@ -40,7 +46,7 @@ from topicwarden.model.verdict import ReadScope
 
 
 def gather_despite_changes(
-    spark: SparkSession, request: AuditRequest, observed: Observation, progress: Progress, history: AuditHistory
+    spark: SparkSource, request: AuditRequest, observed: Observation, progress: Progress, history: AuditHistory
 ) -> AuditEvidence:
     """Return the evidence of one audit, and what happened to topics meanwhile.
 
@@ -70,7 +76,7 @@ def gather_despite_changes(
 
 
 def gather(
-    spark: SparkSession, request: AuditRequest, observed: Observation, progress: Progress, history: AuditHistory
+    spark: SparkSource, request: AuditRequest, observed: Observation, progress: Progress, history: AuditHistory
 ) -> AuditEvidence:
     """Return the evidence of one audit, in these steps:
 
@@ -84,7 +90,8 @@ def gather(
     8. Count committed records where it matters, and conclude how keys were placed.
     9. Look up the tombstones that the next audit needs.
 
-    A history that cannot be read or written is only noted in the report.
+    A history that cannot be read or written is only noted in the report. Spark starts with the first step that needs
+    it. No step does if the history has the counts of all records.
 
     Raises:
         Refusal: the cluster is unreachable, or the scan failed.
@@ -102,12 +109,19 @@ def gather(
         unread = {partition: counts.unread for partition, counts in outcome.counts.items() if counts.unread}
         outcome, finished = _without(outcome, unread), plan.without(unread)
         read_ranges = _read_ranges(connection, finished.reads)
-        pairs = superseded_pairs(spark, connection, finished.reads, outcome.counts)
+        pairs, known_partitions = _pairs(spark, connection, finished, outcome)
         horizons, counts = _settle_times(spark, request, finished, outcome)
         committed, placements = count_committed(
             spark,
             connection,
-            ScanResult(finished.snapshot, finished.observed.readable, tuple(finished.reads), counts, known),
+            ScanResult(
+                finished.snapshot,
+                finished.observed.readable,
+                tuple(finished.reads),
+                counts,
+                known,
+                outcome.committed,
+            ),
             plan.contracts,
             plan.declared,
             rate=request.bounds.rate,
@@ -122,14 +136,14 @@ def gather(
         snapshot=finished.snapshot,
         horizons=horizons,
         counts=counts,
-        committed=committed,
+        committed=counts | {at: read.counts for at, read in committed.items()},
         pairs=pairs,
         placements=placements,
         scan_seconds=scan_seconds,
         previous_states=previous_states,
         still_present=still_present,
         tombstones=tombstones,
-        known_partitions=outcome.known,
+        known_partitions={at: replace(known, committed=committed.get(at)) for at, known in known_partitions.items()},
         read_ranges=read_ranges,
         coverage=plan.coverage,
         records_read=outcome.read,
@@ -173,7 +187,14 @@ class _ScanPlan:
 def _plan(request: AuditRequest, observed: Observation, state: HistoryState) -> _ScanPlan:
     whole = limit_internal_topics(partition_reads(observed.readable, observed.horizons), observed.selected)
     declarations = {declaration.topic.name: declaration for declaration in request.declarations}
-    declared = DeclaredContents(declarations, request.root, request.registry, request.partition_functions)
+    declared = DeclaredContents(
+        declarations,
+        request.root,
+        request.registry,
+        request.partition_functions,
+        request.subjects,
+        observed.subjects,
+    )
     contracts = declared.contracts(observed.readable, observed.snapshot.taken_at)
     return _ScanPlan(
         observed,
@@ -187,16 +208,23 @@ def _plan(request: AuditRequest, observed: Observation, state: HistoryState) -> 
 
 
 def _scan(
-    spark: SparkSession, request: AuditRequest, plan: _ScanPlan, progress: Progress, history: AuditHistory
+    spark: SparkSource, request: AuditRequest, plan: _ScanPlan, progress: Progress, history: AuditHistory
 ) -> IncrementalScan:
     """Return the counts of all records, read now or known from the history."""
-    planned = [step.read for step in plan.steps] if request.since is ReadScope.LAST else plan.reads
-    with report_progress(spark, progress, sum(read.range.size for read in planned)):
+    since_last = request.since is ReadScope.LAST
+    if since_last and all(step.unchanged for step in plan.steps):
         outcome = _scan_since_last(spark, request, plan, history)
+        if outcome is not None:
+            progress(1.0)
+            return outcome
+        since_last = False  # the history is damaged
+    planned = [step.read for step in plan.steps] if since_last else plan.reads
+    with report_progress(spark(), progress, sum(read.range.size for read in planned)):
+        outcome = _scan_since_last(spark, request, plan, history) if since_last else None
         if outcome is not None:
             return outcome
         counts = scan(
-            spark,
+            spark(),
             request.connection,
             plan.reads,
             plan.snapshot.taken_at,
@@ -209,14 +237,12 @@ def _scan(
 
 
 def _scan_since_last(
-    spark: SparkSession, request: AuditRequest, plan: _ScanPlan, history: AuditHistory
+    spark: SparkSource, request: AuditRequest, plan: _ScanPlan, history: AuditHistory
 ) -> IncrementalScan | None:
     """Return the scan of new records, combined with the remembered counts.
 
-    None if this is not requested, or not possible; in the latter case, a note in the report gives the reason.
+    None if this is not possible; a note in the report then gives the reason.
     """
-    if request.since is not ReadScope.LAST:
-        return None
     if history.store is None or plan.snapshot.cluster_id is None:
         history.notes.append("there is no history (--history none): all records were read")
         return None
@@ -233,6 +259,30 @@ def _scan_since_last(
     if outcome is None:
         history.add_note("cannot be used for --since last: all records were read")
     return outcome
+
+
+def _pairs(
+    spark: SparkSource, connection: Connection, plan: _ScanPlan, outcome: IncrementalScan
+) -> tuple[dict[TopicPartition, tuple[SupersededPair, ...]], dict[TopicPartition, KnownPartition]]:
+    """Return the superseded pairs of each partition, and what the next audit need not read again, with these pairs.
+
+    Pairs that earlier audits found in the same offsets of an unchanged log are not searched again.
+    """
+    windows = pair_windows(plan.reads, outcome.counts)
+    earlier = {
+        (window.topic, window.partition): found.pairs
+        for window in windows
+        if (found := outcome.pairs.get((window.topic, window.partition)))
+        and (found.start, found.end) == (window.start, window.end)
+    }
+    others = [window for window in windows if (window.topic, window.partition) not in earlier]
+    pairs = superseded_pairs(spark, connection, others) | {at: found for at, found in earlier.items() if found}
+    searched = {
+        (at := (window.topic, window.partition)): FoundPairs(window.start, window.end, pairs.get(at, ()))
+        for window in windows
+    }
+    known = {at: replace(known, pairs=searched.get(at, known.pairs)) for at, known in outcome.known.items()}
+    return pairs, known
 
 
 def _without(outcome: IncrementalScan, unread: Collection[TopicPartition]) -> IncrementalScan:
@@ -255,7 +305,7 @@ def _read_ranges(connection: Connection, reads: Collection[PartitionRead]) -> di
 
 
 def _settle_times(
-    spark: SparkSession, request: AuditRequest, plan: _ScanPlan, outcome: IncrementalScan
+    spark: SparkSource, request: AuditRequest, plan: _ScanPlan, outcome: IncrementalScan
 ) -> tuple[dict[TopicPartition, Horizon], dict[TopicPartition, PartitionCounts]]:
     """Return the horizons and the counts, corrected where brokers did not report a border, or records are undated."""
     horizons = {**plan.observed.horizons, **outcome.horizons}

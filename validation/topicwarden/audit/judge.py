@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import Check, CheckResult
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.compare_audits import ResultsByCheck
@@ -13,11 +14,12 @@ from topicwarden.audit.evidence import (
     Counts,
     EveryPartition,
     evidence_to_apply,
+    hidden_users,
     missing_evidence,
     missing_partitions,
+    unknown_subjects,
     view_of,
 )
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.effective_defaults import differing_defaults
 from topicwarden.model.finding import Finding
 from topicwarden.model.verdict import Verdict
@@ -45,8 +47,9 @@ def results_of(check: Check[Any], subject: AuditedTopic) -> tuple[CheckResult, .
         return None
     if missing := missing_evidence(required, subject):
         return (missing,)
-    unread = list(missing_partitions(required, subject))
+    unread = [*missing_partitions(required, subject), *hidden_users(required, subject)]
     judged = () if unread and issubclass(required, EveryPartition) else check.judge(view)
+    unread += unknown_subjects(required, subject)
     results = [_limit_by_defaults(subject, result) for result in (*judged, *unread)]
     return tuple(_limit_by_coverage(subject, results) if reads_records else results)
 

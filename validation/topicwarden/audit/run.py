@@ -5,54 +5,89 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
 from topicwarden import __version__
 from topicwarden.audit import compare_audits
+from topicwarden.audit.access_check import AuditedAccess
+from topicwarden.audit.access_checks import judge_access
 from topicwarden.audit.audit_evidence import AuditEvidence
+from topicwarden.audit.audited_topic import AuditedTopic
+from topicwarden.audit.authorizer_log.read_logs import log_notes, read_authorizer_logs
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.collect.observation import Observation
+from topicwarden.audit.collect.registry_subjects import subjects_of
 from topicwarden.audit.gather import gather_despite_changes
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.outcomes import trend, with_changes
+from topicwarden.audit.history.scan_plan import has_new_records
 from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.audit.judge import findings, judge
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.progress import Progress
-from topicwarden.audit.subject import AuditedTopic
+from topicwarden.audit.scan.spark_source import SparkOnce, SparkSource, source_of
+from topicwarden.audit.schema_id_use import with_used_ids
 from topicwarden.audit.topic_facts import topic_facts
-from topicwarden.kafka.read.snapshot import LiveTopic
-from topicwarden.model.finding import AuditReport
+from topicwarden.audit.unused_parts import usage_facts
+from topicwarden.kafka.read.group_lags import GroupLag
+from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
+from topicwarden.model.access import LiveAccess
+from topicwarden.model.finding import AuditReport, Finding
+from topicwarden.model.verdict import ReadScope
 from topicwarden.specs.resolve import Declaration
+from topicwarden.usage.assemble_report import usage_report
+from topicwarden.usage.observation_age import too_young
+from topicwarden.usage.usage_facts import UsageFacts
+from topicwarden.usage.use_context import UseContext
+from topicwarden.usage.use_history import RememberedUse, remember_in_context
 
 T = TypeVar("T")
 
 
 def audit(
-    spark: SparkSession, request: AuditRequest, progress: Progress, observed: Observation | None = None
+    spark: SparkSession | SparkSource, request: AuditRequest, progress: Progress, observed: Observation | None = None
 ) -> AuditReport:
     """Read the topics of the cluster once, and return the report.
 
-    ``observed`` is the cluster a moment ago; by default, it is read now.
+    ``spark`` is a session, or starts one when the audit first needs it: at once, or with ``--since last`` only if
+    there is something to read. ``observed`` is the cluster a moment ago; by default, it is read now.
 
     Raises:
         Refusal: the driver and the executors do not share the history, the cluster is unreachable, or Spark failed.
     """
     observed = observed or request.observe()
     started = observed.snapshot.taken_at
-    history = AuditHistory(spark, request.history)
-    history.require_shared()
-    evidence = gather_despite_changes(spark, request, observed, progress, history)
+    session = source_of(spark)
+    history = AuditHistory(session, request.history)
+    ready = SparkOnce(session, history.require_shared)
+    if request.since is ReadScope.ALL:
+        ready()
+    logs = read_authorizer_logs(ready(), log, request.log_time_zone) if (log := request.authorizer_log) else None
+    context = UseContext(request.access, observed.access, request.scope, request.usage, logs)
+    use, context = remember_in_context(history.use, observed.snapshot, observed.use, context)
+    evidence = gather_despite_changes(ready, request, observed, progress, history)
+    evidence = replace(evidence, authorizer_logs=logs)
     declared = {
         declaration.topic.name: declaration
         for declaration in request.declarations
         if request.selects(declaration.topic.name)
     }
+    registered = with_used_ids(request.read_subjects(observed.subjects), evidence)
     live = {name: topic for name, topic in evidence.snapshot.topics.items() if request.selects(name)}
     names = sorted({*declared, *live})
-    subjects = {name: _subject(name, declared.get(name), live.get(name), evidence) for name in names}
+    subjects = {
+        name: replace(
+            _subject(name, declared.get(name), live.get(name), evidence),
+            use=use.topics.get(name),
+            previous_use=use.previous.get(name),
+            use_context=context,
+            subjects=subjects_of(name, request.subjects, registered),
+        )
+        for name in names
+    }
     results = {name: judge(subject) for name, subject in subjects.items()}
     states = [
         compare_audits.topic_state(
@@ -73,7 +108,10 @@ def audit(
         scanned_records=evidence.records_read,
         scan_seconds=round(evidence.scan_seconds, 3),
         topics=[topic_facts(name, subject) for name, subject in subjects.items()],
-        findings=[finding for name in names for finding in findings(name, results[name], declared.get(name))],
+        findings=[
+            *(finding for name in names for finding in findings(name, results[name], declared.get(name))),
+            *_access_findings(request, observed, use),
+        ],
         settled=[
             finding
             for name, subject in subjects.items()
@@ -88,8 +126,73 @@ def audit(
         saving = executor.submit(history.save, [state for state in states if state is not None], started)
         past_audits = trend(history, report, request.patterns)
         saving.result()
-    notes = sorted({*history.notes, *_changes(evidence)})
-    return with_changes(report, past_audits).model_copy(update={"notes": notes})
+    notes = sorted(
+        {
+            *history.notes,
+            *use.notes,
+            *too_young(request.usage, use),
+            *_changes(evidence),
+            *(log_notes(logs) if logs else ()),
+        }
+    )
+    of_use = usage_report(_usage_facts(request, observed, use, context))
+    return with_changes(report, past_audits).model_copy(update={"notes": notes, "usage": of_use})
+
+
+def _usage_facts(request: AuditRequest, observed: Observation, use: RememberedUse, context: UseContext) -> UsageFacts:
+    lags = {(lag.group, lag.topic): lag for each in observed.context.group_lags.values() for lag in each.values()}
+    return usage_facts(
+        observed.snapshot,
+        observed.use,
+        use,
+        context,
+        stack=request.stack,
+        declarations={declaration.topic.name: declaration for declaration in request.declarations},
+        lags=lags,
+        cost=request.cost,
+        patterns=request.patterns,
+        selects=request.selects,
+        internal=observed.context.internal,
+    )
+
+
+def must_read(request: AuditRequest, snapshot: Snapshot) -> bool:
+    """Return whether the log ends in ``snapshot`` show that an audit with ``--since last`` must read records.
+
+    The history must be on this machine. Topics that this user may not read count as well.
+    """
+    states = AuditHistory(_no_spark, request.history).last_states(snapshot.cluster_id)
+    selected = (live for name, live in snapshot.topics.items() if request.selects(name))
+    return has_new_records(selected, states)
+
+
+def _no_spark() -> SparkSession:
+    raise AssertionError("files on this machine need no Spark")
+
+
+def _access_findings(request: AuditRequest, observed: Observation, use: RememberedUse) -> Iterator[Finding]:
+    """Yield the findings on access, and on groups."""
+    access = AuditedAccess(
+        request.access,
+        observed.access or LiveAccess(),
+        request.scope,
+        frozenset(declaration.topic.name for declaration in request.declarations),
+        observed.absent_topics,
+        observed.snapshot.broker_configs,
+        use,
+        request.usage,
+        {topic: _unread_groups(lags.values()) for topic, lags in observed.context.group_lags.items()},
+    )
+    yield from judge_access(access, request.reports_access_of)
+
+
+def _unread_groups(lags: Iterable[GroupLag]) -> frozenset[str]:
+    """Return the groups that have certainly a record to read."""
+    return frozenset(
+        lag.group
+        for lag in lags
+        if not lag.at_most and any(each.record is not None for each in lag.partitions.values())
+    )
 
 
 def _changes(evidence: AuditEvidence) -> Iterator[str]:
@@ -121,6 +224,7 @@ def _subject(name: str, declared: Declaration | None, live: LiveTopic | None, ev
         coverage=evidence.coverage,
         internal=evidence.context.internal.get(name),
         consumer_groups=evidence.context.consumer_groups.get(name),
+        group_lags=evidence.context.group_lags.get(name),
         change=evidence.changes.get(name),
         unread=_by_partition(name, partitions, evidence.unread),
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.collect.horizon import roll_time
 from topicwarden.audit.scan.counts import BANDS, PartitionCounts
-from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.snapshot import PartitionReplicas
 from topicwarden.model.finding import AgeBand, PartitionerFacts, PartitionFacts, TopicFacts
 

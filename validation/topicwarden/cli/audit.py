@@ -6,8 +6,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from topicwarden.audit.checks import check_docs
+from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.scan.read_limits import ReadLimits
+from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
@@ -43,17 +44,18 @@ def audit(
         terminal_output.keep_notes_out_of_output()
     project = find_project(project_folder)
     background = ReportBackground(project.root, check_docs(), fail_on)
-    report = audit_topics(
-        project,
-        stack,
-        patterns,
-        options,
-        master=master,
-        out=out,
-        fail_on=fail_on,
-        on_report=lambda report: _print(report, form, background),
-        listener=TERMINAL,
-    )
+    with without_garbage_collection():
+        report = audit_topics(
+            project,
+            stack,
+            patterns,
+            options,
+            master=master,
+            out=out,
+            fail_on=fail_on,
+            on_report=lambda report: _print(report, form, background),
+            listener=TERMINAL,
+        )
     return 1 if report.fails(fail_on) else 0
 
 

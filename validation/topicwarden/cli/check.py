@@ -25,11 +25,13 @@ def check(
     fix: bool = False,
     diff: bool = False,
     out: Path | None = None,
+    base: str | None = None,
 ) -> int:
     """Print all problems in the format ``form`` and a summary on standard error, and return the exit code.
 
     Returns 1 if there is an error. ``fix`` corrects the files before the check. ``diff`` only prints the corrections,
-    and returns 1 if there are any. ``out`` is a folder for report files.
+    and returns 1 if there are any. ``out`` is a folder for report files. ``base`` is a Git
+    commit with which schemas are compared.
     """
     form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
     if form not in FORMATS:
@@ -46,7 +48,7 @@ def check(
         if diff:
             return 1 if changed else 0
     with without_garbage_collection():
-        report = check_topics(project, stack, paths)
+        report = check_topics(project, stack, paths, base, terminal_output.note)
     if out is not None:
         write_files(out, {name: render(report, each) for name, each in FILES.items()})
     if form == "text":
@@ -55,6 +57,10 @@ def check(
         terminal_output.write(render(report, form))
     if report.elsewhere:
         terminal_output.note(f"{counted(report.elsewhere, 'more problem')} elsewhere; `topicwarden check` shows all")
+    for note in report.notes:
+        terminal_output.note(note)
+    if base is not None:
+        terminal_output.note(f"{counted(report.compared, 'changed schema')} compared with {base}")
     summary = (
         f"{counted(report.topics, 'topic')}: {counted(report.errors, 'error')}, {counted(report.warnings, 'warning')}"
     )

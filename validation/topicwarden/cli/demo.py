@@ -6,34 +6,51 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
-from topicwarden.audit.checks import check_docs
+from topicwarden.audit.check_docs import check_docs
+from topicwarden.cli import demo_schemas
 from topicwarden.cli.check import check
-from topicwarden.cli.sandbox import sandbox_of, show
+from topicwarden.cli.sandbox import sandbox_of, show, start_registry
 from topicwarden.cli.terminal import TERMINAL, engine_output
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_stacks import select_stack
 from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.kafka.write.config_admin import has_records
 from topicwarden.model.finding import AuditReport
+from topicwarden.model.planned_change import PlanReport, Severity
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
+from topicwarden.model.usage_report import UsageReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import auditing
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.deploy import deploy_topics
+from topicwarden.operations.plan import planned
+from topicwarden.operations.usage import usage_topics
+from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.report.audit import text
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import write
+from topicwarden.report.plan import text as plan_text
+from topicwarden.report.usage import text as usage_text
 from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
+from topicwarden.sandbox.scenarios import (
+    active_group,
+    broker_loss,
+    compacted_cache,
+    flights,
+    log_cleaner,
+    planted_faults,
+)
 from topicwarden.toolchain import environment
 
 STACK = "dev"
 _LOST_BROKER = 3
+_USE_FINDINGS = ((planted_faults.ORDERS, "undeclared-consumer"), (flights.AIRCRAFT, "idle-topic"))
 
 
 def demo(out: Path) -> int:
@@ -49,7 +66,8 @@ def demo(out: Path) -> int:
         )
     sandbox = sandbox_of(project)
     _heading(console, "A Kafka cluster of three brokers on this machine")
-    show(sandbox.up(brokers=3, say=_say))
+    show(sandbox.up(brokers=3, authorizer=True, say=_say))
+    start_registry(project)
     _heading(console, "topicwarden check: the declared topics")
     if check(STACK):
         return 1
@@ -57,13 +75,24 @@ def demo(out: Path) -> int:
     select_stack(project, STACK)
     engine = PulumiEngine(project, STACK, environment(project, STACK))  # whatever backend the user has chosen
     checked = checked_stack(project, STACK, "deployed")
+    first = demo_schemas.register_first(project, checked)
     if not deploy_topics(engine, checked, engine_output(), refreshing=True, listener=TERMINAL):
         return 1
-    _heading(console, "Data: 336,776 real flights, a cache, and three planted faults")
+    _heading(console, "Data: 336,776 real flights, a cache, payments of two schemas, and three planted faults")
     _fill(sandbox)
+    demo_schemas.fill(project, sandbox.bootstrap_servers, checked, first)
+    observed = usage_topics(project, STACK)  # a topic is idle if it is the same in later observations
+    plan, unreadable = _plans(engine, checked, sandbox, console)
     with auditing(project, STACK, listener=TERMINAL) as audit_topics:
-        _heading(console, "topicwarden audit: the records")
-        report = audit_topics(())
+        with active_group.reading_undeclared(sandbox.bootstrap_servers):
+            _heading(
+                console, f"topicwarden usage: {active_group.UNDECLARED} reads orders; nobody uses {flights.AIRCRAFT}"
+            )
+            _wait_until_idle(observed)
+            used = usage_topics(project, STACK, (planted_faults.ORDERS, flights.AIRCRAFT), listener=TERMINAL)
+            usage_text.render(used, console)
+            _heading(console, "topicwarden audit: the records, and who uses the topics")
+            report = audit_topics(())
         text.render(report, console)
         written = write(report, out, ReportBackground(project.root, check_docs()))
         _heading(console, "The cache: after an append and a log cleaner run, superseded records are gone")
@@ -77,13 +106,33 @@ def demo(out: Path) -> int:
         text.render(lost, console)
         print(f"Writes with acks=all: refused in {len(refused)} of {broker_loss.PARTITIONS} partitions, {refused}.")
     _heading(console, "Expected and actual results")
-    as_expected = [_compare(*row) for row in _outcomes(report, cleaned, lost, refused)]
+    rows = [*_access_outcomes(plan), *demo_schemas.outcomes(plan, unreadable), *_usage_outcomes(used)]
+    as_expected = [_compare(*row) for row in (*rows, *_outcomes(report, cleaned, lost, refused))]
     print("\nThe report:", *written, sep="\n  ")
     print(
         'The cluster is still running. Use it with `eval "$(topicwarden sandbox env)"`, then '
         "`pulumi preview --stack dev`. Stop it with `topicwarden sandbox down`."
     )
     return 0 if all(as_expected) else 1
+
+
+def _plans(
+    engine: PulumiEngine, checked: CheckedStacks, sandbox: Sandbox, console: Console
+) -> tuple[PlanReport, PlanReport]:
+    """Print the plans of two pull requests, and return them."""
+    _heading(
+        console,
+        f"topicwarden plan: a pull request revokes the access of {active_group.USER}, which is reading, and adds a "
+        "field to payments without a default",
+    )
+    with active_group.reading(sandbox.bootstrap_servers, sandbox.user_servers):
+        incompatible = demo_schemas.with_required_field(_without_group(checked))
+        plan = planned(engine, checked=incompatible, listener=TERMINAL)
+    print(plan_text.render(plan, console), end="")
+    _heading(console, "topicwarden plan: a schema that the registry accepts cannot read all records")
+    unreadable = planned(engine, checked=demo_schemas.without_default(checked), listener=TERMINAL)
+    print(plan_text.render(unreadable, console), end="")
+    return plan, unreadable
 
 
 def _fill(sandbox: Sandbox) -> None:
@@ -101,6 +150,18 @@ def _fill(sandbox: Sandbox) -> None:
         planted_faults.fill(servers)
     planted_faults.plant(servers)
     _say("the cache is filled, the faults are planted, and the log cleaner is paused during the audit")
+
+
+def _without_group(checked: CheckedStacks) -> CheckedStacks:
+    """Return the declarations as if the YAML no longer gave access to the user of the active group."""
+    access, principal = checked.access[STACK], f"User:{active_group.USER}"
+    acls = {acl: sources for acl, sources in access.acls.items() if acl.principal != principal}
+    return replace(checked, access={STACK: replace(access, acls=acls)})
+
+
+def _wait_until_idle(observed: UsageReport) -> None:
+    """Wait until the first observation is older than ``idle_after`` of the policy, which is short for the demo."""
+    time.sleep(max(0.0, (observed.taken_at + (observed.idle_after_ms or 0)) / 1000 - time.time()))
 
 
 def _clean(sandbox: Sandbox) -> None:
@@ -122,11 +183,20 @@ def _lost_broker(sandbox: Sandbox) -> Iterator[None]:
         sandbox.start(_LOST_BROKER, _say)
 
 
+def _access_outcomes(plan: PlanReport) -> Iterator[tuple[str, object, object]]:
+    """Yield the comparison of the plan that revokes access."""
+    refused = (
+        [each.kind for each in plan.access.consequences if each.severity is Severity.REFUSED] if plan.access else []
+    )
+    yield "a revoked access that is in use is refused", ["access-lost"], refused
+
+
 def _outcomes(
     report: AuditReport, cleaned: AuditReport, lost: AuditReport, refused: list[int]
 ) -> Iterator[tuple[str, object, object]]:
     """Yield each comparison: its subject, the expected result, the actual result."""
-    yield "exactly the planted faults", sorted(planted_faults.PLANTED.items()), sorted(_findings(report, Verdict.FAIL))
+    planted = [*planted_faults.PLANTED.items(), *_USE_FINDINGS]
+    yield "exactly the planted faults", sorted(planted), sorted(_findings(report, Verdict.FAIL))
     yield (
         "suspects while the log cleaner is paused",
         [(compacted_cache.TOPIC, "compaction-ratio")],
@@ -150,6 +220,14 @@ def _outcomes(
     )
     min_insync = [finding for finding in lost.findings if finding.check == "min-insync-replicas"]
     yield "partitions that refuse writes", min_insync[0].partitions if min_insync else None, refused
+
+
+def _usage_outcomes(report: UsageReport) -> Iterator[tuple[str, object, object]]:
+    """Yield each comparison of the usage report."""
+    undeclared = [(use.topic, use.name) for use in report.undeclared]
+    yield "the undeclared reader", [(planted_faults.ORDERS, active_group.UNDECLARED)], undeclared
+    idle = [(each.name, each.saves_per_month is not None) for each in report.removable if each.kind == "topic"]
+    yield "the idle topic, with its cost", [(flights.AIRCRAFT, True)], idle
 
 
 def _compare(subject: str, expected: object, actual: object) -> bool:

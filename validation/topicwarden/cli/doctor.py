@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from topicwarden.cli.terminal import waiting
 from topicwarden.doctor.diagnose import ALL_COMMANDS, diagnose, read_cluster_state
 from topicwarden.doctor.installation import installed_parts
+from topicwarden.doctor.registry_state import registry_state
+from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.model.access import NO_ACCESS
 from topicwarden.model.diagnosis import Diagnosis
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
@@ -21,6 +24,8 @@ from topicwarden.report.doctor import json, text
 from topicwarden.stacks.stack_file import read_stack_file
 
 FORMATS = ("text", "json")
+REGISTRY_COMMANDS = ("audit",)
+"""The commands that use the Schema Registry."""
 _PIPED_WIDTH = 120
 
 
@@ -51,19 +56,23 @@ def _diagnosed(stack: str | None, commands: Sequence[str]) -> Diagnosis:
         return diagnose(None, installed_parts(_project()), None, commands=commands)
     project = find_project()
     connection = connect_to(project, stack)
-    topics, errors = _declared(project, stack)
+    topics, errors, access = _declared(project, stack)
     scope = read_stack_file(project, stack).scope
     with waiting("asking the brokers"):
         state = read_cluster_state(connection, [topic.name for topic in topics], scope)
-    return diagnose(stack, installed_parts(project), state, topics, commands=commands, errors=errors)
+    settings = registry_of(project, stack)
+    registry = registry_state(settings, REGISTRY_COMMANDS) if settings else None
+    parts = installed_parts(project)
+    return diagnose(stack, parts, state, topics, commands=commands, errors=errors, access=access, registry=registry)
 
 
-def _declared(project: Project, stack: str) -> tuple[list[Topic], int]:
-    """Return the declared topics, and the number of errors in their YAML and in the policies."""
+def _declared(project: Project, stack: str) -> tuple[list[Topic], int, bool]:
+    """Return the declared topics, the number of errors in the YAML and the policies, and whether access is declared."""
     if all(path.name == "_defaults.yaml" for path in project.topics.rglob("*.yaml")):  # before the first import
-        return [], 0
+        return [], 0, False
     checked = check(project, [stack])
-    return [declaration.topic for declaration in checked.declarations[stack]], len(checked.errors)
+    topics = [declaration.topic for declaration in checked.declarations[stack]]
+    return topics, len(checked.errors), not checked.access.get(stack, NO_ACCESS).empty
 
 
 def _project() -> Project | None:

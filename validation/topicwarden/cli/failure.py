@@ -47,7 +47,8 @@ def line_for(error: Exception) -> str:
         log = _write_log(error.details) if error.details else None
         return f"{error}; the log is {log}" if log else str(error)
     if isinstance(error, ModuleNotFoundError) and (extra := _EXTRAS.get((error.name or "").partition(".")[0])):
-        return f"the Python package {error.name} is not installed: `pip install 'topicwarden[{extra}]'`"
+        package = "pyspark" if extra == "audit" else error.name  # whichever of its modules is imported first
+        return f"the Python package {package} is not installed: `pip install 'topicwarden[{extra}]'`"
     if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
         return _line_for_file(error)
     summary = " ".join(str(error).split())[:500]

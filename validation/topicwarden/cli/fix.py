@@ -27,7 +27,7 @@ def fix(project: Project, paths: Sequence[Path], write: bool, to_stdout: bool) -
     changed = 0
     for fixed in fixed_files(project, paths):
         changed += 1
-        diff = _diff(fixed, to_stdout and terminal_output.coloured())
+        diff = diff_of(fixed, to_stdout and terminal_output.coloured())
         if to_stdout:
             terminal_output.write_text(diff)
         else:
@@ -38,7 +38,8 @@ def fix(project: Project, paths: Sequence[Path], write: bool, to_stdout: bool) -
     return changed
 
 
-def _diff(fixed: FixedFile, coloured: bool) -> str:
+def diff_of(fixed: FixedFile, coloured: bool) -> str:
+    """Return the change of a file as a unified diff."""
     lines = unified_diff(_lines(fixed.before), _lines(fixed.after), f"a/{fixed.file}", f"b/{fixed.file}")
     complete = (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
     if not coloured:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from topicwarden.cli.import_text import show
 from topicwarden.cli.terminal import TERMINAL, print_wrapped
 from topicwarden.interchange.convert import FORMATS
 from topicwarden.kafka.connect.stack_connection import settings_file
@@ -20,6 +19,17 @@ if TYPE_CHECKING:
     from topicwarden.operations.import_ import PendingAdoption
 
 
+from collections.abc import Mapping
+from difflib import unified_diff
+
+from topicwarden.model.problem import Level, Problem
+from topicwarden.operations.import_files import ImportReport, SkippedTopics
+from topicwarden.report import terminal_output
+from topicwarden.report.problems import text
+from topicwarden.report.problems.digest import ProblemDigest
+from topicwarden.specs.write import NewFile
+
+
 def import_(
     stack: str | None,
     patterns: Sequence[str],
@@ -28,22 +38,29 @@ def import_(
     *,
     dry_run: bool = False,
     files_only: bool = False,
+    access: bool = False,
+    schemas: bool = False,
 ) -> int:
     """Write YAML for undeclared topics, adopt topics that are on the cluster as declared, and return the exit code.
 
-    With ``sources``, files of other tools, the topics come from these files, and no cluster is contacted. Returns 1 if
+    ``access`` also writes the access of the cluster, and ``schemas`` the subjects of the stack's Schema Registry. With
+    ``sources``, files of other tools, the topics come from these
+    files, and no cluster is contacted. Returns 1 if
     a topic was not imported, or if an imported topic violates a rule.
     """
     if form is not None and form not in FORMATS:
         raise Refusal(f"there is no format {form!r}{did_you_mean(form, FORMATS) or ': expected ' + ', '.join(FORMATS)}")
     project = find_project()
     if not sources:
-        return _from_cluster(project, stack, patterns, dry_run, files_only)
+        adopting = not files_only
+        return _from_cluster(
+            project, stack, patterns, dry_run=dry_run, adopting=adopting, access=access, schemas=schemas
+        )
     report = import_files(project, stack, sources, patterns, form, dry_run=dry_run)
     show(report, project.root, dry_run)
     if report.blocked:
         return 1
-    if not report.topics:
+    if not report.topics and not report.files:
         print_wrapped("nothing was imported: the files have no topic that a declaration could be written for")
     elif not dry_run:
         command = f"topicwarden import --stack {report.stack}"
@@ -51,14 +68,29 @@ def import_(
     return 0 if report.complete else 1
 
 
-def _from_cluster(project: Project, stack: str | None, patterns: Sequence[str], dry_run: bool, files_only: bool) -> int:
+def _from_cluster(
+    project: Project,
+    stack: str | None,
+    patterns: Sequence[str],
+    *,
+    dry_run: bool,
+    adopting: bool,
+    access: bool,
+    schemas: bool,
+) -> int:
     # An import from files needs neither Pulumi nor a cluster.
     from topicwarden.operations.import_ import importing_topics  # noqa: PLC0415
 
-    with importing_topics(project, stack, patterns, dry_run=dry_run, adopting=not files_only, listener=TERMINAL) as (
-        report,
-        adoption,
-    ):
+    with importing_topics(
+        project,
+        stack,
+        patterns,
+        dry_run=dry_run,
+        adopting=adopting,
+        access=access,
+        schemas=schemas,
+        listener=TERMINAL,
+    ) as (report, adoption):
         show(report, project.root, dry_run)
         adopted = adoption is None or _adopt(adoption)
     return 0 if report.complete and adopted else 1
@@ -83,3 +115,90 @@ def _adopt(adoption: PendingAdoption) -> bool:
     if adopted.pending:
         print_wrapped(f"{counted(adopted.pending, 'other change')} pending, not touched: see `pulumi preview`")
     return True
+
+
+def show(report: ImportReport, root: Path, dry_run: bool) -> None:
+    """Print ``report``: the files and the problems on standard output, the rest on standard error."""
+    if report.errors:
+        _show_problems(root, report.errors)
+        many_errors = counted(len(report.errors), "error")
+        print_wrapped(f"nothing was imported: {many_errors} in topics/ may hide what is declared")
+        return
+    for note in report.notes:
+        print_wrapped(str(note))
+    if report.rejected:
+        _show_problems(root, report.rejected)
+        print_wrapped(f"nothing was imported: {counted(len(report.rejected), 'error')}")
+        return
+    _show_files(report.files, report.subjects, dry_run)
+    _show_skipped(report.skipped, report.refused)
+    _show_problems(root, report.differences)
+    _show_problems(root, report.problems)
+    if report.problems:
+        errors = sum(problem.level is Level.ERROR for problem in report.problems)
+        warnings = counted(len(report.problems) - errors, "warning")
+        print_wrapped(f"`topicwarden check`: {counted(errors, 'error')}, {warnings} in the new files")
+
+
+def _show_files(files: Sequence[NewFile], subjects: int, dry_run: bool) -> None:
+    if dry_run:
+        terminal_output.write("".join(map(_diff, files)))
+    elif files:
+        terminal_output.write(_file_list(files))
+    new = counted(sum(file.topic is not None for file in files), "new topic")
+    new += f" and {counted(subjects, 'new subject')}" if subjects else ""
+    summary = f" in {counted(len(files), 'file')}{', not written' if dry_run else ''}" if files else " to declare"
+    print_wrapped(f"{new}{summary}")
+
+
+def _show_skipped(skipped: SkippedTopics, refused: Mapping[str, str]) -> None:
+    counts = [
+        (skipped.declared, "already declared"),
+        (skipped.internal, "internal"),
+        (skipped.out_of_scope, "outside of the stack's scope"),
+    ]
+    if any(number for number, _ in counts):
+        print_wrapped("skipped: " + ", ".join(f"{number:,} {reason}" for number, reason in counts if number))
+    for name, reason in sorted(refused.items()):
+        print_wrapped(f"not imported: {name}: {reason}")
+
+
+def _show_problems(root: Path, problems: Sequence[Problem]) -> None:
+    """Print ``problems`` with excerpts of their files."""
+    page = ProblemDigest(root, tuple(problems), (), 0)
+    terminal_output.write(text.render(page, terminal_output.coloured()))
+
+
+def _file_list(files: Sequence[NewFile]) -> str:
+    """Return one line for each folder, with its number of new topics and whether it has new defaults."""
+    by_folder: dict[str, list[NewFile]] = {}
+    for file in files:
+        by_folder.setdefault(file.project_path.rpartition("/")[0], []).append(file)
+    lines = []
+    for folder, new_files in sorted(by_folder.items()):
+        topics, schemas = (sum(map(kind, new_files)) for kind in (_is_topic, _is_schema))
+        parts = [
+            *([counted(topics, "topic")] if topics else []),
+            *([counted(schemas, "schema")] if schemas else []),
+            *([_others(new_files)] if topics + schemas < len(new_files) else []),
+        ]
+        lines.append(f"{folder}/: {' and '.join(parts)}\n")
+    return "".join(lines)
+
+
+def _others(files: Sequence[NewFile]) -> str:
+    names = {file.path.rpartition("/")[2] for file in files if not _is_topic(file) and not _is_schema(file)}
+    return ", ".join(sorted(names))
+
+
+def _is_topic(file: NewFile) -> bool:
+    return file.topic is not None
+
+
+def _is_schema(file: NewFile) -> bool:
+    return file.is_schema
+
+
+def _diff(file: NewFile) -> str:
+    lines = file.text.splitlines(keepends=True)
+    return "".join(unified_diff([], lines, "/dev/null", f"b/{file.project_path}"))

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from topicwarden.cli.terminal import LINE_INTERVAL_S
+from topicwarden.model.message_text import counted, share
 from topicwarden.plan.placement.durability import received, seconds
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.rebalance.reassignment import ReassignmentProgress as Step
@@ -38,7 +39,7 @@ def show(moves: Sequence[ReplicaMove], rate: int | None) -> None:
     by_broker = ", ".join(f"broker {broker} {size(amount)}" for broker, amount in received(moves).items())
     print(f"to copy: {size(sum(move.bytes_to_copy or 0 for move in moves))}{f' ({by_broker})' if by_broker else ''}")
     if unknown := sum(move.bytes_to_copy is None for move in moves):
-        print(f"not counted: {unknown:,} partitions whose size the brokers do not report")
+        print(f"not counted: {counted(unknown, 'partition')} whose size the brokers do not report")
     if rate is None:
         print("throttle: none; brokers copy at full speed")
     else:
@@ -67,7 +68,7 @@ def watching(stop: Event) -> Iterator[Watch]:
 
         def progress(step: Step) -> None:
             nonlocal last_line_at
-            moved = f"moved {step.partitions:,} of {step.of_partitions:,} partitions"
+            moved = f"moved {share(step.partitions, step.of_partitions, 'partition')}"
             bar.update(task, description=moved, completed=step.log_bytes, total=step.of_bytes)
             if not console.is_terminal and time.monotonic() - last_line_at >= LINE_INTERVAL_S:
                 last_line_at = time.monotonic()

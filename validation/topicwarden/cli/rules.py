@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topicwarden.audit.checks import check_docs
+from topicwarden.audit.check_docs import check_docs
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.pages import PAGES

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from topicwarden.deploy.linked_environment import link_environment, write_language_host
 from topicwarden.deploy.pulumi_stacks import is_local, provide_stack
+from topicwarden.kafka.connect.schema_registry import on_sandbox_registry
 from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.sandbox_folder import refuse_link
@@ -21,11 +22,12 @@ from topicwarden.report.terminal_output import note
 from topicwarden.sandbox import class_archive
 from topicwarden.sandbox.broker import BrokerCondition
 from topicwarden.sandbox.local_cluster import Sandbox, SandboxStatus
+from topicwarden.sandbox.registry_server import RegistryServer
 from topicwarden.sandbox.sandbox_state import HOST
 from topicwarden.stacks.stack_selection import selected_stacks
-from topicwarden.toolchain import PASSPHRASES, environment, jars, kafka_jars, pulumi_cli
+from topicwarden.toolchain import PASSPHRASES, apicurio, environment, jars, kafka_jars, pulumi_cli
 from topicwarden.toolchain import install as install_tools
-from topicwarden.toolchain.prerequisites import require_java
+from topicwarden.toolchain.prerequisites import require_java, require_registry_java
 
 
 def sandbox_of(project: Project) -> Sandbox:
@@ -42,13 +44,34 @@ def _present_sandbox(project: Project) -> Sandbox:
 
 
 def up(brokers: int, port: int | None) -> int:
-    status = sandbox_of(find_project()).up(brokers=brokers, port=port, say=note)
-    show(status)
+    project = find_project()
+    sandbox = sandbox_of(project)
+    show(sandbox.up(brokers=brokers, port=port, authorizer=True, say=note))
+    print(f"users with a password (SCRAM-SHA-512): {', '.join(sandbox.user_servers)}")
+    if url := start_registry(project):
+        print(f"Schema Registry: {url}")
     return 0
+
+
+def start_registry(project: Project) -> str | None:
+    """Start the sandbox's Schema Registry if a stack of the project uses it, and return its URL; else None.
+
+    Downloads Apicurio first if it is missing. Raises Refusal if that fails, or if no Java is new enough.
+    """
+    if not any(on_sandbox_registry(project, stack) for stack in project.stack_names()):
+        return None
+    java = require_registry_java()
+    return _registry(project).up(java, apicurio.fetch(project.tools_cache, note), note)
+
+
+def _registry(project: Project) -> RegistryServer:
+    return RegistryServer((project.cache / "sandbox").resolve())
 
 
 def down(remove: bool) -> int:
     project = find_project()
+    refuse_link(project.cache / "sandbox")
+    _registry(project).down(remove=remove, say=note)
     _present_sandbox(project).down(remove, note)
     if remove:
         # Otherwise Pulumi's state would contain topics that no longer exist.
@@ -59,8 +82,11 @@ def down(remove: bool) -> int:
 
 
 def status() -> int:
-    current = _present_sandbox(find_project()).status()
+    project = find_project()
+    current = _present_sandbox(project).status()
     show(current)
+    if url := _registry(project).url:
+        print(f"Schema Registry: {url}")
     return 0 if current.ready else 1
 
 

@@ -28,13 +28,25 @@ def _topic() -> dict[str, Any]:
     return spec_schema()
 
 
+def _access() -> dict[str, Any]:
+    from topicwarden.specs.editor_schema import access_schema  # noqa: PLC0415
+
+    return access_schema()
+
+
+def _subject() -> dict[str, Any]:
+    from topicwarden.specs.editor_schema import subject_schema  # noqa: PLC0415
+
+    return subject_schema()
+
+
 def _policy() -> dict[str, Any]:
     from topicwarden.policies.policy_file import PolicyFile  # noqa: PLC0415
-    from topicwarden.policies.rules import RULES, STACK_RULES  # noqa: PLC0415
+    from topicwarden.policies.rules import ALL_RULES  # noqa: PLC0415
     from topicwarden.specs.editor_schema import editor_schema  # noqa: PLC0415
 
     schema = editor_schema(PolicyFile.model_json_schema(by_alias=True), "topicwarden policies")
-    for name, rule in {**RULES, **STACK_RULES}.items():
+    for name, rule in ALL_RULES.items():
         schema["$defs"]["RuleTable"]["properties"][name]["description"] = inspect.getdoc(rule)
     return schema
 
@@ -69,12 +81,21 @@ def _check() -> dict[str, Any]:
     return problems.schema()
 
 
+def _usage() -> dict[str, Any]:
+    from topicwarden.report.usage import json as usage  # noqa: PLC0415
+
+    return usage.schema()
+
+
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "topic": _topic,
+    "access": _access,
+    "subject": _subject,
     "policy": _policy,
     "stack": _stack,
     "report": _report,
     "check": _check,
     "plan": _plan,
     "doctor": _doctor,
+    "usage": _usage,
 }

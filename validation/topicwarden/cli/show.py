@@ -1,4 +1,4 @@
-"""`topicwarden show`: show the declared topics of a stack, and the origin of each value."""
+"""`topicwarden show`: show the declared topics of a stack with their access, and the origin of each value."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Level, Refusal
 from topicwarden.model.project import find_project
 from topicwarden.report import terminal_output
-from topicwarden.report.declared_topics import list_json, list_text, topic_json, topic_text, values
+from topicwarden.report.declared_topics import access_to, list_json, list_text, topic_json, topic_text, values
+from topicwarden.specs.access_files import load_access, resolve_access
+from topicwarden.specs.declared_subjects import registered_subjects
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import Declaration, resolve
+from topicwarden.specs.schema_files import ProjectSchemas
 from topicwarden.stacks.stack_file import read_stack_file
 from topicwarden.stacks.stack_selection import selected_stacks
 
@@ -18,7 +21,7 @@ FORMATS = ("text", "json")
 
 
 def show(topic: str | None, stack: str | None, form: str = "text") -> int:
-    """Print one topic with all its values, or a list of all topics; return the exit code.
+    """Print one topic with all its values and its access, or a list of all topics; return the exit code.
 
     Raises Refusal with the nearest name if the topic is not declared.
     """
@@ -29,15 +32,18 @@ def show(topic: str | None, stack: str | None, form: str = "text") -> int:
     if len(stacks) > 1:
         raise Refusal(f"a topic can differ by stack; select one with --stack: {', '.join(stacks)}")
     resolved = resolve(load(project.topics, project.root, project.stack_names()), stacks[0])
+    loaded_access = load_access(project.access, project.root, project.stack_names())
     brokers = read_stack_file(project, stacks[0]).brokers
-    errors = sum(problem.level is Level.ERROR for problem in resolved.problems)
-    warning = f"; {counted(errors, 'error')} may hide topics: see `topicwarden check`" if errors else ""
+    errors = sum(problem.level is Level.ERROR for problem in (*resolved.problems, *loaded_access.problems))
+    warning = f"; {counted(errors, 'error')} may hide topics and access: see `topicwarden check`" if errors else ""
     if topic is not None:
-        topic_values = values(_named(topic, stacks[0], resolved.declarations, warning), brokers)
+        access = access_to(topic, resolve_access(loaded_access, resolved.declarations, stacks[0]).access)
+        declaration = _named(topic, stacks[0], resolved.declarations, warning)
+        topic_values = values(declaration, brokers, registered_subjects(declaration, ProjectSchemas(project.root)))
         if form == "json":
-            terminal_output.write(topic_json(topic_values, stacks[0], brokers))
+            terminal_output.write(topic_json(topic_values, access, stacks[0], brokers))
         else:
-            terminal_output.write_text(topic_text(topic_values, stacks[0], brokers))
+            terminal_output.write_text(topic_text(topic_values, access, stacks[0], brokers))
         return 0
     if form == "json":
         terminal_output.write(list_json(resolved.declarations, stacks[0], brokers))

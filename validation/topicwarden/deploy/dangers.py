@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from topicwarden.model.planned_change import Severity, TopicPlan
+from topicwarden.model.planned_change import AccessPlan, Consequence, RegistryPlan, Severity, TopicPlan
 
 MOST: Final = 100
 """Largest number of dangers listed for a deploy; one more line counts the others."""
@@ -13,15 +13,33 @@ MOST: Final = 100
 _BY_REBALANCE: Final = "replication-factor"
 
 
-def dangers(plans: Iterable[TopicPlan], stack: str) -> list[str]:
-    """Return a line for each danger, sorted by topic, including replicas that a deploy leaves to `rebalance`."""
-    lines = sorted(
-        f"{plan.topic}: {' '.join(consequence.message.split())} [{consequence.kind}]"
-        for plan in plans
-        for consequence in plan.consequences
-        if consequence.severity is Severity.DANGER or consequence.kind == _BY_REBALANCE
-    )
+def dangers(
+    plans: Iterable[TopicPlan], stack: str, access: AccessPlan | None = None, registry: RegistryPlan | None = None
+) -> list[str]:
+    """Return a line for each danger, sorted by topic, including replicas that a deploy leaves to `rebalance`.
+
+    Those of ``access`` come first, and those of ``registry`` last, with the subjects that cannot be deployed now.
+    """
+    lines = [
+        *sorted(_line("access", each) for each in (access.consequences if access else ()) if _is_danger(each)),
+        *sorted(_line(plan.topic, each) for plan in plans for each in plan.consequences if _is_danger(each)),
+        *(_of_registry(registry) if registry else ()),
+    ]
     more = len(lines) - MOST
     if more > 0:
         lines[MOST:] = [f"and {more:,} more: see `topicwarden plan --stack {stack}`"]
     return lines
+
+
+def _of_registry(registry: RegistryPlan) -> Iterable[str]:
+    yield from (_line("Schema Registry", each) for each in registry.consequences)
+    for subject in registry.subjects:
+        yield from (_line(f"subject {subject.subject}", each) for each in subject.consequences if _is_danger(each))
+
+
+def _is_danger(consequence: Consequence) -> bool:
+    return consequence.severity is Severity.DANGER or consequence.kind == _BY_REBALANCE
+
+
+def _line(subject: str, consequence: Consequence) -> str:
+    return f"{subject}: {' '.join(consequence.message.split())} [{consequence.kind}]"

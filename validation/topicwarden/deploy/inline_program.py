@@ -9,6 +9,7 @@ The engine gets the address of this process with its options ``--client``, as fr
 from __future__ import annotations
 
 import asyncio
+import platform
 import runpy
 import sys
 from collections.abc import Iterator
@@ -45,14 +46,17 @@ class EngineOptions:
     variables: dict[str, str]
 
     def on(self, engine: PulumiEngine) -> PulumiEngine:
-        """Return ``engine`` with these variables."""
-        return replace(engine, variables={**engine.variables, **self.variables})
+        """Return ``engine`` with these variables, attached to this process."""
+        return replace(engine, variables={**engine.variables, **self.variables}, attached=True)
 
 
 @contextmanager
-def attached_provider(engine: PulumiEngine) -> Iterator[EngineOptions]:
-    """Serve the provider within the block, for commands of Pulumi that run no program."""
-    with _provider(ProviderHome(engine.project, engine.variables)) as port:
+def attached_provider(engine: PulumiEngine, *, judged: bool = False) -> Iterator[EngineOptions]:
+    """Serve the provider within the block, for commands of Pulumi that run no program.
+
+    ``judged``: the command has predicted who loses access.
+    """
+    with _provider(ProviderHome(engine.project, engine.variables, judged)) as port:
         yield EngineOptions((), {"PULUMI_DEBUG_PROVIDERS": f"kafka:{port}"})
 
 
@@ -87,6 +91,9 @@ class _Runtime(language_pb2_grpc.LanguageRuntimeServicer):
 
     def GetPluginInfo(self, request: Empty, context: grpc.ServicerContext) -> Any:
         return plugin_pb2.PluginInfo()
+
+    def About(self, request: Any, context: grpc.ServicerContext) -> Any:
+        return language_pb2.AboutResponse(executable=sys.executable, version=platform.python_version())
 
     def GetRequiredPackages(self, request: Any, context: grpc.ServicerContext) -> Any:
         return language_pb2.GetRequiredPackagesResponse()

@@ -2,7 +2,8 @@
 
 A deploy that is killed may have created topics that Pulumi's state does not have, because the engine writes the state
 later. If their YAML is removed before the next deploy, nothing would name them any more. The record is a file of the
-project's cache, one line of JSON for each batch, written to the disk before the request is sent.
+project's cache, one line of JSON for each batch, written to the disk before the request is sent. Access has a record of
+its own, with the names of its resources.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeAlias
 
 from topicwarden.model.files import replace_file
 from topicwarden.model.problem import Location, Problem
@@ -29,6 +31,10 @@ class Intent(StrEnum):
     DELETE = "delete"
 
 
+Announce: TypeAlias = Callable[[Intent, Iterable[str]], None]
+"""A function that records what is about to be sent, by name."""
+
+
 @dataclass(frozen=True)
 class IntentLog:
     """The record of one stack."""
@@ -37,9 +43,11 @@ class IntentLog:
 
     def write(self, intent: Intent, topics: Iterable[str]) -> None:
         """Add a line, and return when it is on the disk."""
+        if not (topics := list(topics)):
+            return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab") as file:
-            file.write(json.dumps([intent.value, list(topics)]).encode() + b"\n")
+            file.write(json.dumps([intent.value, topics]).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
 
@@ -63,9 +71,25 @@ class IntentLog:
 
 
 def intent_log(project: Project, stack: str) -> IntentLog:
-    """Return the record of ``stack``. Projects that share a cache have records of their own."""
+    """Return the record of the topics of ``stack``. Projects that share a cache have records of their own."""
+    return _log(project, stack, "")
+
+
+def access_intent_log(project: Project, stack: str) -> IntentLog:
+    """Return the record of the access of ``stack``."""
+    return _log(project, stack, "-access")
+
+
+def _log(project: Project, stack: str, suffix: str) -> IntentLog:
     name = hashlib.sha256(str(project.root.resolve()).encode()).hexdigest()[:12]
-    return IntentLog(project.cache / "deploys" / f"{name}-{stack.rpartition('/')[2]}.jsonl")
+    return IntentLog(project.cache / "deploys" / f"{name}-{stack.rpartition('/')[2]}{suffix}.jsonl")
+
+
+def announce_writes(announce: Announce, writes: Mapping[str, Mapping[str, object]]) -> None:
+    """Announce ``writes``, the values by name; one with nothing but None is a deletion."""
+    deleted = {name for name, values in writes.items() if all(value is None for value in values.values())}
+    announce(Intent.DELETE, sorted(deleted))
+    announce(Intent.CREATE, [name for name in writes if name not in deleted])
 
 
 def unfinished(intents: Mapping[str, Intent], *, deployed: Collection[str], live: Collection[str]) -> dict[str, Intent]:
@@ -85,12 +109,27 @@ def unfinished(intents: Mapping[str, Intent], *, deployed: Collection[str], live
 def orphans(intents: Mapping[str, Intent], declared: Collection[str]) -> list[Problem]:
     """Return the problem that the unfinished ``intents`` created topics that no YAML declares any more, if they did."""
     names = sorted(topic for topic, intent in intents.items() if intent is Intent.CREATE and topic not in declared)
+    return _orphaned("topics", names)
+
+
+def orphaned_access(
+    intents: Mapping[str, Intent], declared: Collection[str], titles: Mapping[str, str]
+) -> list[Problem]:
+    """Return the problem that the unfinished ``intents`` created access that no YAML declares any more, if they did.
+
+    ``intents`` and ``declared`` have names of resources, ``titles`` the words for those on the cluster.
+    """
+    names = [name for name, intent in intents.items() if intent is Intent.CREATE and name not in declared]
+    return _orphaned("access", sorted(titles[name] for name in names))
+
+
+def _orphaned(folder: str, names: Sequence[str]) -> list[Problem]:
     if not names:
         return []
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     return [
         Problem(
-            Location("topics"),
+            Location(folder),
             f"{shown}: a deploy that was killed created this, Pulumi's state does not have it, and no YAML declares it "
             "any more: restore the YAML and deploy, or delete it with Kafka's own tools",
             rule="orphan",

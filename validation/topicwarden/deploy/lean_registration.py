@@ -1,4 +1,4 @@
-"""Registers topics with the engine without the SDK's cost for each resource.
+"""Registers resources with the engine without the SDK's cost for each resource.
 
 The SDK makes outputs, tasks and a thread for each property of each resource, which takes longer than the engine needs.
 This sends the same ``RegisterResource`` requests on the SDK's own connection, all at once. The engine runs them in
@@ -8,7 +8,8 @@ parallel as far as its ``--parallel`` allows.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +23,7 @@ from pulumi.runtime.settings import get_monitor
 from topicwarden.deploy.provider.properties import UNKNOWN, from_struct
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE
 from topicwarden.deploy.topic_registration import PROPERTIES, TopicRegistration, deployed
+from topicwarden.model.problem import Location
 
 Value = TypeVar("Value")
 
@@ -38,33 +40,59 @@ async def _true() -> bool:
     return True
 
 
+@dataclass(frozen=True)
+class LeanResource:
+    """A resource to register below the component ``parent``.
+
+    - ``location``: where the YAML declares it.
+    - ``import_id``: the id under which Pulumi imports it; empty to create it.
+    - ``ignored``: properties that the deploy does not change.
+    - ``dependencies``: URNs of registered resources that are deleted later than this one.
+    """
+
+    type: str
+    name: str
+    parent: pulumi.Resource
+    properties: Mapping[str, Any]
+    location: Location | None = None
+    import_id: str = ""
+    protect: bool = False
+    ignored: Sequence[str] = ()
+    dependencies: Sequence[str] = ()
+
+
 async def register_topics(
-    registrations: Sequence[tuple[TopicRegistration, pulumi.Resource]], provider: kafka.Provider | None, root: Path
+    registrations: Sequence[tuple[TopicRegistration, pulumi.Resource]],
+    provider: kafka.Provider | None,
+    root: Path,
+    after: Awaitable[object] | None = None,
 ) -> list[dict[str, Any]]:
     """Register each topic below its parent; return the topics as deployed, in the same order, without failed ones.
 
-    ``root`` is the folder of the project, below which the topics are declared.
+    ``root`` is the folder of the project, below which the topics are declared. No topic is registered before ``after``
+    is done.
     """
-    template = resource_pb2.RegisterResourceRequest(
-        type=TOPIC_TYPE,
-        custom=True,
-        provider=await _reference(provider),
-        version="" if provider else version("pulumi-kafka"),
-        propertyDependencies={name: resource_pb2.RegisterResourceRequest.PropertyDependencies() for name in PROPERTIES},
-        acceptSecrets=True,
-        acceptResources=True,
-        supportsPartialValues=True,
-        supportsResultReporting=True,
-    )
-    parents = {parent: str(await parent.urn.future()) for parent in {parent for _, parent in registrations}}
-    monitor: Any = get_monitor()
-    responses = []
-    for registration, parent in registrations:
-        request = _request(template, registration, parents[parent], root)
-        responses.append(_awaitable(monitor.RegisterResource.future(request)))
-    outputs = [from_struct(response.object) for response in await asyncio.gather(*responses)]
+    if after is not None:
+        await after
+    resources = [_topic(registration, parent) for registration, parent in registrations]
+    outputs = await register(resources, provider, root)
     # A topic that failed, or that is not among the targets of a command, has no outputs.
     return [deployed(each) for each in outputs if "name" in each]
+
+
+async def register(
+    resources: Iterable[LeanResource], provider: kafka.Provider | None, root: Path
+) -> list[dict[str, Any]]:
+    """Register ``resources`` at the same time; return the outputs of each, which are empty if it failed."""
+    resources, reference = list(resources), await _reference(provider)
+    parents = {parent: str(await parent.urn.future()) for parent in {each.parent for each in resources}}
+    templates = {each.type: _template(each, reference) for each in resources}
+    monitor: Any = get_monitor()
+    responses = []
+    for each in resources:
+        request = _request(templates[each.type], each, parents[each.parent], root)
+        responses.append(_awaitable(monitor.RegisterResource.future(request)))
+    return [from_struct(response.object) for response in await asyncio.gather(*responses)]
 
 
 async def _reference(provider: kafka.Provider | None) -> str:
@@ -74,25 +102,52 @@ async def _reference(provider: kafka.Provider | None) -> str:
     return f"{urn}::{id or UNKNOWN}"
 
 
-def _request(
-    template: resource_pb2.RegisterResourceRequest, registration: TopicRegistration, parent: str, root: Path
-) -> resource_pb2.RegisterResourceRequest:
+def _template(resource: LeanResource, provider: str) -> resource_pb2.RegisterResourceRequest:
+    """Return what the requests for all resources of this type have."""
+    nothing = resource_pb2.RegisterResourceRequest.PropertyDependencies
+    return resource_pb2.RegisterResourceRequest(
+        type=resource.type,
+        custom=True,
+        provider=provider,
+        version="" if provider else version("pulumi-kafka"),
+        propertyDependencies={name: nothing() for name in resource.properties},
+        acceptSecrets=True,
+        acceptResources=True,
+        supportsPartialValues=True,
+        supportsResultReporting=True,
+    )
+
+
+def _topic(registration: TopicRegistration, parent: pulumi.Resource) -> LeanResource:
     topic = registration.topic
+    values = topic.name, topic.partitions, topic.replication_factor, registration.config
+    return LeanResource(
+        TOPIC_TYPE,
+        topic.name,
+        parent,
+        dict(zip(PROPERTIES, values, strict=True)),
+        registration.location,
+        topic.name if registration.adopt else "",
+        registration.protect,
+        registration.ignored,
+        registration.dependencies,
+    )
+
+
+def _request(
+    template: resource_pb2.RegisterResourceRequest, resource: LeanResource, parent: str, root: Path
+) -> resource_pb2.RegisterResourceRequest:
     request = resource_pb2.RegisterResourceRequest()
     request.CopyFrom(template)
-    request.name, request.parent, request.protect = topic.name, parent, registration.protect
-    request.importId = topic.name if registration.adopt else ""
-    request.ignoreChanges.extend(registration.ignored)
-    fields = request.object.fields
-    fields["name"].string_value = topic.name
-    fields["partitions"].number_value = topic.partitions
-    fields["replicationFactor"].number_value = topic.replication_factor
-    fields["config"].struct_value.SetInParent()  # an empty map, too
-    fields["config"].struct_value.update(registration.config)
-    if registration.location is not None:
-        request.sourcePosition.uri = (root / registration.location.file).as_uri()
-        request.sourcePosition.line = registration.location.line
-        request.sourcePosition.column = registration.location.column
+    request.name, request.parent, request.protect = resource.name, parent, resource.protect
+    request.importId = resource.import_id
+    request.ignoreChanges.extend(resource.ignored)
+    request.dependencies.extend(resource.dependencies)
+    request.object.update(resource.properties)
+    if resource.location is not None:
+        request.sourcePosition.uri = (root / resource.location.file).as_uri()
+        request.sourcePosition.line = resource.location.line
+        request.sourcePosition.column = resource.location.column
     return request
 
 

@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from topicwarden.deploy.access_state import ACCESS_TYPES, registered_access
 from topicwarden.deploy.program_run import ProgramRun, Purpose
 from topicwarden.deploy.pulumi_commands import pulumi_preview
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, log_of, without_traceback
 from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE, TOPIC_PATH, deployed_stack
+from topicwarden.deploy.subject_state import SUBJECT_TYPE, registered_subject
 from topicwarden.model import planned_change
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic_selection import none_selected, selected
@@ -24,13 +26,17 @@ from topicwarden.specs.resolve import Declaration
 
 @dataclass(frozen=True)
 class PreviewedStack:
-    """The result of a preview, and its steps on topics, without steps that do not change a topic.
+    """The result of a preview, and its steps on topics, access and subjects, without steps that change nothing.
 
-    ``complete`` is true if the program registered all its topics. ``log`` has Pulumi's full messages.
+    ``access_names`` are the names of the resources of declared and of deployed access. ``complete`` is true if the
+    program registered all its topics. ``log`` has Pulumi's full messages.
     """
 
     engine: planned_change.PreviewResult
     steps: tuple[EngineStep, ...]
+    access_steps: tuple[EngineStep, ...]
+    subject_steps: tuple[EngineStep, ...]
+    access_names: tuple[frozenset[str], frozenset[str]]
     complete: bool
     log: str
     predicted: PredictedStack
@@ -58,9 +64,19 @@ def preview(engine: PulumiEngine, checked: CheckedStacks, patterns: Sequence[str
         engine.require_stack()
         raise _ended_early(engine.stack, errors, log)
     steps = tuple(step for step in answer.steps if step.op != "same" and step.type == TOPIC_TYPE)
+    access_steps = tuple(
+        step for step in answer.steps if step.op != "same" and step.type in ACCESS_TYPES and registered_access(step.urn)
+    )
+    subject_steps = tuple(
+        step
+        for step in answer.steps
+        if step.op != "same" and step.type == SUBJECT_TYPE and registered_subject(step.urn)
+    )
     counts = dict(sorted(Counter(step.op for step in steps).items()))
     engine_report = planned_change.PreviewResult(ran=answer.done.returncode == 0, steps=counts, errors=errors)
-    return PreviewedStack(engine_report, steps, run.complete, log, run.prediction)
+    return PreviewedStack(
+        engine_report, steps, access_steps, subject_steps, run.access_names, run.complete, log, run.prediction
+    )
 
 
 def _ended_early(stack: str, errors: Sequence[str], log: str) -> Refusal:

@@ -5,39 +5,50 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import pulumi
 import pulumi_kafka as kafka
 
+from topicwarden.deploy.access_program import AccessBefore, access_before, create_together, missing_line, passwords
+from topicwarden.deploy.access_resources import AccessResources, acl_urn
+from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.dangers import dangers
-from topicwarden.deploy.intent_log import Intent, intent_log, orphans, unfinished
+from topicwarden.deploy.intent_log import Intent, access_intent_log, intent_log, orphans, unfinished
 from topicwarden.deploy.program_execution import fail_unless_complete
 from topicwarden.deploy.program_run import ProgramRun, Purpose, Refused, current_run
 from topicwarden.deploy.provider_choice import require_cluster, require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.sdk_registration import shorten_debug_messages
 from topicwarden.deploy.stack_state import read_stack_state
+from topicwarden.deploy.subject_program import SchemaCheckers, SubjectsBefore, subjects_before
+from topicwarden.deploy.subject_records import RecordsOfTopics, retained_records
+from topicwarden.deploy.subject_resources import SubjectResources
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.deploy.topic_resources import TopicResources
 from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.schema_registry import registry_from
 from topicwarden.kafka.connect.stack_connection import (
     SETTINGS,
     connection_from,
     refuse_sandbox_passphrase,
     settings_file,
 )
-from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kafka_facts.throttle_settings import REPLICAS
+from topicwarden.model.access import NO_ACCESS, DeclaredAccess, DeployedAccess
 from topicwarden.model.planned_change import Action, TopicPlan
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project
+from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.model.topic import AllowedChange, Topic
 from topicwarden.model.topic_selection import selected
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
+from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.plan.predict import Prediction, predict, refusals
+from topicwarden.plan.predict_subjects import OF_REGISTRY
 from topicwarden.plan.predicted_stack import predicted_stack
 from topicwarden.plan.topic_change import added_by_hand
 from topicwarden.policies.check_specs import check
@@ -46,18 +57,19 @@ from topicwarden.specs.resolve import Declaration
 from topicwarden.stacks.settings_reader import InvalidSetting
 from topicwarden.stacks.stack_file import read_stack_file
 from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope, stack_scope
-from topicwarden.stacks.stack_settings import SCOPE
+from topicwarden.stacks.stack_settings import HISTORY, SCHEMA_REGISTRY, SCOPE
+from topicwarden.toolchain import schema_checker
 
 
 def deploy() -> None:
-    """Register every topic of the selected stack; stop if a declaration or a change is refused.
+    """Register every topic and all access of the selected stack; stop if a declaration or a change is refused.
 
     Nothing is registered with the engine before everything is checked, so a refused deploy changes nothing:
 
     1. ``_declared``: the YAML is checked, unless the command that runs this program has done so.
     2. ``_observe``: Pulumi's state and the cluster are read, and the consequences of all changes predicted.
     3. ``_refuse``: what no YAML allows ends the program; a plan reports it instead.
-    4. ``_register``: the engine gets the topics.
+    4. ``_register``: the engine gets the access, then the topics, and then the subjects of the Schema Registry.
     """
     shorten_debug_messages()
     run = current_run() or _alone()
@@ -73,13 +85,16 @@ def deploy() -> None:
 
 @dataclass(frozen=True)
 class _Declared:
-    """The declaration: the topics of the stack that the run is about, and how to reach the cluster."""
+    """The declaration: the topics of the stack that the run is about, its access, and how to reach the cluster."""
 
     topics: tuple[Declaration, ...]
+    access: DeclaredAccess
+    passwords: Mapping[tuple[str, str], str] = field(repr=False)
     scope: StackScope
     settings: dict[str, str]
     connection: Connection
     state: Future[DeployedStack]
+    subjects: DeclaredSubjects = NO_SUBJECTS
 
     @property
     def names(self) -> frozenset[str]:
@@ -92,6 +107,8 @@ class _Observed:
 
     deployed: DeployedStack
     live: Snapshot
+    access: AccessBefore
+    subjects: SubjectsBefore
     prediction: Prediction
     intents: Mapping[str, Intent]
     remark: str | None
@@ -114,37 +131,78 @@ def _declared(run: ProgramRun) -> _Declared:
     state = _read_state(run.engine)
     checked = run.checked or check(project, [stack])
     _stop_at(_blocking(checked.errors, adopting=run.purpose is Purpose.ADOPT))
+    access = checked.access.get(stack, NO_ACCESS) if run.concerns_access else NO_ACCESS
+    secrets, missing = passwords(access, stack)
+    _stop_at(missing)
     settings = {name: value for name in SETTINGS if (value := _setting(name)) is not None}
     return _Declared(
         tuple(each for each in checked.declarations[stack] if selected(each.topic.name, run.patterns)),
+        access,
+        secrets,
         _scope(project, stack),
         settings,
         connection_from(project, settings_file(stack), settings),
         state,
+        checked.subjects.get(stack, NO_SUBJECTS) if run.concerns_access else NO_SUBJECTS,
     )
 
 
 def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
     stack = pulumi.get_stack()
     deployed = declared.state.result().only(run.patterns)
+    if not run.concerns_access:
+        deployed = replace(deployed, access=DeployedAccess(), subjects={})
     log = intent_log(run.engine.project, stack)
     intents = {name: intent for name, intent in log.read().items() if selected(name, run.patterns)}
     names = {*deployed.topics, *deployed.duplicates, *declared.names, *intents}
     with open_cluster(declared.connection) as cluster:
         live = cluster.snapshot(names, expected=names, extents=False)
         remark = check_cluster(stack, declared.connection, deployed, live)
-        prediction = predict(cluster, live, declared.topics, deployed, declared.scope)
-    run.prediction = predicted_stack(stack, prediction, declared.topics, deployed, remark)
+        access = access_before(cluster, run.engine.project, stack, declared.access, deployed.access)
+        prediction = predict(
+            cluster,
+            live,
+            declared.topics,
+            deployed,
+            declared.scope,
+            access=declared.access,
+            live_access=access.live,
+            earlier=EarlierUse(run.engine.project, stack, _setting(HISTORY)),
+        )
+        subjects = _subjects(run, declared, deployed, cluster, live)
+    prediction = replace(prediction, subjects=subjects.prediction)
+    run.access_names = frozenset(resource_names(access.declared)), frozenset(resource_names(access.deployed))
+    run.prediction = predicted_stack(stack, prediction, declared.topics, deployed, remark, access=declared.access)
     intents = unfinished(intents, deployed=deployed.topics, live=live.topics)
-    return _Observed(deployed, live, prediction, intents, remark)
+    return _Observed(deployed, live, access, subjects, prediction, intents, remark)
+
+
+def _subjects(
+    run: ProgramRun, declared: _Declared, deployed: DeployedStack, cluster: Cluster, live: Snapshot
+) -> SubjectsBefore:
+    project, setting = run.engine.project, _setting(SCHEMA_REGISTRY)
+    registry = None if setting is None else registry_from(setting, project, pulumi.get_stack())
+    records = RecordsOfTopics(
+        cluster,
+        live,
+        {each.topic.name: each.topic for each in declared.topics},
+        lambda: retained_records(declared.connection, registry, project),
+    )
+    checkers = SchemaCheckers(lambda: schema_checker(project, pulumi.info))
+    change, prediction = subjects_before(
+        registry, declared.subjects, deployed.subjects, live.day, checkers=checkers, records=records
+    )
+    return SubjectsBefore(change, prediction)
 
 
 def _refuse(run: ProgramRun, declared: _Declared, observed: _Observed) -> None:
-    _stop_at(orphans(observed.intents, declared.names))
+    _stop_at([*orphans(observed.intents, declared.names), *observed.access.orphans()])
     if not pulumi.runtime.is_dry_run():
         intent_log(run.engine.project, pulumi.get_stack()).keep(observed.intents)
+        access_intent_log(run.engine.project, pulumi.get_stack()).keep(observed.access.intents)
     if run.purpose is not Purpose.PLAN:
-        _stop_at(refusals(observed.prediction.plans))
+        # A registry that does not answer, or is read-only, stops its subjects only.
+        _stop_at([each for each in refusals(observed.prediction) if each.rule not in OF_REGISTRY])
 
 
 def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None:
@@ -152,28 +210,64 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
     provider = _provider(declared.settings, declared.connection)
     if not pulumi.runtime.is_dry_run() and live.cluster_id is not None:
         require_cluster(live.cluster_id, provider)
-    lines = dangers(plans, stack)
-    for line in (*([observed.remark] if observed.remark else []), *observed.prediction.remarks, *lines):
+    predicted_access = observed.prediction.access
+    predicted_subjects = observed.prediction.subjects
+    lines = dangers(
+        plans,
+        stack,
+        predicted_access.plan if predicted_access else None,
+        predicted_subjects.plan if predicted_subjects else None,
+    )
+    missing = observed.access.missing()
+    remarks = [*([observed.remark] if observed.remark else []), *([missing_line(missing, stack)] if missing else [])]
+    unseen = predicted_subjects.unseen if predicted_subjects else ()
+    for line in (*remarks, *observed.prediction.remarks, *unseen, *lines):
         pulumi.warn(line)
     if current_run() is None:
         fail_unless_complete(run)
+    registration = observed.access.registration(declared.passwords)
+    access = None
+    if not registration.access.empty:
+        create_together(observed.access.first_acls(), provider)
+        access = AccessResources(stack, registration, root=run.engine.project.root, provider=provider)
     topics = TopicResources(
         stack,
-        _registrations(declared.topics, plans, observed.deployed, live),
+        _registrations(declared.topics, plans, observed.deployed, live, observed.access),
         root=run.engine.project.root,
         cluster_id=live.cluster_id,
         dangers=lines,
         departing=[topic for name, topic in sorted(observed.deployed.topics.items()) if name not in declared.names],
         provider=provider,
+        after=None if access is None else access.acls,
     )
-    run.expect(topics.urn, topics.topics)
+    subjects = None
+    if (subject_registration := observed.subjects.registration()) is not None:
+        subjects = SubjectResources(
+            stack,
+            subject_registration,
+            topics=topics.topics.future(),
+            root=run.engine.project.root,
+            provider=provider,
+        )
+    run.expect(
+        topics.urn,
+        topics.topics,
+        *([] if access is None else [access.urn, access.done]),
+        *([] if subjects is None else [subjects.urn, subjects.done]),
+    )
     pulumi.export("topics", topics.topics)
 
 
 def _registrations(
-    declarations: Iterable[Declaration], plans: Iterable[TopicPlan], deployed: DeployedStack, live: Snapshot
+    declarations: Iterable[Declaration],
+    plans: Iterable[TopicPlan],
+    deployed: DeployedStack,
+    live: Snapshot,
+    access: AccessBefore,
 ) -> Iterable[TopicRegistration]:
-    today = live.day
+    today, urns = live.day, f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}"
+    declarations = list(declarations)
+    last_acls = access.last_acls(each.topic.name for each in declarations)
     planned = {plan.topic: plan for plan in plans}
     for declaration in declarations:
         plan = planned.get(declaration.topic.name)
@@ -193,6 +287,7 @@ def _registrations(
             unchanged=_drifted(plan) if plan and plan.held else ("partitions",) if declared_as_added else (),
             throttles=throttles if written and action is not Action.RECREATE else {},
             throttled=bool(throttles or throttles_in_state) and not written,
+            dependencies=(acl_urn(urns, last_acls[name]),) if name in last_acls else (),
         )
 
 

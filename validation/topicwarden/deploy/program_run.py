@@ -45,7 +45,8 @@ class ProgramRun:
     """One run of the program: what the command asks for, and what the program reports.
 
     ``patterns`` are globs of the topics that a plan is about; empty for all. ``checked`` are the declarations, if the
-    command has checked them already. The program sets ``prediction`` and ``refusal``, why it stopped.
+    command has checked them already. The program sets ``prediction``, ``access_names``, the names of the resources of
+    declared and of deployed access, and ``refusal``, why it stopped.
     """
 
     engine: PulumiEngine
@@ -53,12 +54,18 @@ class ProgramRun:
     patterns: tuple[str, ...] = ()
     checked: CheckedStacks | None = None
     prediction: PredictedStack | None = None
+    access_names: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
     refusal: Refusal | None = None
     registering: bool = False
     """True if the program has sent its topics to the engine."""
     failed: bool = False
     """True if the program ended with an error."""
     _unknown: int = 1
+
+    @property
+    def concerns_access(self) -> bool:
+        """False if the run is about some topics only: an adoption of topics, or a plan of those that match globs."""
+        return self.purpose is not Purpose.ADOPT and not self.patterns
 
     def expect(self, *outputs: pulumi.Output[Any]) -> None:
         """Set the outputs that are known once the engine has registered the program's resources.

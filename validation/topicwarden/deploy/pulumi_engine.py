@@ -9,13 +9,57 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Any
+from typing import Any, Final, TypeVar
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from topicwarden import child_processes
-from topicwarden.deploy.partial_state import raise_if_partial, retry_partial_state
 from topicwarden.kafka.connect.stack_connection import NO_PULUMI
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+
+State = TypeVar("State")
+
+_TIMEOUT_S: Final = 10.0
+_PAUSE_S: Final = 0.05
+_UNREADABLE: Final = "failed to load checkpoint"
+_ENDS: Final = ("unexpected EOF", "unexpected end of JSON input")
+"""The last words of Pulumi about a state that ends too early, compressed or not."""
+
+
+class PartialState(Refusal):
+    """Raised for a state that ends too early."""
+
+
+def raise_if_partial(error: str, stack: str) -> None:
+    """Raise ``PartialState`` if Pulumi's ``error`` means that the state of ``stack``, or its attributes, end too early.
+
+    ``file_backend`` says how attributes become empty.
+    """
+    text = error.rstrip()
+    if text.endswith(f"{_UNREADABLE}: EOF"):
+        file = f"{stack.rpartition('/')[2]}.json.attrs"
+        raise PartialState(
+            f"the attributes of Pulumi's state stay empty: {text}; the state itself is complete, so keep it. "
+            f"`topicwarden up` deletes the empty file: `{file}`, beside the state in the folder of the backend"
+        )
+    if _UNREADABLE in text and text.endswith(_ENDS):
+        raise PartialState(
+            f"Pulumi's state stays incomplete: {text}; restore it from an older version of the file in its backend, "
+            "such as the `.bak` file beside it. A full disk can cause this"
+        )
+
+
+def retry_partial_state(read: Callable[[], State]) -> State:
+    """Return the result of ``read``, which is called again for up to ten seconds while it raises ``PartialState``."""
+    retrying = Retrying(
+        retry=retry_if_exception_type(PartialState),
+        stop=stop_after_delay(_TIMEOUT_S),
+        wait=wait_fixed(_PAUSE_S),
+        reraise=True,
+    )
+    return retrying(read)
+
 
 _LEVELS = ("error", "info#err")
 TOPIC_TYPE = "kafka:index/topic:Topic"
@@ -25,11 +69,17 @@ ALL_AT_ONCE = ("--parallel", "10000")
 
 @dataclass(frozen=True)
 class PulumiEngine:
-    """The ``pulumi`` command for one stack; ``variables`` are added to the environment of this process."""
+    """The ``pulumi`` command for one stack; ``variables`` are added to the environment of this process.
+
+    ``attached``: its engine calls this process, so it fails and ends by itself if this process is killed. It then gets
+    no SIGINT, on which Pulumi 3.250 may end while it writes the state: it panics if a component's outputs are
+    registered after the cancellation (``stepExecutor.cancelDueToError``), and no longer handles the signal at the end.
+    """
 
     project: Project
     stack: str
     variables: Mapping[str, str] = field(default_factory=dict)
+    attached: bool = False
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run ``pulumi`` without prompts and return its result, with any exit code."""
@@ -43,7 +93,9 @@ class PulumiEngine:
             raise Refusal(NO_PULUMI)
         command = [pulumi, *arguments, "--stack", self.stack, "--non-interactive"]
         try:
-            return child_processes.run(command, self.project.root, environment, on_line=on_line)
+            return child_processes.run(
+                command, self.project.root, environment, on_line=on_line, death_signal=not self.attached
+            )
         except OSError as error:  # thousands of targets may exceed the limit of a command line
             raise Refusal(f"{pulumi} cannot be run: {error.strerror}") from error
 
@@ -58,7 +110,7 @@ class PulumiEngine:
             done = run()
             if done.returncode:
                 errors = error_text(done)
-                raise_if_partial(errors)
+                raise_if_partial(errors, self.stack)
                 refuse_missing_backend(errors, self.stack)
             return done
 

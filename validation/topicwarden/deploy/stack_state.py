@@ -1,14 +1,15 @@
-"""Reads the deployed topics from Pulumi's state, and defines what the state records for each topic."""
+"""Reads the deployed topics and access from Pulumi's state, and defines what the state records for each topic."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any
 
+from topicwarden.deploy.access_state import allowances, deployed_access, recorded_allowances
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine
-from topicwarden.model.topic import Allowance, AllowedChange, Topic
+from topicwarden.deploy.subject_state import deployed_subjects
+from topicwarden.model.topic import Topic
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
 
 SET_TYPE = "topicwarden:index:TopicSet"
@@ -18,12 +19,12 @@ TOPIC_PATH = f"{SET_TYPE}${DOMAIN_TYPE}${TOPIC_TYPE}"
 
 
 def read_stack_state(engine: PulumiEngine) -> DeployedStack:
-    """Return the topics in the state of the engine's stack; refuse a stack that Pulumi does not know."""
+    """Return what the state of the engine's stack has; refuse a stack that Pulumi does not know."""
     return deployed_stack(engine.resources())
 
 
 def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
-    """Return the topics in ``resources``, which have the format of `pulumi stack export`.
+    """Return the topics, the access and the subjects in ``resources``, which have the format of `pulumi stack export`.
 
     A resource whose deletion is pending counts as well, even under a registered URN: the engine deletes its topic, even
     if the topic is protected (Pulumi's ``DeleteStep`` of a replaced resource). ``readStackResourceOutputs`` does not
@@ -45,7 +46,13 @@ def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
                 duplicates.setdefault(name, []).append(DuplicateResource(urn, tainted=True))
         else:
             duplicates.setdefault(name, []).append(DuplicateResource(urn))
-    return DeployedStack(topics, records.cluster_id, {name: tuple(urns) for name, urns in duplicates.items()})
+    return DeployedStack(
+        topics,
+        records.cluster_id,
+        {name: tuple(urns) for name, urns in duplicates.items()},
+        deployed_access(resources),
+        deployed_subjects(resources),
+    )
 
 
 def recorded(topic: Topic, file: str | None) -> dict[str, Any]:
@@ -55,10 +62,7 @@ def recorded(topic: Topic, file: str | None) -> dict[str, Any]:
         "partitions": topic.partitions,
         "replicationFactor": topic.replication_factor,
         "config": dict(sorted(topic.config.items())),
-        "allow": [
-            {"change": allowance.change.value} | ({"until": allowance.until.isoformat()} if allowance.until else {})
-            for allowance in sorted(topic.allow, key=lambda allowance: allowance.change.value)
-        ],
+        "allow": recorded_allowances(topic.allow),
     }
 
 
@@ -100,10 +104,5 @@ def _topic(name: str, entry: Mapping[str, Any]) -> Topic:
         int(entry["partitions"]),
         int(entry["replicationFactor"]),
         {str(key): str(value) for key, value in entry["config"].items()},
-        allow=frozenset(map(_allowance, entry["allow"])),
+        allow=allowances(entry["allow"]),
     )
-
-
-def _allowance(record: Mapping[str, str]) -> Allowance:
-    until = record.get("until")
-    return Allowance(AllowedChange(record["change"]), None if until is None else date.fromisoformat(until))

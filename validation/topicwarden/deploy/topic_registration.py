@@ -26,6 +26,7 @@ class TopicRegistration:
     - ``throttles``: replication throttle lists that the deploy writes together with the declared configuration,
       because the official provider writes the whole configuration.
     - ``throttled``: replicas move, or moved during the last refresh, and the configuration is not written.
+    - ``dependencies``: URNs of registered resources that the engine deletes later than the topic.
     """
 
     topic: Topic
@@ -36,6 +37,7 @@ class TopicRegistration:
     unchanged: tuple[str, ...] = ()
     throttles: Mapping[str, str] = field(default_factory=dict)
     throttled: bool = False
+    dependencies: tuple[str, ...] = ()
 
     @property
     def file(self) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -37,7 +37,8 @@ class TopicResources(pulumi.ComponentResource):
     so their allowances stay recorded: if a deletion fails, the next deploy may repeat it.
     ``provider`` defaults to the stack's default provider. ``root`` is the folder of the project. Replicas of an
     existing topic are never changed, because the official provider would place them on random brokers;
-    ``topicwarden rebalance`` places them.
+    ``topicwarden rebalance`` places them. No topic is created before ``after`` is done: a topic without ACLs may be
+    open to everyone. A topic that is replaced exists already.
     """
 
     topics: pulumi.Output[dict[str, dict[str, Any]]]
@@ -56,6 +57,7 @@ class TopicResources(pulumi.ComponentResource):
         dangers: Sequence[str] = (),
         departing: Iterable[DeployedTopic] = (),
         provider: kafka.Provider | None = None,
+        after: Awaitable[object] | None = None,
     ) -> None:
         super().__init__(SET_TYPE, name)
         ordered = sorted(topics, key=lambda each: (each.topic.domain, each.topic.name))
@@ -66,7 +68,7 @@ class TopicResources(pulumi.ComponentResource):
             for registration in members
         ]
         by_sdk = [register_with_sdk(*each, provider) for each in placed if _needs_sdk(each[0])]
-        leanly = register_topics([each for each in placed if not _needs_sdk(each[0])], provider, root)
+        leanly = register_topics([each for each in placed if not _needs_sdk(each[0])], provider, root, after)
         declared = {each.topic.name: each.topic.config.keys() for each in ordered}
 
         async def records() -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from topicwarden.deploy.pulumi_engine import ALL_AT_ONCE, PulumiEngine
 from topicwarden.deploy.pulumi_project import project_settings
 
 _CHECKPOINTS_UP_TO: Final = 100
-"""Topics up to which a file or bucket backend writes the whole state at each step: that is quadratic."""
+"""Resources up to which a file or bucket backend writes the whole state at each step: that is quadratic."""
 _SERVICE: Final = ("http://", "https://")
 _PULUMI_CLOUD: Final = "https://api.pulumi.com"
 
@@ -46,8 +46,8 @@ class WriteOptions:
         return replace(engine, variables={**engine.variables, **self.variables})
 
 
-def write_options(command: str, backend: str, topics: int, *, refresh: str = "") -> WriteOptions:
-    """Return the options for `pulumi up`, `destroy` or `refresh` of a stack with ``topics``.
+def write_options(command: str, backend: str, resources: int, *, refresh: str = "") -> WriteOptions:
+    """Return the options for `pulumi up`, `destroy` or `refresh` of a stack with this number of topics and ACLs.
 
     ``backend`` is the URL of its state. ``refresh`` says why Pulumi first reads the topics into its state; empty if it
     does not.
@@ -58,7 +58,7 @@ def write_options(command: str, backend: str, topics: int, *, refresh: str = "")
     - Checkpoints: file and bucket backends get the state once, at the end. Topics of a killed run are adopted by the
       next one; see ``intent_log``. Pulumi Cloud records each step by itself.
     """
-    once = topics > _CHECKPOINTS_UP_TO and not backend.startswith(_SERVICE)
+    once = resources > _CHECKPOINTS_UP_TO and not backend.startswith(_SERVICE)
     errors = ["--continue-on-error"] if command != "refresh" else []
     arguments = [*errors, *ALL_AT_ONCE, *(["--refresh"] if refresh else [])]
     variables = {"PULUMI_ENABLE_LEGACY_DIFF": "true"}

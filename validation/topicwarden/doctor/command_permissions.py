@@ -12,27 +12,8 @@ from enum import StrEnum
 from typing import Final
 
 from topicwarden.audit.checks import CHECKS
-from topicwarden.audit.evidence import Counts, SettingsOrContents
-
-
-class Resource(StrEnum):
-    """Types of resources in Kafka's ACLs (``org.apache.kafka.common.resource.ResourceType``)."""
-
-    TOPIC = "Topic"
-    CLUSTER = "Cluster"
-    GROUP = "Group"
-
-
-class Operation(StrEnum):
-    """Operations of Kafka's ACLs (``org.apache.kafka.common.acl.AclOperation``)."""
-
-    READ = "Read"
-    CREATE = "Create"
-    DELETE = "Delete"
-    ALTER = "Alter"
-    DESCRIBE = "Describe"
-    DESCRIBE_CONFIGS = "DescribeConfigs"
-    ALTER_CONFIGS = "AlterConfigs"
+from topicwarden.audit.evidence import Counts, EveryProducer, GroupLags, SettingsOrContents
+from topicwarden.model.access import Operation, ResourceType
 
 
 @dataclass(frozen=True)
@@ -40,7 +21,7 @@ class KafkaPermission:
     """An operation on a type of resource."""
 
     operation: Operation
-    resource: Resource
+    resource: ResourceType
 
     def __str__(self) -> str:
         return f"{self.operation} on {self.resource}"
@@ -79,20 +60,26 @@ class RequiredPermission:
     topics: RequiredFor = RequiredFor.EVERY
 
 
-SEE_TOPICS: Final = KafkaPermission(Operation.DESCRIBE, Resource.TOPIC)
-SEE_SETTINGS: Final = KafkaPermission(Operation.DESCRIBE_CONFIGS, Resource.TOPIC)
-READ_RECORDS: Final = KafkaPermission(Operation.READ, Resource.TOPIC)
-CREATE_TOPICS: Final = KafkaPermission(Operation.CREATE, Resource.TOPIC)
-ADD_PARTITIONS: Final = KafkaPermission(Operation.ALTER, Resource.TOPIC)
-CHANGE_SETTINGS: Final = KafkaPermission(Operation.ALTER_CONFIGS, Resource.TOPIC)
-DELETE_TOPICS: Final = KafkaPermission(Operation.DELETE, Resource.TOPIC)
-SEE_CLUSTER: Final = KafkaPermission(Operation.DESCRIBE, Resource.CLUSTER)
-SEE_BROKER_SETTINGS: Final = KafkaPermission(Operation.DESCRIBE_CONFIGS, Resource.CLUSTER)
-MOVE_REPLICAS: Final = KafkaPermission(Operation.ALTER, Resource.CLUSTER)
-THROTTLE_BROKERS: Final = KafkaPermission(Operation.ALTER_CONFIGS, Resource.CLUSTER)
-SEE_GROUPS: Final = KafkaPermission(Operation.DESCRIBE, Resource.GROUP)
+SEE_TOPICS: Final = KafkaPermission(Operation.DESCRIBE, ResourceType.TOPIC)
+SEE_SETTINGS: Final = KafkaPermission(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC)
+READ_RECORDS: Final = KafkaPermission(Operation.READ, ResourceType.TOPIC)
+CREATE_TOPICS: Final = KafkaPermission(Operation.CREATE, ResourceType.TOPIC)
+ADD_PARTITIONS: Final = KafkaPermission(Operation.ALTER, ResourceType.TOPIC)
+CHANGE_SETTINGS: Final = KafkaPermission(Operation.ALTER_CONFIGS, ResourceType.TOPIC)
+DELETE_TOPICS: Final = KafkaPermission(Operation.DELETE, ResourceType.TOPIC)
+SEE_CLUSTER: Final = KafkaPermission(Operation.DESCRIBE, ResourceType.CLUSTER)
+SEE_BROKER_SETTINGS: Final = KafkaPermission(Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER)
+MOVE_REPLICAS: Final = KafkaPermission(Operation.ALTER, ResourceType.CLUSTER)
+THROTTLE_BROKERS: Final = KafkaPermission(Operation.ALTER_CONFIGS, ResourceType.CLUSTER)
+SEE_GROUPS: Final = KafkaPermission(Operation.DESCRIBE, ResourceType.GROUP)
+SEE_GROUP_SETTINGS: Final = KafkaPermission(Operation.DESCRIBE_CONFIGS, ResourceType.GROUP)
+CHANGE_GROUP_SETTINGS: Final = KafkaPermission(Operation.ALTER_CONFIGS, ResourceType.GROUP)
+SEE_TRANSACTIONS: Final = KafkaPermission(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID)
+CHANGE_ACCESS: Final = MOVE_REPLICAS
+CHANGE_QUOTAS: Final = THROTTLE_BROKERS
 
-_LOSES_RECORDS_OF_GROUPS = ("destroyed", "earlier-roll", "more-partitions", "retention-cut", "tombstones")
+_LOSES_RECORDS = ("compaction", "destroyed", "earlier-roll", "retention-cut", "tombstones")
+_LOSES_RECORDS_OF_GROUPS = (*_LOSES_RECORDS, "more-partitions")
 
 PLAN: Final = (
     RequiredPermission(
@@ -111,10 +98,12 @@ PLAN: Final = (
     ),
     RequiredPermission(
         READ_RECORDS,
-        "keys and sizes of the newest records, to predict compaction, moved keys and refused batches",
+        "keys and sizes of the newest records, to predict compaction, moved keys and refused batches; producers; and "
+        "all records of a topic whose schema changes",
         Effect.LESS_PRECISE,
-        "all records count as affected, and moved keys are estimated",
-        ("compaction", "max-message", "more-partitions", "tombstones"),
+        "all records count as affected, moved keys are estimated, writers are missing in the plan, and nobody knows "
+        "which records a new schema cannot read",
+        (*_LOSES_RECORDS, "max-message", "more-partitions"),
     ),
     RequiredPermission(
         SEE_CLUSTER,
@@ -136,6 +125,13 @@ PLAN: Final = (
         Effect.LESS_PRECISE,
         "groups are missing in the plan",
         _LOSES_RECORDS_OF_GROUPS,
+    ),
+    RequiredPermission(
+        SEE_TRANSACTIONS,
+        "the names of producers with transactions that wrote the records that a change removes",
+        Effect.LESS_PRECISE,
+        "producers are known by a number only",
+        _LOSES_RECORDS,
     ),
 )
 
@@ -179,6 +175,20 @@ DESTROY: Final = (
         "which consumer groups read the topics",
         Effect.LESS_PRECISE,
         "groups are missing in the plan",
+        ("destroyed",),
+    ),
+    RequiredPermission(
+        READ_RECORDS,
+        "which producers wrote the topics",
+        Effect.LESS_PRECISE,
+        "writers are missing in the plan",
+        ("destroyed",),
+    ),
+    RequiredPermission(
+        SEE_TRANSACTIONS,
+        "the names of producers with transactions",
+        Effect.LESS_PRECISE,
+        "producers are known by a number only",
         ("destroyed",),
     ),
     RequiredPermission(
@@ -271,7 +281,7 @@ AUDIT: Final = (
         "all checks of records",
         (
             *("internal-policy", "internal-replication", "internal-size", "topic-undeclared"),
-            *(name for name, check in CHECKS.items() if issubclass(check.Required, Counts)),
+            *(name for name, check in CHECKS.items() if issubclass(check.Required, (Counts, GroupLags, EveryProducer))),
         ),
     ),
     RequiredPermission(
@@ -279,7 +289,10 @@ AUDIT: Final = (
         "all consumer groups, and the sizes of logs",
         Effect.UNDECIDABLE,
         "checks of sizes and groups, and of compaction that is late",
-        ("compaction-lag", "compaction-ratio", "group-lag", "internal-size", "retention-size"),
+        (
+            *("compaction-lag", "compaction-ratio", "group-lag", "idle-topic", "internal-size"),
+            *("lag-in-time", "retention-size", "undeclared-consumer"),
+        ),
     ),
     RequiredPermission(
         SEE_BROKER_SETTINGS,
@@ -292,7 +305,50 @@ AUDIT: Final = (
         ),
     ),
     RequiredPermission(
-        SEE_GROUPS, "committed offsets and members", Effect.UNDECIDABLE, "checks of groups", ("group-lag",)
+        SEE_GROUPS,
+        "committed offsets and members",
+        Effect.UNDECIDABLE,
+        "checks of groups",
+        ("group-lag", "idle-topic", "lag-in-time", "undeclared-consumer"),
+    ),
+)
+
+USAGE: Final = (
+    RequiredPermission(
+        SEE_TOPICS, "the topics, their replicas and log ends", Effect.LEFT_OUT, "topics that the user cannot see"
+    ),
+    RequiredPermission(
+        SEE_SETTINGS,
+        "whether a topic is compacted or uses remote storage",
+        Effect.LESS_PRECISE,
+        "what producers write, and the size in remote storage, are unknown",
+    ),
+    RequiredPermission(
+        READ_RECORDS,
+        "the producers of each topic, and the time of the oldest record that a group has not read",
+        Effect.LESS_PRECISE,
+        "producers without a transaction in progress, and lag in time, are unknown",
+    ),
+    RequiredPermission(
+        SEE_CLUSTER,
+        "all consumer groups, the sizes of logs, and the ACLs",
+        Effect.LESS_PRECISE,
+        "groups may be missing, and sizes, costs and principals are unknown",
+    ),
+    RequiredPermission(
+        SEE_BROKER_SETTINGS,
+        "the settings of the authorizer",
+        Effect.LESS_PRECISE,
+        "super users, and whether resources without an ACL are open, are unknown",
+    ),
+    RequiredPermission(
+        SEE_GROUPS, "committed offsets and members", Effect.LESS_PRECISE, "groups are missing in the report"
+    ),
+    RequiredPermission(
+        SEE_TRANSACTIONS,
+        "the transactional ids of producers",
+        Effect.LESS_PRECISE,
+        "transactional producers are only known by their number",
     ),
 )
 
@@ -304,8 +360,100 @@ COMMANDS: Final[Mapping[str, tuple[RequiredPermission, ...]]] = {
     "rebalance": REBALANCE,
     "import": IMPORT,
     "audit": AUDIT,
+    "usage": USAGE,
 }
 """The permissions of each command that connects to a cluster."""
+
+_PLANNED_ACCESS: Final = (
+    RequiredPermission(
+        SEE_CLUSTER,
+        "the ACLs and the SCRAM users",
+        Effect.REFUSED,
+        "every change of ACLs and users; all other changes are planned",
+        ("access-unseen",),
+    ),
+    RequiredPermission(
+        SEE_BROKER_SETTINGS,
+        "the quotas, and the settings of the authorizer",
+        Effect.REFUSED,
+        "every change of quotas; all other changes are planned",
+        ("access-unseen",),
+    ),
+    RequiredPermission(
+        SEE_GROUP_SETTINGS,
+        "the settings of groups",
+        Effect.REFUSED,
+        "every change of settings of groups that the user cannot see",
+        ("access-unseen",),
+    ),
+    RequiredPermission(
+        SEE_TRANSACTIONS,
+        "which transactional ids are in use",
+        Effect.LESS_PRECISE,
+        "transactions may be missing in the plan",
+        ("access-lost", "first-acl"),
+    ),
+)
+
+ACCESS: Final[Mapping[str, tuple[RequiredPermission, ...]]] = {
+    "plan": _PLANNED_ACCESS,
+    "up": (
+        *_PLANNED_ACCESS,
+        RequiredPermission(
+            CHANGE_ACCESS,
+            "to create and delete ACLs, and to write SCRAM credentials",
+            Effect.REFUSED,
+            "changes of ACLs and users; the rest is deployed",
+        ),
+        RequiredPermission(CHANGE_QUOTAS, "to write quotas", Effect.REFUSED, "changes of quotas; the rest is deployed"),
+        RequiredPermission(
+            CHANGE_GROUP_SETTINGS,
+            "to write settings of groups",
+            Effect.REFUSED,
+            "changes of settings of groups; the rest is deployed",
+        ),
+    ),
+    "import": (
+        RequiredPermission(SEE_CLUSTER, "the ACLs and the SCRAM users", Effect.LEFT_OUT, "ACLs and users"),
+        RequiredPermission(
+            SEE_BROKER_SETTINGS, "the quotas, and which groups have settings", Effect.LEFT_OUT, "quotas"
+        ),
+        RequiredPermission(
+            SEE_GROUP_SETTINGS, "the settings of groups", Effect.LEFT_OUT, "groups whose settings the user cannot see"
+        ),
+    ),
+    "audit": (
+        RequiredPermission(
+            SEE_CLUSTER,
+            "the ACLs and the SCRAM users",
+            Effect.UNDECIDABLE,
+            "checks of ACLs and users",
+            ("acl-drift", "acl-without-effect", "scram-user-drift", "undeclared-consumer"),
+        ),
+        RequiredPermission(
+            SEE_BROKER_SETTINGS,
+            "the quotas, and the settings of the authorizer",
+            Effect.UNDECIDABLE,
+            "checks of quotas and of the authorizer",
+            ("authorizer-settings", "quota-drift"),
+        ),
+        RequiredPermission(
+            SEE_GROUP_SETTINGS,
+            "the settings of groups",
+            Effect.UNDECIDABLE,
+            "checks of settings of groups",
+            ("group-config-drift",),
+        ),
+        RequiredPermission(
+            SEE_TRANSACTIONS,
+            "the transactional ids of producers",
+            Effect.UNDECIDABLE,
+            "checks of producers",
+            ("undeclared-producer",),
+        ),
+    ),
+}
+"""The permissions that a command needs in addition if the stack declares access, and an import with ``--access``."""
 
 IMPLIED: Final[Mapping[Operation, tuple[Operation, ...]]] = {
     Operation.DESCRIBE: (Operation.READ, Operation.ALTER, Operation.DELETE),

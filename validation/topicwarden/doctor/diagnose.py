@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from topicwarden import __version__
+from topicwarden.audit.access_checks import ACCESS_CHECKS
 from topicwarden.audit.checks import CHECKS
 from topicwarden.doctor.api_uses import missing_apis
-from topicwarden.doctor.command_permissions import AUDIT, COMMANDS
-from topicwarden.doctor.permission_states import UserPermissions, permission_states
+from topicwarden.doctor.command_permissions import COMMANDS
+from topicwarden.doctor.permission_states import UserPermissions, permission_states, required_permissions
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.diagnosis import (
     Ability,
@@ -22,6 +23,7 @@ from topicwarden.model.diagnosis import (
     InstalledPart,
     PermissionState,
     Possession,
+    RegistryState,
 )
 from topicwarden.model.message_text import counted
 from topicwarden.model.topic import AllowedChange, Topic
@@ -76,11 +78,14 @@ def diagnose(
     *,
     commands: Collection[str] = ALL_COMMANDS,
     errors: int = 0,
+    access: bool = False,
+    registry: RegistryState | None = None,
 ) -> Diagnosis:
     """Return what ``commands`` can do.
 
     ``state`` is that of the stack's cluster, ``topics`` are its declared topics, and ``errors`` is the number of errors
-    that `topicwarden check` reports, which prevent every other command.
+    that `topicwarden check` reports, which prevent every other command. ``access`` says whether the stack declares
+    access. ``registry`` is the stack's Schema Registry.
     """
     needed_parts = [part for part in parts if not {*part.commands}.isdisjoint(commands)]
     if state is None:
@@ -91,32 +96,36 @@ def diagnose(
             parts=[*parts],
         )
     deletable = [topic.name for topic in topics if {each.change for each in topic.allow} & _DELETING]
-    permissions = list(permission_states(state.permissions, [topic.name for topic in topics], deletable, commands))
+    names = [topic.name for topic in topics]
+    permissions = list(permission_states(state.permissions, names, deletable, commands, access=access))
+    unusable = registry if registry and registry.problem else None
     apis = [api for api in missing_apis(state.features.apis) if not {*api.commands}.isdisjoint(commands)]
     return Diagnosis(
         topicwarden=__version__,
         stack=stack,
         commands=[
-            _command(name, needed_parts, apis, permissions, errors if name != "check" else 0) for name in commands
+            _command(name, needed_parts, apis, permissions, errors=errors if name != "check" else 0, registry=unusable)
+            for name in commands
         ],
         parts=[*parts],
         cluster=_facts(state),
+        registry=registry,
         missing_apis=apis,
         permissions=permissions,
-        checks=len(CHECKS) if "audit" in commands else 0,
-        undecidable=list(_undecidable(permissions)) if "audit" in commands else [],
+        checks=len(_checks(access)) if "audit" in commands else 0,
+        undecidable=list(_undecidable(permissions, access=access)) if "audit" in commands else [],
     )
 
 
 def _facts(state: ClusterState) -> ClusterFacts:
-    seen = state.permissions.topics
+    visible = state.permissions.topics
     return ClusterFacts(
         cluster_id=state.cluster_id,
         kafka=state.features.kafka,
         mode=state.features.mode,
         features=dict(sorted(state.features.features.items())),
         brokers=state.brokers,
-        topics=len(seen.operations.keys() - seen.missing),
+        topics=len(visible.operations.keys() - visible.missing),
         groups=len(state.permissions.groups.groups),
     )
 
@@ -126,7 +135,9 @@ def _command(
     parts: Sequence[InstalledPart],
     apis: Sequence[AbsentApi],
     permissions: Sequence[PermissionState],
+    *,
     errors: int = 0,
+    registry: RegistryState | None = None,
 ) -> CommandState:
     lacking = [f"{part.name} is missing" for part in parts if name in part.commands and part.version is None]
     if errors:
@@ -137,19 +148,25 @@ def _command(
         for permission in permissions
         if permission.state is Possession.MISSING and name in permission.commands
     ]
+    if registry and name in registry.commands:
+        limits.append(registry.problem)
     ability = Ability.UNABLE if lacking else Ability.LIMITED if limits else Ability.READY
     return CommandState(command=name, ability=ability, reasons=[*lacking, *limits])
 
 
-def _undecidable(permissions: Sequence[PermissionState]) -> Iterator[CheckState]:
+def _checks(access: bool) -> list[str]:
+    return [*CHECKS, *(ACCESS_CHECKS if access else ())]
+
+
+def _undecidable(permissions: Sequence[PermissionState], *, access: bool) -> Iterator[CheckState]:
     """Yield the checks that miss a permission, at least for some topics."""
-    affected = {str(required.permission): required.affected for required in AUDIT}
+    affected = {str(each.permission): each.affected for each in required_permissions("audit", access=access)}
     missing = [
         permission
         for permission in permissions
         if permission.state is Possession.MISSING and "audit" in permission.commands
     ]
-    for check in CHECKS:
+    for check in _checks(access):
         reasons = [
             f"{permission.permission}{permission.extent}"
             for permission in missing

@@ -42,36 +42,36 @@ def installed_parts(project: Project | None) -> list[InstalledPart]:
 def _pulumi(project: Project | None) -> InstalledPart:
     on_path = shutil.which("pulumi")
     found = Path(on_path) if on_path else pulumi_cli.present(project.tools_cache) if project else None
-    seen, oldest = pulumi_cli.version(found) if found else None, ".".join(map(str, pulumi_cli.OLDEST))
-    usable = pulumi_cli.recent_enough(seen)
-    problem = "" if usable else f"expected {oldest} or newer, got {seen}; " if seen else ""
+    version, oldest = pulumi_cli.version(found) if found else None, ".".join(map(str, pulumi_cli.OLDEST))
+    usable = pulumi_cli.recent_enough(version)
+    problem = "" if usable else f"expected {oldest} or newer, got {version}; " if version else ""
     remedy = f"{problem}install Pulumi (https://www.pulumi.com/docs/iac/download-install), and put it on the PATH"
     return InstalledPart(
-        name="Pulumi CLI", version=seen if usable else None, commands=[*_DEPLOY], remedy="" if usable else remedy
+        name="Pulumi CLI", version=version if usable else None, commands=[*_DEPLOY], remedy="" if usable else remedy
     )
 
 
 def _java() -> InstalledPart:
-    usable, seen = prerequisites.find_java() is not None, prerequisites.java_version()
-    problem = f"expected {prerequisites.JAVA} or newer, got {seen}; " if seen else ""
+    usable, version = prerequisites.find_java() is not None, prerequisites.java_version()
+    problem = f"expected {prerequisites.JAVA} or newer, got {version}; " if version else ""
     remedy = f"{problem}install {prerequisites.HOW['java']}"
     return InstalledPart(
-        name="Java", version=seen if usable else None, commands=[*_AUDIT], remedy="" if usable else remedy
+        name="Java", version=version if usable else None, commands=[*_AUDIT], remedy="" if usable else remedy
     )
 
 
 def _packages(extra: str, commands: tuple[str, ...]) -> Iterator[InstalledPart]:
     for package in _EXTRAS[extra]:
-        seen = package_version(package)
-        remedy = "" if seen else f"pip install 'topicwarden[{extra}]'"
-        yield InstalledPart(name=package, version=seen, commands=[*commands], remedy=remedy)
+        version = package_version(package)
+        remedy = "" if version else f"pip install 'topicwarden[{extra}]'"
+        yield InstalledPart(name=package, version=version, commands=[*commands], remedy=remedy)
 
 
 def _reader(project: Project | None) -> InstalledPart:
-    seen = package_version("pyspark")
-    remedy = spark_reader.problem(project, seen) or ""
+    version = package_version("pyspark")
+    remedy = spark_reader.problem(project, version) or ""
     return InstalledPart(
-        name="Spark reader", version=None if remedy else f"for pyspark {seen}", commands=[*_AUDIT], remedy=remedy
+        name="Spark reader", version=None if remedy else f"for pyspark {version}", commands=[*_AUDIT], remedy=remedy
     )
 
 

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from topicwarden.doctor.command_permissions import (
+    ACCESS,
     COMMANDS,
     CREATE_TOPICS,
     SEE_CLUSTER,
     SEE_TOPICS,
     RequiredFor,
     RequiredPermission,
-    Resource,
 )
+from topicwarden.model.access import Operation, ResourceType
 from topicwarden.model.diagnosis import PermissionState, Possession
 
 if TYPE_CHECKING:
     from topicwarden.kafka.read.user_permissions import GroupPermissions, TopicPermissions
 
-_SEES_ALL: Final = ("audit", "import")
+_SEES_ALL: Final = ("audit", "import", "usage")
 """Commands that work on every topic that the user sees; the others only on declared topics."""
 _UNREPORTED: Final = "the brokers do not report it, and it cannot be tried without an effect"
 _HIDDEN: Final = "Kafka does not report permissions on topics that the user cannot see"
@@ -36,17 +37,37 @@ class UserPermissions:
 
 
 def permission_states(
-    permissions: UserPermissions, declared: Collection[str], deletable: Collection[str], commands: Collection[str]
+    permissions: UserPermissions,
+    declared: Collection[str],
+    deletable: Collection[str],
+    commands: Collection[str],
+    *,
+    access: bool = False,
 ) -> Iterator[PermissionState]:
     """Yield each permission that ``commands`` need. ``deletable`` topics may be deleted or recreated by the next
-    deploy.
+    deploy; ``access`` says whether the stack declares access.
     """
     needed: dict[str, dict[str, RequiredPermission]] = {}
-    for command, required_permissions in COMMANDS.items():
-        for required in required_permissions if command in commands else ():
+    for command in COMMANDS:
+        for required in required_permissions(command, access=access) if command in commands else ():
             needed.setdefault(str(required.permission), {})[command] = required
     for by_command in needed.values():
         yield _state(permissions, frozenset(declared), frozenset(deletable), by_command)
+
+
+def required_permissions(command: str, *, access: bool) -> list[RequiredPermission]:
+    """Return what ``command`` needs, once for each permission; with ``access`` also for declared access."""
+    needed = {each.permission: each for each in COMMANDS[command]}
+    for each in ACCESS.get(command, ()) if access and command != "import" else ():
+        before = needed.get(each.permission)
+        needed[each.permission] = each if before is None else _both(before, each)
+    return list(needed.values())
+
+
+def _both(one: RequiredPermission, other: RequiredPermission) -> RequiredPermission:
+    """Return the permission that is needed for both reasons. If an effect differs, the text has both."""
+    lost = other.lost if one.effect is other.effect else f"{other.lost} ({other.effect})"
+    return replace(one, lost=f"{one.lost}; {lost}", affected=(*one.affected, *other.affected))
 
 
 def _state(
@@ -61,9 +82,12 @@ def _state(
     base = PermissionState(
         permission=str(required.permission), state=Possession.GRANTED, commands=[*by_command], lost=lost
     )
-    if resource is Resource.CLUSTER:
+    if resource is ResourceType.CLUSTER:
         return base.model_copy(update=_possession(permissions.cluster.get(operation)))
-    if resource is Resource.GROUP:
+    untested = resource is ResourceType.GROUP and operation is not Operation.DESCRIBE
+    if untested or resource is ResourceType.TRANSACTIONAL_ID:
+        return base.model_copy(update=_possession(None))
+    if resource is ResourceType.GROUP:
         denied = permissions.groups.denied
         if denied is None:
             return base.model_copy(update=_possession(None))

@@ -6,19 +6,25 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from topicwarden.interchange.convert import ConvertedTopic
+from topicwarden.interchange.convert import ConvertedSubject, ConvertedTopic
+from topicwarden.interchange.subject_drafts import SubjectDraft, draft_subjects
 from topicwarden.interchange.write_files import write_files
+from topicwarden.model.access import NO_ACCESS, DeclaredAccess
 from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Level, Problem, Refusal
 from topicwarden.model.project import Project
+from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.model.topic import Topic
 from topicwarden.model.topic_selection import EXCLUDED, selected
 from topicwarden.policies.check_specs import check
+from topicwarden.specs.access_files import load_access, resolve_access
+from topicwarden.specs.declared_subjects import REFERENCE, resolve_subjects
 from topicwarden.specs.load import LoadedSpecs, load
 from topicwarden.specs.resolve import Declaration, resolve
-from topicwarden.specs.schema_files import SchemaText
+from topicwarden.specs.schema_files import ProjectSchemas, SchemaText
 from topicwarden.specs.spec_files import SpecFile
-from topicwarden.specs.write import COUNTS, ImportDraft, NewFile, draft, inherited_counts
+from topicwarden.specs.subject_files import load_subjects
+from topicwarden.specs.write import COUNTS, TOPICS, ImportDraft, NewFile, draft, inherited_counts
 from topicwarden.specs.write.shared_defaults import flat_settings
 from topicwarden.stacks.stack_file import read_stack_file
 from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
@@ -32,7 +38,8 @@ class ImportSession:
     """One import: the project, the stack, the glob patterns that select topics, and the declared topics.
 
     ``errors`` are the errors of ``topics/`` and of the stack's settings, which prevent an import. ``scope`` has the
-    topics that the stack owns.
+    topics and the access that the stack owns. ``access`` is the declared access, and ``subjects`` are the
+    declared subjects of the stack's Schema Registry.
     """
 
     project: Project
@@ -42,6 +49,8 @@ class ImportSession:
     declared: Mapping[str, Declaration]
     errors: tuple[Problem, ...]
     scope: StackScope = EVERY_TOPIC
+    access: DeclaredAccess = NO_ACCESS
+    subjects: DeclaredSubjects = NO_SUBJECTS
 
     def select(self, names: Iterable[str]) -> list[str]:
         """Return the names that the patterns match, of topics that the stack owns or that a pattern names in full.
@@ -96,6 +105,22 @@ class ImportSession:
         undeclared = [topic for topic in topics if topic.name not in self.declared]
         return draft(undeclared, self.loaded, stack, existing_paths, schema, comments=comments, schemas=schemas)
 
+    def draft_subjects(
+        self,
+        subjects: Sequence[ConvertedSubject],
+        topics: Iterable[Topic],
+        latest: Mapping[str, int] = MappingProxyType({}),
+    ) -> SubjectDraft:
+        """Return what declares the subjects that are not declared yet.
+
+        ``topics`` are the imported topics: those that are new get their subjects in their own files. ``latest`` as in
+        ``draft_subjects``.
+        """
+        folder = self.project.subjects
+        existing_paths = [path.relative_to(folder).as_posix().lower() for path in folder.rglob("*")]
+        new_topics = {topic.name: topic for topic in topics if topic.name not in self.declared}
+        return draft_subjects(subjects, new_topics, self.subjects.subjects.keys(), existing_paths, latest)
+
     def write(self, files: Sequence[NewFile]) -> None:
         """Write the files: either all or none, and never over an existing file."""
         if files:
@@ -127,17 +152,20 @@ class ImportSession:
 
         ``dry_run`` checks the files as if they were written.
         """
-        if not files:
-            return []
-        unwritten = [_as_spec_file(file) for file in files if not file.is_schema] if dry_run else []
+        of_topics = [file for file in files if file.folder == TOPICS]
+        if not files or not (of_topics or self.loaded.topics):
+            return []  # a project without topics cannot be checked
+        unwritten = [_as_spec_file(file) for file in of_topics if not file.is_schema] if dry_run else []
         # The conversion has checked the schemas.
-        unread = tuple(f"topics/{file.path} cannot be read" for file in files if file.is_schema and dry_run)
-        new_paths = {f"topics/{file.path}" for file in files}
+        unread = tuple(f"{file.project_path} cannot be read" for file in files if file.is_schema and dry_run)
+        new_paths = {file.project_path for file in files}
         checked = check(self.project, [self.stack], unwritten=unwritten)
         return [
             problem
             for problem in checked.problems
-            if problem.location.file in new_paths and not problem.message.startswith(unread or ("\0",))
+            if problem.location.file in new_paths
+            and not problem.message.startswith(unread or ("\0",))
+            and not (dry_run and problem.rule == REFERENCE)  # the files below subjects/ are not written
         ]
 
 
@@ -153,9 +181,27 @@ def open_session(project: Project, stack: str | None, patterns: Sequence[str]) -
     resolved = resolve(loaded, stacks[0])
     declared = {declaration.topic.name: declaration for declaration in resolved.declarations}
     stack_file = read_stack_file(project, stacks[0])
-    problems = (*resolved.problems, *stack_file.problems)
+    loaded_access = load_access(project.access, project.root, project.stack_names())
+    access = resolve_access(loaded_access, resolved.declarations, stacks[0])
+    loaded_subjects = load_subjects(project.subjects, project.root, project.stack_names())
+    subjects = resolve_subjects(loaded_subjects, resolved.declarations, ProjectSchemas(project.root), stacks[0])
+    problems = (
+        *(*resolved.problems, *stack_file.problems),
+        *(*loaded_access.problems, *access.problems),
+        *(*loaded_subjects.problems, *subjects.problems),
+    )
     errors = tuple(problem for problem in problems if problem.level is Level.ERROR)
-    return ImportSession(project, stacks[0], tuple(patterns), loaded, declared, errors, stack_file.scope)
+    return ImportSession(
+        project,
+        stacks[0],
+        tuple(patterns),
+        loaded,
+        declared,
+        errors,
+        stack_file.scope,
+        access.access,
+        subjects.subjects,
+    )
 
 
 def _as_spec_file(file: NewFile) -> SpecFile:

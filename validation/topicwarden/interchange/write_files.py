@@ -1,4 +1,4 @@
-"""Write new files into ``topics/``: either all or none, and never over an existing file."""
+"""Write new files into ``topics/`` and ``access/``: either all or none, and never over an existing file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from topicwarden.model.problem import Refusal
-from topicwarden.specs.write import NewFile
+from topicwarden.specs.write import TOPICS, NewFile
 
 _STAGING_FOLDER: Final = ".importing"
 """The folder below ``topics/`` for incomplete files. The loader skips names that begin with a dot."""
@@ -21,7 +21,8 @@ _NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errn
 
 
 def write_files(topics: Path, files: Sequence[NewFile]) -> None:
-    """Write ``files`` below ``topics`` in their order. Raise Refusal if one fails, and remove the others.
+    """Write ``files`` into ``topics`` and the folders beside it, in their order. Raise Refusal if one fails, and remove
+    the others.
 
     A killed process can leave some of the files. The next import treats their topics as declared.
     """
@@ -35,9 +36,10 @@ def write_files(topics: Path, files: Sequence[NewFile]) -> None:
             for index, file in enumerate(files):
                 (staging / str(index)).write_text(file.text, encoding="utf-8")
             for index, file in enumerate(files):
-                target = topics / file.path
+                base = topics if file.folder == TOPICS else topics.parent / file.folder
+                target = base / file.path
                 for folder in reversed(target.parents):
-                    if topics in folder.parents:
+                    if topics.parent in folder.parents and folder != topics:
                         _create_folder(folder, created_folders)
                 written_files[target] = _publish(staging / str(index), target)
         except OSError as error:

@@ -1,8 +1,9 @@
-"""The ``config`` mapping of a document: YAML values converted to the text that Kafka's API uses."""
+"""Kafka's settings of topics and groups in a document: YAML values converted to the text that Kafka's API uses."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, TypeAlias
 
@@ -73,34 +74,51 @@ def _unexpected(definition: ConfigDefinition, description: str) -> ValueError:
     return ValueError(f"expected {expected}, got {description}")
 
 
-def _convert(name: str, value: Any) -> str | PydanticCustomError | None:
-    definition = configs.definition(name)
-    if definition is None:
+def _convert_topic_setting(name: str, value: Any) -> str | PydanticCustomError | None:
+    if not configs.variants(name):
         message = f"Kafka {configs.kafka_version()} has no topic configuration {message_text.quoted(name)}"
         if field_name := _NOT_CONFIGS.get(name):
             return custom_error("config-unknown", f"{message}; write {field_name} next to config, not in it")
         suggestion = configs.nearest(name)
         return custom_error("config-unknown", message + (f"; did you mean {suggestion}?" if suggestion else ""))
+    return _spelling(configs.variants(name), value)
+
+
+def _convert_group_setting(name: str, value: Any) -> str | PydanticCustomError | None:
+    if not configs.group_variants(name):
+        known = configs.group_definitions()
+        remedy = message_text.did_you_mean(name, known) or f"; known are {', '.join(known)}"
+        message = f"Kafka has no group configuration {message_text.quoted(name)}{remedy}"
+        return custom_error("config-unknown", message)
+    return _spelling(configs.group_variants(name), value)
+
+
+def _spelling(variants: Sequence[ConfigDefinition], value: Any) -> str | PydanticCustomError | None:
+    """Return the value as Kafka spells it, else the error of the first of ``variants``; null stays null.
+
+    Another Kafka version than the default may accept the value. The rules ``kafka-version`` and ``access-service``
+    check it against the version that each stack runs.
+    """
     if value is None:
         return None
     try:
-        return kafka_spelling(definition, value)
+        return kafka_spelling(variants[0], value)
     except ValueError as error:
-        return _other_line_spelling(name, value) or custom_error("config-value", str(error))
+        for definition in variants[1:]:
+            with suppress(ValueError):
+                return kafka_spelling(definition, value)
+        return custom_error("config-value", str(error))
 
 
-def _other_line_spelling(name: str, value: Any) -> str | None:
-    """Return the value as another Kafka version than the default accepts it; None if no version does.
-
-    The rule ``kafka-version`` checks the value against the version that each stack runs.
-    """
-    for definition in configs.variants(name)[1:]:
-        with suppress(ValueError):
-            return kafka_spelling(definition, value)
-    return None
+def _topic_settings(value: Any) -> dict[str, str | None]:
+    return _settings(value, _convert_topic_setting)
 
 
-def _config(value: Any) -> dict[str, str | None]:
+def _group_settings(value: Any) -> dict[str, str | None]:
+    return _settings(value, _convert_group_setting)
+
+
+def _settings(value: Any, convert: Callable[[str, Any], str | PydanticCustomError | None]) -> dict[str, str | None]:
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -108,7 +126,7 @@ def _config(value: Any) -> dict[str, str | None]:
     settings: dict[str, str | None] = {}
     errors: list[InitErrorDetails] = []
     for name, setting in value.items():
-        result = _convert(name, setting)
+        result = convert(name, setting)
         if isinstance(result, PydanticCustomError):
             errors.append(InitErrorDetails(type=result, loc=(name,), input=setting))
         else:
@@ -118,8 +136,8 @@ def _config(value: Any) -> dict[str, str | None]:
     return settings
 
 
-def _schema() -> dict[str, Any]:
-    properties = {definition.name: _property(definition) for definition in configs.definitions().values()}
+def _schema(known: Mapping[str, ConfigDefinition]) -> dict[str, Any]:
+    properties = {definition.name: _property(definition) for definition in known.values()}
     return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
 
 
@@ -133,7 +151,8 @@ def _property(definition: ConfigDefinition) -> dict[str, Any]:
         items = {"type": "string"} | ({"enum": list(definition.choices)} if definition.choices else {})
         return schema | {"anyOf": [{"type": "array", "items": items}, {"type": ["string", "null"]}]}
     if definition.type == "string":
-        choices = {"enum": [*definition.choices, None]} if definition.choices else {"type": ["string", "null"]}
+        listed = definition.choices and not definition.accepts_duration
+        choices = {"enum": [*definition.choices, None]} if listed else {"type": ["string", "null"]}
         return schema | choices
     number: dict[str, Any] = {"type": "number" if definition.type == "double" else "integer"}
     if minimum is not None and definition.extra_value is None:
@@ -144,4 +163,9 @@ def _property(definition: ConfigDefinition) -> dict[str, Any]:
     return schema | {"anyOf": [number, text, {"type": "null"}]}
 
 
-Config: TypeAlias = Annotated[dict[str, str | None], PlainValidator(_config), WithJsonSchema(_schema())]
+Config: TypeAlias = Annotated[
+    dict[str, str | None], PlainValidator(_topic_settings), WithJsonSchema(_schema(configs.definitions()))
+]
+GroupConfig: TypeAlias = Annotated[
+    dict[str, str | None], PlainValidator(_group_settings), WithJsonSchema(_schema(configs.group_definitions()))
+]

@@ -29,6 +29,11 @@ def name_problem(name: str) -> str | None:
     return None
 
 
+def is_legal_part(text: str) -> bool:
+    """Return whether a topic name can be ``text``, or begin with it."""
+    return 0 < len(text) <= MAX_LENGTH and not re.search(r"[^a-zA-Z0-9._-]", text)
+
+
 def metric_name(name: str) -> str:
     """Return the topic's name in Kafka's metrics, where a dot becomes an underscore.
 

@@ -7,10 +7,11 @@ the path as written, relative to the YAML file that names it.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
+from topicwarden.model.compatibility import Compatibility, SubjectStrategy
 from topicwarden.model.field_types import (
     Duration,
     Flag,
@@ -19,12 +20,53 @@ from topicwarden.model.field_types import (
     Nullable,
     Partitioner,
     PerDay,
+    Period,
     Ratio,
     Share,
     Size,
     StrictModel,
     Text,
+    custom_error,
 )
+from topicwarden.model.message_text import boolean_hint, describe_value
+
+
+class RegistryReference(StrictModel):
+    """A schema in another subject that a schema refers to."""
+
+    name: Text = Field(description="The name in the schema: an Avro full name, the path of an import, or a `$ref`.")
+    subject: Text = Field(description="The subject of the referenced schema.")
+    version: Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)] | None = Field(
+        default=None, description="Its version; by default, the declared schema, or else the latest."
+    )
+
+
+class RegistryContents(StrictModel):
+    """The subject under which a deploy registers the schema."""
+
+    subject: Text | None = Field(default=None, description="The name of the subject; by default, as `strategy` says.")
+    strategy: SubjectStrategy | None = Field(
+        default=None,
+        description="How serializers name the subject: topic (the default): <topic>-value; record: the schema's full "
+        "name; topic-record: <topic>-<full name>.",
+    )
+    compatibility: Compatibility | None = Field(
+        default=None, description="The compatibility level of the subject; by default, it is left as it is."
+    )
+    references: tuple[RegistryReference, ...] | None = Field(
+        default=(), description="Schemas in other subjects that the schema refers to."
+    )
+
+
+def _registry_contents(value: Any) -> Any:
+    """Return a mapping as ``RegistryContents``, with errors at its keys; any other valid value unchanged."""
+    if isinstance(value, dict):
+        return RegistryContents.model_validate(value)
+    if value is None or isinstance(value, (bool, RegistryContents)):
+        return value
+    hint = boolean_hint(value) if isinstance(value, str) else ""
+    expected = "true, false, or a mapping such as {compatibility: BACKWARD}"
+    raise custom_error("type", f"expected {expected}, got {describe_value(value)}{hint}")
 
 
 class EncodedContents(StrictModel):
@@ -39,13 +81,19 @@ class EncodedContents(StrictModel):
     message: Text | None = Field(
         default=None, description="The message type in the .proto file; by default, the first in the file."
     )
-    registry: Flag | None = Field(
+    registry: Annotated[Flag | RegistryContents | None, BeforeValidator(_registry_contents)] = Field(
         default=False,
-        description="Whether they use Confluent's wire format, with a schema id of the stack's Schema Registry.",
+        description="Whether they use Confluent's wire format, with a schema id of the stack's Schema Registry. A "
+        "mapping also registers the schema.",
     )
     subject: Text | None = Field(
         default=None, description="The subject of the schema id; by default, <topic>-key or <topic>-value."
     )
+
+    @property
+    def registered(self) -> RegistryContents | None:
+        """The subject under which a deploy registers the schema; None if it does not."""
+        return self.registry if isinstance(self.registry, RegistryContents) else None
 
 
 class KeyContents(EncodedContents):
@@ -115,6 +163,14 @@ class PartitionContents(StrictModel):
     )
 
 
+class ConsumerContents(StrictModel):
+    """The consumer groups that read the records."""
+
+    max_lag: Period | None = Field(
+        default=None, description="The maximum age of the oldest record that a group has not read: 1h."
+    )
+
+
 class RecordRequirement(StrictModel):
     """A CEL expression that every record must meet."""
 
@@ -132,6 +188,7 @@ class Contents(StrictModel):
     timestamps: Nullable[TimestampContents] = TimestampContents()
     records: Nullable[RecordContents] = RecordContents()
     partitions: Nullable[PartitionContents] = PartitionContents()
+    consumers: Nullable[ConsumerContents] = ConsumerContents()
     expressions: tuple[RecordRequirement, ...] | None = Field(
         default=(), description="CEL expressions that every record must meet."
     )

@@ -80,6 +80,17 @@ class PermissionState(StrictModel):
         return f" on {len(self.topics):,} of {counted(self.of, noun)}"
 
 
+class RegistryState(StrictModel):
+    """The Schema Registry that the stack's settings name."""
+
+    url: str | None = Field(default=None, description="Its address, without a user; null if it does not answer.")
+    commands: list[str] = Field(description="The commands that need it.")
+    subjects: int | None = Field(default=None, description="Subjects that this user sees.")
+    mode: str | None = Field(default=None, description="Such as READWRITE or READONLY; null if it has no modes.")
+    compatibility: str | None = Field(default=None, description="The level of subjects that have none of their own.")
+    problem: str = Field(default="", description="Why it cannot be used, and what to do.")
+
+
 class CommandState(StrictModel):
     """The ability of one command, with what it misses."""
 
@@ -103,6 +114,7 @@ class Diagnosis(StrictModel):
     commands: list[CommandState]
     parts: list[InstalledPart]
     cluster: ClusterFacts | None = None
+    registry: RegistryState | None = Field(default=None, description="Null if the stack sets no Schema Registry.")
     missing_apis: list[AbsentApi] = Field(default=[])
     permissions: list[PermissionState] = Field(default=[])
     checks: int = Field(default=0, description="The number of checks of the audit.")

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date
-from typing import Annotated, Any, Literal, LiteralString, TypeVar
+from typing import Annotated, Any, Final, Literal, LiteralString, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from topicwarden.model.message_text import describe_value, whole_number_hint
-from topicwarden.model.units import DURATION, SIZE, ValueUnit
+from topicwarden.model.message_text import describe_value, quoted, whole_number_hint
+from topicwarden.model.units import DURATION, SIZE, UNLIMITED, ValueUnit
 
 T = TypeVar("T")
+
+LONGEST_PERIOD: Final = 36_500 * 86_400_000
+"""The longest period of a policy, 100 years in milliseconds. A longer one is a mistake of units."""
 
 
 def custom_error(rule: LiteralString, message: str) -> PydanticCustomError:
@@ -36,6 +39,17 @@ def _parse_unit(unit: ValueUnit) -> Callable[[Any], Any]:
         return value
 
     return number
+
+
+def _parse_period(value: Any) -> Any:
+    """Return the milliseconds of a period that has to pass before something is reported."""
+    without_limit = value in (-1, "-1") or (isinstance(value, str) and value.strip().lower() in UNLIMITED)
+    number = value if without_limit else _parse_unit(DURATION)(value)
+    if not without_limit and 1 <= number <= LONGEST_PERIOD:
+        return number
+    remedy = "; for no limit, write null or delete the key" if without_limit or number < 1 else ""
+    got = quoted(value) if isinstance(value, str) else value
+    raise custom_error("value", f"expected a duration from 1ms to {DURATION.format(LONGEST_PERIOD)}, got {got}{remedy}")
 
 
 def _parse_day(value: Any) -> date:
@@ -65,8 +79,10 @@ Partitions = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
 ReplicationFactor = Annotated[int, Field(strict=True, ge=1, le=2**15 - 1)]
 PerDay = Annotated[int, Field(strict=True, ge=0)]
 Ratio = Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)]
+Price = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
 Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
 Duration = Annotated[int, BeforeValidator(_parse_unit(DURATION)), Field(ge=0), _unit_schema(DURATION, 0)]
+Period = Annotated[int, BeforeValidator(_parse_period), _unit_schema(DURATION, 1)]
 Size = Annotated[int, BeforeValidator(_parse_unit(SIZE)), Field(ge=1), _unit_schema(SIZE, 1)]
 Day = Annotated[date, BeforeValidator(_parse_day), WithJsonSchema({"type": "string", "format": "date"})]
 Nullable = Annotated[T, BeforeValidator(lambda value: {} if value is None else value), _NullableSchema()]

@@ -7,6 +7,9 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from topicwarden.model.message_text import counted
+from topicwarden.model.units import SIZE
+
 MAX_BYTES: Final = 1 << 20
 
 
@@ -25,7 +28,9 @@ def read_regular_file(path: Path, most: int = MAX_BYTES) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise UnusableFile(0, "expected a regular file, got a device, pipe or socket")
         if status.st_size > most:
-            raise UnusableFile(0, f"expected a file of at most {most} bytes, got {status.st_size}")
+            raise UnusableFile(
+                0, f"expected a file of at most {SIZE.text(most)}, got {counted(status.st_size, 'byte')}"
+            )
         return file.read(most)
 
 

@@ -8,20 +8,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Final
 
 from pydantic import Field
 
 from topicwarden.model.field_types import StrictModel
 from topicwarden.model.problem import Location
+from topicwarden.model.usage_report import UsageReport
 from topicwarden.model.verdict import WORST_FIRST, FailOn, ReadScope, Verdict
+
+OF_CLUSTER: Final = "(cluster)"
+"""Stands for the topic in a finding on the cluster's access that concerns no single topic. No topic has this name."""
 
 
 class Finding(StrictModel):
-    """One check's verdict on one topic, or on some of its partitions."""
+    """One check's verdict on one topic, on some of its partitions, or on the access of the cluster."""
 
     check: str = Field(description="The check's id, as `topicwarden rules` lists it.")
     verdict: Verdict
-    topic: str
+    topic: str = Field(description="The topic; `(cluster)` for a finding on access that concerns no single topic.")
     partitions: list[int] = Field(default=[], description="The affected partitions; empty for the whole topic.")
     message: str = Field(
         default="", description="The observed state compared with the declared one; empty for a plain pass."
@@ -41,7 +46,7 @@ class Finding(StrictModel):
     )
 
 
-class SeenFinding(StrictModel):
+class PastFinding(StrictModel):
     """A check that did not pass for a topic, and the first audit of an unbroken series that saw it."""
 
     topic: str
@@ -197,7 +202,7 @@ class PastAudit(StrictModel):
 
     started: int
     topics: dict[Verdict, int] = Field(description="Number of topics by their worst verdict.")
-    seen: list[SeenFinding] | None = Field(
+    findings: list[PastFinding] | None = Field(
         default=None, description="What did not pass; null in a report, and if it was not saved."
     )
 
@@ -218,7 +223,7 @@ class AuditReport(StrictModel):
     settled: list[SettledFinding] = Field(
         default=[], description="The outcomes of findings that the previous audit left open."
     )
-    resolved: list[SeenFinding] = Field(
+    resolved: list[PastFinding] = Field(
         default=[], description="What did not pass in the previous audit of the same topics, and passes now."
     )
     read: ReadScope = ReadScope.ALL
@@ -237,6 +242,9 @@ class AuditReport(StrictModel):
     )
     notes: list[str] = Field(default=[], description="Limits of this audit, such as an unavailable history.")
     trend: list[PastAudit] = Field(default=[], description="Earlier audits of the same topics, the oldest first.")
+    usage: UsageReport | None = Field(
+        default=None, description="Who uses the topics, and what they cost; null if the use was not observed."
+    )
 
     def counts(self) -> Counter[Verdict]:
         """Return the number of findings by verdict."""

@@ -17,6 +17,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def share(number: int, total: int, noun: str, verb: str = "") -> str:
+    """Return a part of several things, such as ``2 of 3 partitions have`` and ``1 of 3 partitions has``.
+
+    ``verb`` is the plural: ``have``, ``are`` or empty.
+    """
+    singular = {"have": "has", "are": "is"}
+    return f"{number:,} of {counted(total, noun)} {singular.get(verb, verb) if number == 1 else verb}".rstrip()
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the word of ``known`` that is most similar to ``word``; None if no word is similar enough."""
     by_lower = {name.lower(): name for name in known}

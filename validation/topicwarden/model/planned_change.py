@@ -7,14 +7,18 @@ Times are milliseconds since the epoch, sizes are bytes, offsets are Kafka offse
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import date
 from enum import StrEnum
 
 from pydantic import Field
 
 from topicwarden.model.field_types import StrictModel
+from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Location
+from topicwarden.model.timestamps import between
 from topicwarden.model.topic import AllowedChange
+from topicwarden.model.usage import UseAction, UserKind
 
 
 class Severity(StrEnum):
@@ -29,7 +33,7 @@ MOST_SEVERE_FIRST = (Severity.REFUSED, Severity.DANGER, Severity.NOTE)
 
 
 class Action(StrEnum):
-    """The operation that `pulumi up` would perform on a topic."""
+    """The operation that `pulumi up` would perform on a topic, or on a part of its access."""
 
     CREATE = "create"
     ADOPT = "adopt"
@@ -40,6 +44,8 @@ class Action(StrEnum):
     """Pulumi changes nothing; `topicwarden rebalance` moves replicas."""
     DRIFT = "drift"
     """Pulumi changes nothing; a manual change remains until a refresh, or until an update of the topic."""
+    RELEASE = "release"
+    """A subject leaves Pulumi's state, and stays in the Schema Registry."""
 
 
 class Setting(StrictModel):
@@ -79,6 +85,47 @@ class GroupEffect(StrictModel):
     members: int | None = Field(default=None, description="Current number of members; null if not available.")
 
 
+class RecentUser(StrictModel):
+    """A client that read or wrote a topic in the last days, by the name that brokers and observations know it by."""
+
+    action: UseAction
+    kind: UserKind
+    name: str
+    after: int | None = Field(description="The last use was after this time; null if no observation saw a use.")
+    until: int = Field(description="The last use was no later than this time.")
+    active: bool = Field(default=False, description="It has members that read the topic now, or a transaction on it.")
+
+    @property
+    def sentence(self) -> str:
+        """Return ``group billing committed between 2026-11-20 08:00 and 2026-11-21 08:00 UTC``."""
+        subject = _SUBJECTS[self.kind].format(self.name)
+        if self.active:
+            return f"{subject} {'reads' if self.action is UseAction.READ else 'writes'} it now"
+        if self.kind is UserKind.GROUP:
+            verb = "was active" if self.after == self.until else "committed"
+        else:
+            verb = "read" if self.action is UseAction.READ else "wrote"
+        return f"{subject} {verb} {between(self.after, self.until)}"
+
+
+_SUBJECTS = {
+    UserKind.GROUP: "group {}",
+    UserKind.TRANSACTIONAL_ID: "transactional id {}",
+    UserKind.PRODUCER_ID: "a producer with the id {}",
+    UserKind.PRINCIPAL: "principal {}",
+}
+
+
+_MOST_SENTENCES = 5
+
+
+def user_sentences(users: Sequence[RecentUser]) -> Iterable[str]:
+    """Yield one sentence for each of the first five users, and one with the number of the others."""
+    yield from (user.sentence for user in users[:_MOST_SENTENCES])
+    if len(users) > _MOST_SENTENCES:
+        yield f"and {counted(len(users) - _MOST_SENTENCES, 'more user')}"
+
+
 class Consequence(StrictModel):
     """One consequence of a change, with its numbers and how they were measured."""
 
@@ -91,6 +138,11 @@ class Consequence(StrictModel):
     evidence: dict[str, int | float | str | None] = Field(default={})
     partitions: list[PartitionEffect] = Field(default=[])
     groups: list[GroupEffect] = Field(default=[])
+    users: list[RecentUser] = Field(
+        default=[],
+        description="Who is known to have read and written the topic in the last days, if it loses records: active "
+        "ones first, then the most recent.",
+    )
     location: Location | None = Field(default=None, description="The line of YAML that causes it.")
 
 
@@ -115,14 +167,134 @@ class TopicPlan(StrictModel):
     @property
     def severity(self) -> Severity | None:
         """The severity of the most severe consequence; None if there are no consequences."""
-        severities = {consequence.severity for consequence in self.consequences}
-        return next((severity for severity in MOST_SEVERE_FIRST if severity in severities), None)
+        return most_severe(self.consequences)
+
+
+def most_severe(consequences: Iterable[Consequence]) -> Severity | None:
+    """Return the severity of the most severe of ``consequences``; None if there are none."""
+    severities = {consequence.severity for consequence in consequences}
+    return next((severity for severity in MOST_SEVERE_FIRST if severity in severities), None)
+
+
+class AccessKind(StrEnum):
+    """The part of access that changes."""
+
+    ACL = "ACL"
+    QUOTA = "quota"
+    USER = "user"
+    GROUP_CONFIG = "group settings"
+
+
+class AccessItem(StrictModel):
+    """One ACL, quota, SCRAM user, or group with settings, that will change. No password is ever part of it."""
+
+    kind: AccessKind
+    action: Action
+    name: str = Field(description="Such as `Allow Read on Topic orders.v1 for User:billing`.")
+    before: str | None = Field(default=None, description="The value on the cluster; null for an ACL, or for none.")
+    after: str | None = Field(default=None, description="The declared value; null for an ACL, or for none.")
+    location: Location | None = None
+
+
+class PrincipalAccess(StrictModel):
+    """The operations that one principal gains and loses, as the authorizer decides before and after the deploy."""
+
+    principal: str = Field(description="A principal, or `everyone else` for all that no ACL names.")
+    gains: list[str] = Field(default=[], description="Such as `Read on Topic orders.v1`.")
+    loses: list[str] = Field(default=[])
+
+
+class AccessPlan(StrictModel):
+    """The changes of access, who gains and who loses by them, and the consequences for clients that use it now."""
+
+    items: list[AccessItem] = Field(description="What changes, sorted by kind and name.")
+    principals: list[PrincipalAccess] = Field(default=[], description="Sorted by name.")
+    consequences: list[Consequence] = Field(default=[], description="The most severe first.")
+    needs: list[AllowedChange] = Field(
+        default=[], description="Entries of `allow` that this change needs; without them it would be refused."
+    )
+    unchanged: int = Field(default=0, description="Number of declared ACLs, quotas, users and groups as declared.")
+    foreign: dict[AccessKind, int] = Field(
+        default={}, description="Number on the cluster that this stack does not own. A deploy never changes them."
+    )
+
+    @property
+    def severity(self) -> Severity | None:
+        """The severity of the most severe consequence; None if there are no consequences."""
+        return most_severe(self.consequences)
+
+    @property
+    def pending(self) -> bool:
+        """True if a deploy would change anything."""
+        return any(item.action is not Action.DRIFT for item in self.items)
+
+    def counts(self) -> Counter[Action]:
+        """Return the number of changes by action."""
+        return Counter(item.action for item in self.items)
+
+
+class SubjectPlan(StrictModel):
+    """One subject of the Schema Registry that will change, or that was changed by hand."""
+
+    subject: str
+    action: Action
+    format: str = Field(default="", description="`avro`, `json` or `protobuf`.")
+    settings: list[Setting] = Field(
+        default=[],
+        description="`version`, `compatibility` and `references`, each if it changes. A version that the deploy "
+        "registers is `new`.",
+    )
+    difference: list[str] = Field(
+        default=[],
+        description="The lines of the latest schema in the registry and of the declared one that differ, as a unified "
+        "diff of both in their readable form; empty for a new subject.",
+    )
+    consequences: list[Consequence] = Field(default=[], description="The most severe first.")
+    needs: list[AllowedChange] = Field(
+        default=[], description="Entries of `allow` that this change needs; without them it would be refused."
+    )
+    location: Location | None = None
+
+    @property
+    def severity(self) -> Severity | None:
+        """The severity of the most severe consequence; None if there are no consequences."""
+        return most_severe(self.consequences)
+
+
+class RegistryPlan(StrictModel):
+    """The subjects that change, and the consequences that concern the whole Schema Registry."""
+
+    subjects: list[SubjectPlan] = Field(description="What changes, sorted by name.")
+    consequences: list[Consequence] = Field(default=[], description="The most severe first.")
+    unchanged: int = Field(default=0, description="Number of declared subjects that are as declared.")
+    judged: bool = Field(
+        default=True, description="False if the registry did not answer: then nothing is known about the subjects."
+    )
+
+    @property
+    def severity(self) -> Severity | None:
+        """The severity of the most severe consequence; None if there are no consequences."""
+        return most_severe([*self.consequences, *(each for subject in self.subjects for each in subject.consequences)])
+
+    @property
+    def pending(self) -> bool:
+        """True if a deploy would change anything."""
+        return any(subject.action is not Action.DRIFT for subject in self.subjects)
+
+    def counts(self) -> Counter[Action]:
+        """Return the number of changes by action."""
+        return Counter(subject.action for subject in self.subjects)
+
+    def severities(self) -> Counter[Severity]:
+        """Return the number of subjects by the severity of their most severe consequence; the registry is one, too."""
+        every = [most_severe(self.consequences), *(subject.severity for subject in self.subjects)]
+        return Counter(severity for severity in every if severity is not None)
 
 
 class ActiveAllowance(StrictModel):
-    """A destructive change that a topic's YAML allows on the day of the plan."""
+    """A destructive change that the YAML allows on the day of the plan."""
 
-    topic: str
+    topic: str | None = Field(description="The topic whose YAML allows it; null for a file below `access/`.")
     change: AllowedChange
     until: date | None = Field(description="The last day (UTC) on which the change is allowed; null for no end.")
     needed: bool = Field(
@@ -149,19 +321,26 @@ class PlanReport(StrictModel):
     taken_at: int = Field(description="The time of the cluster snapshot.")
     topics: list[TopicPlan] = Field(description="The topics that change, sorted by name.")
     unchanged: int = Field(description="Number of topics that are as declared.")
+    access: AccessPlan | None = Field(
+        default=None, description="The changes of access; null if the stack neither declares nor has deployed any."
+    )
+    registry: RegistryPlan | None = Field(
+        default=None, description="The changes of subjects; null if the stack neither declares nor has deployed any."
+    )
     unseen: list[str] = Field(
         default=[], description="Parts of the cluster that could not be read, and the ACL that is missing."
     )
     remarks: list[str] = Field(default=[], description="Other warnings before a deploy, such as a moved cluster.")
     allowances: list[ActiveAllowance] = Field(
-        default=[], description="Destructive changes that the YAML allows today, sorted by topic."
+        default=[], description="Destructive changes that the YAML allows today, those of access/ first, then by topic."
     )
     engine: PreviewResult
 
     @property
     def refused(self) -> bool:
         """True if the YAML does not allow at least one of the changes."""
-        return any(topic.severity is Severity.REFUSED for topic in self.topics)
+        severities = [each.severity for each in (self.access, self.registry) if each]
+        return Severity.REFUSED in severities or any(topic.severity is Severity.REFUSED for topic in self.topics)
 
     @property
     def deployable(self) -> bool:
@@ -171,7 +350,8 @@ class PlanReport(StrictModel):
     @property
     def pending(self) -> bool:
         """True if a deploy or a rebalance would change anything."""
-        return any(topic.action is not Action.DRIFT for topic in self.topics)
+        others = any(each.pending for each in (self.access, self.registry) if each)
+        return others or any(topic.action is not Action.DRIFT for topic in self.topics)
 
     def counts(self) -> Counter[Action]:
         """Return the number of changed topics by action."""

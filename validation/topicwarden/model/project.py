@@ -17,13 +17,24 @@ _CHECKOUT = Path(__file__).parents[3]
 
 @dataclass(frozen=True)
 class Project:
-    """A folder with a ``Pulumi.yaml``, and beside it ``topics/``, ``policies/`` and ``stacks/``."""
+    """A folder with a ``Pulumi.yaml``, and beside it ``topics/``, ``policies/``, ``stacks/``.
+
+    Perhaps also ``access/`` and ``subjects/``.
+    """
 
     root: Path
 
     @property
     def topics(self) -> Path:
         return self.root / "topics"
+
+    @property
+    def access(self) -> Path:
+        return self.root / "access"
+
+    @property
+    def subjects(self) -> Path:
+        return self.root / "subjects"
 
     @property
     def policies(self) -> Path:

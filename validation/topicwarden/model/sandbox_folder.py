@@ -14,6 +14,9 @@ STATE_FILE: Final = "state.json"
 ADDRESS_FILE: Final = "bootstrap-servers"
 """The addresses of the running brokers."""
 
+REGISTRY_FILE: Final = "schema-registry"
+"""The URL of the running Schema Registry."""
+
 
 def refuse_link(folder: Path) -> None:
     """Refuse a folder that is a symbolic link: what is there may belong to another project."""

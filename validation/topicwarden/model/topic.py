@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 
+from topicwarden.model.access import NO_TOPIC_ACCESS, TopicAccess
 from topicwarden.model.contents import NO_CONTENTS, Contents
 
 
@@ -21,6 +22,13 @@ class AllowedChange(StrEnum):
     LOWER_MIN_INSYNC = "lower-min-insync"
     UNCLEAN_ELECTION = "unclean-election"
     RELAX_FLUSH = "relax-flush"
+    REVOKE_ACCESS = "revoke-access"
+    FIRST_ACL = "first-acl"
+    OPEN_ACCESS = "open-access"
+    THROTTLE_CLIENTS = "throttle-clients"
+    REMOVE_CREDENTIAL = "remove-credential"
+    BREAK_READERS = "break-readers"
+    DELETE_SUBJECT = "delete-subject"
 
 
 ALLOWED_BY = {
@@ -32,6 +40,13 @@ ALLOWED_BY = {
     AllowedChange.LOWER_MIN_INSYNC: "Fewer replicas must acknowledge a write.",
     AllowedChange.UNCLEAN_ELECTION: "A replica that lacks acknowledged records may become leader.",
     AllowedChange.RELAX_FLUSH: "Records are flushed to disk less often.",
+    AllowedChange.REVOKE_ACCESS: "A principal loses access that a client uses now.",
+    AllowedChange.FIRST_ACL: "A resource gets its first ACL, which shuts out everyone whom no ACL names.",
+    AllowedChange.OPEN_ACCESS: "A principal outside of the owner's may write, or everyone may read.",
+    AllowedChange.THROTTLE_CLIENTS: "A quota is lower than the rate that a client has now.",
+    AllowedChange.REMOVE_CREDENTIAL: "A user loses the credential of a mechanism.",
+    AllowedChange.BREAK_READERS: "Retained records cannot be read with the new schema.",
+    AllowedChange.DELETE_SUBJECT: "The subject is soft-deleted in the Schema Registry when its YAML is removed.",
 }
 """The change that each name allows."""
 
@@ -66,6 +81,7 @@ class Topic:
     description: str | None = None
     contents: Contents = NO_CONTENTS
     allow: frozenset[Allowance] = frozenset()
+    access: TopicAccess = NO_TOPIC_ACCESS
 
     @property
     def cleanup_policies(self) -> frozenset[str] | None:

@@ -48,6 +48,13 @@ class ValueUnit:
         factor, suffix = max((factor, suffix) for suffix, factor in self.suffixes.items() if number % factor == 0)
         return str(number) if suffix == "B" else f"{number // factor}{suffix}"
 
+    def text(self, number: int) -> str:
+        """Return ``number`` for a message: ``7d`` and ``1MiB`` if that is exact and short, else rounded."""
+        short = self.format(number)
+        if short != str(number) and len(short) <= 6:
+            return short
+        return duration_text(number) if "ms" in self.suffixes else size_text(number)
+
     def _base_unit(self, suffix: str) -> str:
         """Return the suffix in lower case, for sizes only its prefix: ``m`` for M, MB, Mi and MiB."""
         lower = suffix.lower()
@@ -57,7 +64,7 @@ class ValueUnit:
         return f"expected a {self.noun} such as {self.example}, got {quoted(text)}"
 
     def _remedy(self, text: str, suffix: str | None) -> str:
-        if text.lower() in _UNLIMITED:
+        if text.lower() in UNLIMITED:
             return "; write -1"
         if suffix is None:
             return plain_number_hint(text)
@@ -72,7 +79,10 @@ class ValueUnit:
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,29})", re.ASCII)
 _QUANTITY: Final = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,30})?) *([A-Za-z]+)", re.ASCII)
 
-_UNLIMITED: Final = ("forever", "unlimited", "infinite", "none", "never")
+_BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_CLOCK: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
+
+UNLIMITED: Final = ("forever", "unlimited", "infinite", "none", "never")
 
 DURATION: Final = ValueUnit(
     noun="duration",
@@ -95,3 +105,29 @@ def unit_of(setting: str) -> ValueUnit | None:
     if setting.endswith(".ms"):
         return DURATION
     return SIZE if setting.endswith(".bytes") else None
+
+
+def size_text(number: float) -> str:
+    """Return bytes in IEC units for people: ``512 B``, ``1.5 GiB``."""
+    value, power = float(number), 0
+    while abs(value) >= 1023.95 and power < len(_BINARY) - 1:
+        value, power = value / 1024, power + 1
+    return f"{value:.0f} B" if power == 0 else f"{value:.1f} {_BINARY[power]}"
+
+
+def duration_text(milliseconds: float) -> str:
+    """Return a duration in its two largest units: ``250 ms``, ``4.2 s``, ``3 min 5 s``, ``7 d``."""
+    sign, absolute = ("-" if milliseconds < 0 else ""), abs(milliseconds)
+    if absolute < 1_000:
+        return f"{sign}{absolute:.0f} ms"
+    if absolute < 60_000:
+        return f"{sign}{absolute / 1_000:.1f}".removesuffix(".0") + " s"
+    parts: list[str] = []
+    rest = int(absolute)
+    for unit, scale in _CLOCK:
+        amount, rest = divmod(rest, scale)
+        if amount or parts:
+            parts.append(f"{amount:,} {unit}" if amount else "")
+        if len(parts) == 2:
+            break
+    return sign + " ".join(part for part in parts if part)

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from topicwarden.model.planned_change import PlanReport
     from topicwarden.model.problem import Problem, Refusal
     from topicwarden.model.project import Project, find_project
+    from topicwarden.model.usage_report import UsageReport
     from topicwarden.model.verdict import FailOn, ReadScope, Verdict
     from topicwarden.operations.audit import AuditOptions, audit_topics
     from topicwarden.operations.check import CheckReport, check_topics
     from topicwarden.operations.plan import plan_topics
     from topicwarden.operations.progress_listener import ProgressListener
+    from topicwarden.operations.usage import UsageOptions, usage_topics
 
 __all__ = [
     "AuditOptions",
@@ -33,11 +35,14 @@ __all__ = [
     "ReadLimits",
     "ReadScope",
     "Refusal",
+    "UsageOptions",
+    "UsageReport",
     "Verdict",
     "audit_topics",
     "check_topics",
     "find_project",
     "plan_topics",
+    "usage_topics",
 ]
 
 _MODULES: Final = {
@@ -46,11 +51,13 @@ _MODULES: Final = {
     "topicwarden.model.planned_change": ("PlanReport",),
     "topicwarden.model.problem": ("Problem", "Refusal"),
     "topicwarden.model.project": ("Project", "find_project"),
+    "topicwarden.model.usage_report": ("UsageReport",),
     "topicwarden.model.verdict": ("FailOn", "ReadScope", "Verdict"),
     "topicwarden.operations.audit": ("AuditOptions", "audit_topics"),
     "topicwarden.operations.check": ("CheckReport", "check_topics"),
     "topicwarden.operations.plan": ("plan_topics",),
     "topicwarden.operations.progress_listener": ("ProgressListener",),
+    "topicwarden.operations.usage": ("UsageOptions", "usage_topics"),
 }
 """The module of each public name."""
 

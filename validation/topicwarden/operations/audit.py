@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from topicwarden.audit.checks import check_docs
-from topicwarden.audit.history.audit_history import NONE
+from topicwarden.audit.authorizer_log.log_folder import log_address
+from topicwarden.audit.authorizer_log.read_logs import UTC
+from topicwarden.audit.check_docs import check_docs
+from topicwarden.audit.collect.observation import Observation
 from topicwarden.audit.request import AuditRequest
-from topicwarden.audit.run import audit
+from topicwarden.audit.run import audit, must_read
 from topicwarden.audit.scan import reader_jars
-from topicwarden.audit.scan.executors import require_executor
 from topicwarden.audit.scan.hadoop_files import ReportFolder
 from topicwarden.audit.scan.read_limits import ReadLimits
-from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.audit.scan.spark_platform import refuse_unsupported
+from topicwarden.audit.scan.spark_session import session_on_demand
+from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
-from topicwarden.kafka.read.cluster import Cluster, open_cluster
+from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kafka.read.snapshot import Snapshot
+from topicwarden.model.access import NO_ACCESS
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.model.topic_selection import none_selected
+from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.model.verdict import FailOn, ReadScope
-from topicwarden.operations.declared_topics import declared
+from topicwarden.operations.declared_topics import checked_stack, require_topics
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import contents
 from topicwarden.report.output_folder import require_writable, write_files
-from topicwarden.stacks.stack_file import read_stack_file
+from topicwarden.stacks.history_address import history_address
 from topicwarden.stacks.stack_settings import HISTORY
+from topicwarden.usage.history_files import is_local
 
 AuditFunction: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
 """A function that audits the topics whose names match any of the given globs; all topics without globs."""
@@ -43,12 +49,16 @@ AuditFunction: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
 class AuditOptions:
     """Options of an audit: the records that it reads, and its history.
 
-    ``history`` is a path, a URI, or ``none`` for no history. None means the setting of the stack.
+    ``history`` is a path, a URI, or ``none`` for no history. None means the setting of the stack. ``authorizer_log`` is
+    the folder of the brokers' authorizer logs, a path or a URI, with one folder for each broker; ``log_time_zone`` is
+    the time zone of the brokers, for lines that name none.
     """
 
     history: str | None = None
     since: ReadScope = ReadScope.ALL
     bounds: ReadLimits = field(default_factory=ReadLimits)
+    authorizer_log: str | None = None
+    log_time_zone: str = UTC
 
     def __post_init__(self) -> None:
         if self.since is ReadScope.LAST and (self.bounds.max_records or self.bounds.sample):
@@ -79,8 +89,8 @@ def audit_topics(
     if out is not None and not _is_uri(out):
         require_writable(Path(out))
     background = ReportBackground(project.root, check_docs(), fail_on)
-    with auditing(project, stack, master, options, first=patterns, listener=listener) as audit_once:
-        save = _saver(out)
+    with _auditing(project, stack, master, options, first=patterns, listener=listener) as (audit_once, spark):
+        save = _saver(out, spark)
         report = audit_once(patterns)
         if on_report is not None:
             on_report(report)
@@ -93,11 +103,11 @@ def _is_uri(out: str) -> bool:
     return "://" in out
 
 
-def _saver(out: str | None) -> Callable[[Mapping[str, str]], Iterable[object]] | None:
+def _saver(out: str | None, spark: SparkSource) -> Callable[[Mapping[str, str]], Iterable[object]] | None:
     """Return the function that writes the report files to ``out`` and returns their places; None for no files."""
     if out is None:
         return None
-    return ReportFolder.of_active_session(out).write if _is_uri(out) else partial(write_files, Path(out))
+    return ReportFolder(spark(), out).write if _is_uri(out) else partial(write_files, Path(out))
 
 
 @contextmanager
@@ -112,23 +122,40 @@ def auditing(
 ) -> Iterator[AuditFunction]:
     """Yield a function that audits topics. It can be called several times; all calls share one Spark session.
 
-    ``first`` has the globs of the first audit, if they are known: the cluster is then read while Spark starts. Raises
-    Refusal, before it starts Spark, if the installed Spark is not supported, if the declarations have errors, if the
-    cluster does not respond, or if no topic matches ``first``.
+    Spark starts now. With ``--since last`` and a history on this machine, it starts when the first audit finds
+    something to read. ``first`` has the globs of the first audit, if they are known: the cluster is then read while
+    Spark starts. Raises Refusal, before it starts Spark, if the installed Spark is not supported, if the declarations
+    have errors, if the cluster does not respond, or if no topic matches ``first``.
     """
+    with _auditing(project, stack, master, options, first, listener=listener) as (audit_once, _):
+        yield audit_once
+
+
+@contextmanager
+def _auditing(
+    project: Project,
+    stack: str,
+    master: str | None,
+    options: AuditOptions | None,
+    first: tuple[str, ...] | None,
+    *,
+    listener: ProgressListener,
+) -> Iterator[tuple[AuditFunction, SparkSource]]:
+    """Yield what ``auditing`` does, and the source of its Spark session."""
     settings = options or AuditOptions()
     reader_jars.jars(project)
     connection = connect_to(project, stack)
-    history = _history(project, stack, settings.history)
+    history = history_address(project, stack, stack_settings(project, stack).get(HISTORY), settings.history)
     registry = registry_of(project, stack)
-    stack_file = read_stack_file(project, stack)
-    declarations = declared(project, stack, "audited")
+    checked = checked_stack(project, stack, "audited")
+    policy = checked.policy
+    stack_file = policy.stack_file(stack)
 
     def request(patterns: tuple[str, ...]) -> AuditRequest:
         return AuditRequest(
             stack,
             connection,
-            declarations,
+            checked.declarations[stack],
             patterns,
             history=history,
             since=settings.since,
@@ -137,48 +164,60 @@ def auditing(
             registry=registry,
             partition_functions=stack_file.brokers.partition_functions,
             scope=stack_file.scope,
+            access=checked.access.get(stack, NO_ACCESS),
+            subjects=checked.subjects.get(stack, NO_SUBJECTS),
+            usage=policy.usage_for(stack),
+            cost=policy.cost_for(stack),
+            authorizer_log=None if settings.authorizer_log is None else log_address(settings.authorizer_log),
+            log_time_zone=settings.log_time_zone,
         )
 
     with open_cluster(connection) as cluster:
         if first:
-            _require_topics(request(first), cluster)
+            names = {each.topic.name for each in checked.declarations[stack]} | cluster.identities().keys()
+            require_topics(names, first, stack_file.scope)
+    refuse_unsupported(master)
     with ExitStack() as resources:
         executor = resources.enter_context(ThreadPoolExecutor(max_workers=1))
-        observing = [] if first is None else [executor.submit(request(first).observe)]
-        with listener.stage("starting Spark"):
-            spark = resources.enter_context(spark_session(project, master, note=listener.note))
-            require_executor(spark, listener.note)
+        spark = session_on_demand(resources, project, master, listener.note)
+        may_need_none = settings.since is ReadScope.LAST and history is not None and is_local(history)
+        observing = [] if first is None else [_Observing(request(first), executor, may_need_none)]
+        if may_need_none and observing:
+            with listener.stage("reading the cluster"):
+                must_start = observing[0].needs_spark.result()
+        else:
+            must_start = not may_need_none
+        if must_start:
+            with listener.stage("starting Spark"):
+                spark()
 
         def audit_once(patterns: tuple[str, ...]) -> AuditReport:
-            observed = observing.pop().result() if observing else None
+            observed = observing.pop().observed.result() if observing else None
             with listener.stage("reading the topics", then="judging the topics") as progress:
                 return audit(spark, request(patterns), progress, observed)
 
-        yield audit_once
+        yield audit_once, spark
 
 
-def _require_topics(request: AuditRequest, cluster: Cluster) -> None:
-    """Raise Refusal if no topic, declared or on the cluster, is selected."""
-    names = {each.topic.name for each in request.declarations} | cluster.identities().keys()
-    if not any(map(request.selects, names)):
-        where = f" in the scope of the stack, {request.scope}," if request.scope.patterns else ""
-        topics = f"topic{where or ', declared or on the cluster,'}"
-        raise none_selected(topics, request.patterns, filter(request.scope.owns, names))
+class _Observing:
+    """The cluster as an audit observes it, read by another thread.
 
-
-def _history(project: Project, stack: str, location: str | None) -> str | None:
-    """Return the URI of the history, or None for no history.
-
-    ``location`` is that of ``AuditOptions``, relative to the working directory; None means the setting of the stack, or
-    else a folder in the project's cache. As in all settings, a relative path there is relative to the project.
+    ``needs_spark``: whether the log ends in the first snapshot show that the audit must read records; known before
+    ``observed``, so that Spark starts meanwhile. ``decide``: find out; else it is false.
     """
-    base = Path.cwd()
-    if location is None:
-        setting = stack_settings(project, stack).get(HISTORY)
-        location = None if setting is None else str(setting)
-        base = project.root
-    if location is None:
-        return (project.cache / "history" / stack).absolute().as_uri()
-    if location == NONE:
-        return None
-    return location if "://" in location else (base / location).absolute().as_uri()
+
+    def __init__(self, request: AuditRequest, executor: Executor, decide: bool) -> None:
+        self.needs_spark: Future[bool] = Future()
+        self._request, self._decide = request, decide
+        self.observed = executor.submit(self._observe)
+
+    def _observe(self) -> Observation:
+        try:
+            return self._request.observe(self._look_at if self._decide else None)
+        finally:
+            if not self.needs_spark.done():
+                self.needs_spark.set_result(False)
+
+    def _look_at(self, snapshot: Snapshot) -> None:
+        if not self.needs_spark.done():
+            self.needs_spark.set_result(must_read(self._request, snapshot))

@@ -1,38 +1,56 @@
-"""Check the declared topics and the policies of a project, without a cluster."""
+"""Check the declared topics, policies and schemas of a project, without a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from topicwarden.model.project import Project
-from topicwarden.operations.path_selection import select
-from topicwarden.policies.check_specs import check
+from topicwarden.operations.path_selection import PathSelection, select
+from topicwarden.policies.check_specs import CheckedStacks, check
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.stacks.stack_selection import selected_stacks
+
+if TYPE_CHECKING:
+    from topicwarden.operations.schema_changes import SchemaChanges
 
 
 @dataclass(frozen=True)
 class CheckReport(ProblemDigest):
     """The problems of the selected files, and the numbers of problems that are not reported.
 
-    ``waived``: problems that waivers hide. ``elsewhere``: problems in files that are not selected.
+    ``waived``: problems that waivers hide. ``elsewhere``: problems in files that are not selected. ``notes``: what a
+    comparison with a Git commit left out, or did by another level than before. ``compared``: the schemas it compared.
     """
 
     waived: int = 0
     elsewhere: int = 0
+    notes: tuple[str, ...] = ()
+    compared: int = 0
 
 
-def check_topics(project: Project, stack: str | None = None, paths: Sequence[Path] = ()) -> CheckReport:
+def check_topics(
+    project: Project,
+    stack: str | None = None,
+    paths: Sequence[Path] = (),
+    base: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> CheckReport:
     """Return the problems of the YAML for ``stack`` (None: for all stacks).
 
     ``paths`` are files and folders of the project to report about, with the defaults that they inherit; empty for all.
-    Raises Refusal if the stack or a path does not exist, or if the project declares no topic.
+    ``base`` is a Git commit: changed schemas are compared with it, by the declared compatibility. ``say`` receives the
+    progress of downloading the checkers for this on first use. Raises Refusal if the stack, a path or the commit does
+    not exist, or if the project declares no topic.
     """
     selection = select(project, paths)
     checked = check(project, selected_stacks(project, stack), paths=selection.topics)
-    problems = tuple(problem for problem in checked.problems if selection.shows(problem))
+    changes = None if base is None else _changes(project, base, checked, selection, say)
+    incompatible = set(changes.problems) if changes else set()
+    every = sorted({*checked.problems, *incompatible})
+    problems = tuple(problem for problem in every if problem in incompatible or selection.shows(problem))
     declarations = [declaration for declared in checked.declarations.values() for declaration in declared]
     files = {declaration.locations.own.file for declaration in declarations}
     files |= {problem.location.file for problem in problems}
@@ -43,5 +61,16 @@ def check_topics(project: Project, stack: str | None = None, paths: Sequence[Pat
         tuple(sorted(files)),
         len(topics),
         waived=checked.waived,
-        elsewhere=len(checked.problems) - len(problems),
+        elsewhere=len(every) - len(problems),
+        notes=changes.notes if changes else (),
+        compared=changes.compared if changes else 0,
     )
+
+
+def _changes(
+    project: Project, base: str, checked: CheckedStacks, selection: PathSelection, say: Callable[[str], None]
+) -> SchemaChanges:
+    # Imported only when needed: most checks compare nothing, and this imports Kafka's client.
+    from topicwarden.operations.schema_changes import schema_changes  # noqa: PLC0415
+
+    return schema_changes(project, base, checked.subjects, say, lambda subject: selection.names(subject.location.file))

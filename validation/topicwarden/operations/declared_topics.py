@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.policies.check_specs import CheckedStacks, check
 from topicwarden.specs.resolve import Declaration
+from topicwarden.stacks.stack_scope import StackScope
 
 
 def declared(project: Project, stack: str, participle: str) -> tuple[Declaration, ...]:
@@ -25,3 +29,11 @@ def checked_stack(project: Project, stack: str, participle: str) -> CheckedStack
             f"the declared topics cannot be {participle}: {errors[0]}{more}; run `topicwarden check --stack {stack}`"
         )
     return checked
+
+
+def require_topics(names: Iterable[str], patterns: tuple[str, ...], scope: StackScope) -> None:
+    """Raise Refusal if none of ``names``, declared or on the cluster, is in ``scope`` and matches the globs."""
+    owned = [name for name in names if scope.owns(name)]
+    if not any(selected(name, patterns) for name in owned):
+        where = f" in the scope of the stack, {scope}," if scope.patterns else ", declared or on the cluster,"
+        raise none_selected(f"topic{where}", patterns, owned)

@@ -1,27 +1,36 @@
-"""Deploy, destroy and refresh the topics of a stack, with the options of Pulumi that fit the backend."""
+"""Deploy, destroy and refresh the topics and the access of a stack, with the options of Pulumi that fit the backend."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 
-from topicwarden.deploy.intent_log import Intent, intent_log
+from topicwarden.deploy.access_state import resource_names
+from topicwarden.deploy.intent_log import Intent, access_intent_log, intent_log
 from topicwarden.deploy.program_run import ProgramRun, Refused
 from topicwarden.deploy.pulumi_commands import pulumi_up, pulumi_without_program
 from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backend
 from topicwarden.deploy.stack_state import read_stack_state
+from topicwarden.deploy.subject_program import SchemaCheckers, subjects_before
 from topicwarden.deploy.write_options import backend_url, write_options
-from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.connect.schema_registry import registry_of
+from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
 from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.model.access import NO_ACCESS
 from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.problem import Level, Refusal
+from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
+from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.plan.predict import predict
 from topicwarden.plan.predicted_stack import predicted_stack
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.stacks.stack_file import read_stack_file
+from topicwarden.stacks.stack_settings import HISTORY
+from topicwarden.toolchain import schema_checker
 
 OutputLine = Callable[[str], None]
 """A function that receives each line that ``pulumi`` prints."""
@@ -44,8 +53,10 @@ def deploy_topics(
     if refreshing:
         require_same_cluster(engine)
     reason = "as requested" if refreshing else "because a deploy was killed" if _deletion_was_killed(engine) else ""
-    topics = len(checked.declarations[engine.stack])
-    options = write_options("up", backend_url(engine), topics, refresh=reason)
+    stack = engine.stack
+    resources = len(checked.declarations[stack]) + checked.access.get(stack, NO_ACCESS).size
+    resources += len(checked.subjects.get(stack, NO_SUBJECTS).subjects)
+    options = write_options("up", backend_url(engine), resources, refresh=reason)
     listener.warn(f"pulumi up: {options.line}")
     run = ProgramRun(engine, checked=checked)
     done = pulumi_up(run, options, "--suppress-outputs", on_line=on_line)
@@ -67,11 +78,21 @@ def planned_destroy(engine: PulumiEngine, *, listener: ProgressListener = SILENT
     settings = read_stack_file(engine.project, engine.stack)
     if errors := [problem for problem in settings.problems if problem.level is Level.ERROR]:
         raise Refusal("\n".join(map(str, errors)))  # without a readable scope, the stack would own all topics
+    history = stack_settings(engine.project, engine.stack).get(HISTORY)
+    earlier = EarlierUse(engine.project, engine.stack, None if history is None else str(history))
     names = {*deployed.topics, *deployed.duplicates}
     with listener.stage("reading the cluster"), open_cluster(connection) as cluster:
         live = cluster.snapshot(names, expected=names, extents=False)
         remark = check_cluster(engine.stack, connection, deployed, live)
-        prediction = predict(cluster, live, (), deployed, settings.scope, destroying=True)
+        prediction = predict(cluster, live, (), deployed, settings.scope, destroying=True, earlier=earlier)
+    if deployed.subjects:
+        with listener.stage("reading the Schema Registry"):
+            registry = registry_of(engine.project, engine.stack)
+            checkers = SchemaCheckers(lambda: schema_checker(engine.project, listener.warn))
+            _, subjects = subjects_before(
+                registry, NO_SUBJECTS, deployed.subjects, live.day, checkers=checkers, destroying=True
+            )
+        prediction = replace(prediction, subjects=subjects)
     report = predicted_stack(engine.stack, prediction, (), deployed, remark).report
     return report.model_copy(update={"engine": report.engine.model_copy(update={"ran": True})})
 
@@ -85,7 +106,9 @@ def destroy_topics(
     """
     if plan.refused:
         raise Refusal(f"nothing was deleted: the plan of stack {engine.stack} has refused changes")
-    return _without_program(engine, "destroy", len(plan.topics), on_line, listener)
+    resources = len(plan.topics) + (len(plan.access.items) if plan.access else 0)
+    resources += len(plan.registry.subjects) if plan.registry else 0
+    return _without_program(engine, "destroy", resources, on_line, listener)
 
 
 def refresh_topics(engine: PulumiEngine, on_line: OutputLine, *, listener: ProgressListener = SILENT) -> bool:
@@ -95,16 +118,17 @@ def refresh_topics(engine: PulumiEngine, on_line: OutputLine, *, listener: Progr
     cluster, which would remove all its topics from the state.
     """
     deployed = require_same_cluster(engine)
-    return _without_program(engine, "refresh", len(deployed.topics), on_line, listener)
+    return _without_program(engine, "refresh", deployed.size, on_line, listener)
 
 
 def _without_program(
-    engine: PulumiEngine, command: str, topics: int, on_line: OutputLine, listener: ProgressListener
+    engine: PulumiEngine, command: str, resources: int, on_line: OutputLine, listener: ProgressListener
 ) -> bool:
-    options = write_options(command, backend_url(engine), topics)
+    options = write_options(command, backend_url(engine), resources)
     listener.warn(f"pulumi {command}: {options.line}")
     arguments = (command, "--yes", "--skip-preview", "--suppress-outputs", *options.arguments)
-    return _succeeded(engine, pulumi_without_program(options.on(engine), *arguments, on_line=on_line))
+    judged = command == "destroy"
+    return _succeeded(engine, pulumi_without_program(options.on(engine), *arguments, judged=judged, on_line=on_line))
 
 
 def _succeeded(engine: PulumiEngine, done: subprocess.CompletedProcess[str]) -> bool:
@@ -115,13 +139,15 @@ def _succeeded(engine: PulumiEngine, done: subprocess.CompletedProcess[str]) -> 
 
 
 def _deletion_was_killed(engine: PulumiEngine) -> bool:
-    """Return whether Pulumi's state still has a topic that a deploy was about to delete."""
-    intents = intent_log(engine.project, engine.stack).read()
-    deleted = {topic for topic, intent in intents.items() if intent is Intent.DELETE}
-    if not deleted:
+    """Return whether Pulumi's state still has a topic, or access, that a deploy was about to delete."""
+    logs = intent_log(engine.project, engine.stack), access_intent_log(engine.project, engine.stack)
+    topics, access = ({name for name, intent in log.read().items() if intent is Intent.DELETE} for log in logs)
+    if not topics and not access:
         return False
     state = read_stack_state(engine)
-    return not deleted.isdisjoint({*state.topics, *state.duplicates})
+    return not topics.isdisjoint({*state.topics, *state.duplicates}) or not access.isdisjoint(
+        resource_names(state.access)
+    )
 
 
 def require_same_cluster(engine: PulumiEngine) -> DeployedStack:

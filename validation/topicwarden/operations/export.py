@@ -9,12 +9,14 @@ from typing import Any, Final
 import yaml
 
 from topicwarden.interchange.export import asyncapi_document, odcs_contract
+from topicwarden.interchange.export.asyncapi_document import KafkaServer
 from topicwarden.interchange.export.exported_topic import ExportedTopic, LostSetting, warnings, with_schemas
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.operations.declared_topics import declared
+from topicwarden.stacks.stack_file import read_stack_file
 from topicwarden.stacks.stack_selection import selected_stacks
 
 STANDARDS: Final = {"asyncapi": "AsyncAPI", "odcs": "ODCS"}
@@ -46,12 +48,19 @@ def export_topics(project: Project, standard: str, stack: str | None, patterns: 
     if not declarations:
         raise none_selected("declared topic", patterns, (each.topic.name for each in all_declared))
     topics = with_schemas(declarations, project.root)
-    documents, lost = _asyncapi(topics, stacks[0]) if standard == "asyncapi" else _odcs(topics)
+    documents, lost = _asyncapi(project, topics, stacks[0]) if standard == "asyncapi" else _odcs(topics)
     return ExportReport(documents, tuple(map(str, warnings(lost, STANDARDS[standard]))), len(topics))
 
 
-def _asyncapi(topics: Sequence[ExportedTopic], stack: str) -> tuple[dict[str, str], list[LostSetting]]:
-    document, lost = asyncapi_document.document(f"Kafka topics of stack {stack}", topics)
+def _asyncapi(
+    project: Project, topics: Sequence[ExportedTopic], stack: str
+) -> tuple[dict[str, str], list[LostSetting]]:
+    stack_file = read_stack_file(project, stack)
+    server = None
+    if stack_file.registry_url:
+        host = min(stack_file.addresses, default="localhost:9092")
+        server = KafkaServer(host, stack_file.registry_url, tls=stack_file.tls)
+    document, lost = asyncapi_document.document(f"Kafka topics of stack {stack}", topics, server)
     return {"asyncapi.yaml": _yaml(document)}, lost
 
 

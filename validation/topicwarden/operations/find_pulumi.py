@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from importlib.util import find_spec
 
-from topicwarden.deploy.backend_repair import remove_broken_files
+from topicwarden.deploy.file_backend import remove_broken_files
 from topicwarden.deploy.linked_environment import link_environment
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_project import require_program

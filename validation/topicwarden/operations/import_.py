@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 
 from topicwarden.deploy.adoption import Adoption, adopt
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.interchange.import_session import ImportSession, open_session
+from topicwarden.interchange.live_access import AccessDraft, draft_access
+from topicwarden.interchange.live_subjects import ImportableSubjects, read_subjects
 from topicwarden.interchange.live_topics import changed_topics, declarable_topics
-from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.connect.schema_registry import registry_of
+from topicwarden.kafka.connect.stack_connection import connect_to, settings_file
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
+from topicwarden.model.access import NO_TOPIC_ACCESS, LiveAccess
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.operations.find_pulumi import writing_engine_of
-from topicwarden.operations.import_report import ImportReport, SkippedTopics
+from topicwarden.operations.import_files import ImportReport, SkippedTopics
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
+from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.stacks.stack_settings import SCHEMA_REGISTRY
 
 
 @dataclass(frozen=True)
@@ -58,20 +64,25 @@ def importing_topics(
     *,
     dry_run: bool = False,
     adopting: bool = True,
+    access: bool = False,
+    schemas: bool = False,
     listener: ProgressListener = SILENT,
 ) -> Iterator[tuple[ImportReport, PendingAdoption | None]]:
-    """Write YAML for the undeclared topics on the cluster that match the globs ``patterns``.
+    """Write YAML for the undeclared topics on the cluster that match the globs ``patterns``; with ``access``, also for
+    the access of these topics, and without patterns for all access of the cluster that the stack owns. ``schemas`` does
+    the same with the subjects of the stack's Schema Registry.
 
     Yields the report, and the adoption that the caller may run next: None with ``dry_run``, without ``adopting``, and
     if the YAML has errors. Changes nothing on the cluster.
 
     Raises Refusal, before a file is written, if Pulumi or the stack is missing, if the cluster is another one, if the
-    user sees no topic, or if none matches.
+    user sees no topic, if none matches, or if ``schemas`` is set and the registry is missing or cannot be read.
     """
     session = open_session(project, stack, patterns)
     if session.errors:
         yield ImportReport(session.stack, errors=session.errors), None
         return
+    registry = _registry(project, session.stack) if schemas else None
     engine = writing_engine_of(project, session.stack, listener) if adopting and not dry_run else None
     deployed = read_stack_state(engine) if engine else DeployedStack()
     connection = connect_to(project, session.stack)
@@ -84,32 +95,57 @@ def importing_topics(
             raise Refusal(
                 "this user sees no topic: either the cluster has none, or the user lacks Describe on the topics"
             )
-        report, chosen, adoptable = _declare(session, before, deployed, dry_run)
+        live_access = cluster.access() if access else None
+        with listener.stage("reading the Schema Registry") if registry else nullcontext():
+            report, chosen, adoptable = _declare(session, before, deployed, live_access, registry, dry_run=dry_run)
         outside = tuple(session.outside({*chosen, *session.declared}))
         pending = None if engine is None else PendingAdoption(engine, cluster, before, adoptable, outside, listener)
         yield report, pending
 
 
+def _registry(project: Project, stack: str) -> RegistrySettings:
+    """Return the settings of the stack's Schema Registry. Raise Refusal if it has none."""
+    if registry := registry_of(project, stack):
+        return registry
+    raise Refusal(f"the stack {stack} has no Schema Registry: write {SCHEMA_REGISTRY} into {settings_file(stack)}")
+
+
 def _declare(
-    session: ImportSession, before: Snapshot, deployed: DeployedStack, dry_run: bool
+    session: ImportSession,
+    before: Snapshot,
+    deployed: DeployedStack,
+    access: LiveAccess | None,
+    registry: RegistrySettings | None,
+    *,
+    dry_run: bool,
 ) -> tuple[ImportReport, frozenset[str], frozenset[str]]:
     """Write the files. Return the report, the topics that were selected, and those of them that may be adopted."""
     live = declarable_topics(before)
     names = session.select([*live.topics, *live.refused])
     chosen = {name: live.topics[name] for name in names if name in live.topics}
-    draft = session.draft_files(chosen.values(), session.stack)
+    new = [name for name in chosen if name not in session.declared]
+    of_access = AccessDraft() if access is None else draft_access(session, access, new, session.stack)
+    with_access = [replace(topic, access=of_access.topics.get(name, NO_TOPIC_ACCESS)) for name, topic in chosen.items()]
+    found = read_subjects(session, registry, before.topics, names) if registry else ImportableSubjects()
+    subjects = session.draft_subjects(found.subjects, with_access, found.latest)
+    topics = [subjects.topics.get(topic.name, topic) for topic in with_access]
+    draft = session.draft_files(topics, session.stack, schemas=subjects.schemas)
+    files = (*subjects.files, *draft.files, *of_access.files)
     if not dry_run:
-        session.write(draft.files)
+        session.write(files)
     unadopted = [name for name in chosen if name not in {*deployed.topics, *deployed.duplicates, *draft.refused}]
     differences = {name: session.differences({name: chosen[name]}, "on the cluster") for name in unadopted}
     refused = {**live.refused, **draft.refused}
     report = ImportReport(
         session.stack,
-        files=tuple(draft.files),
+        files=files,
         topics=len(chosen),
+        subjects=subjects.subjects,
         skipped=SkippedTopics(sum(name in session.declared for name in chosen), live.internal),
-        refused={name: refused[name] for name in names if name in refused and name not in session.declared},
+        refused={name: refused[name] for name in names if name in refused and name not in session.declared}
+        | dict(of_access.refused)
+        | {f"subject {name}": reason for name, reason in sorted({**found.refused, **subjects.refused}.items())},
         differences=tuple(problem for problems in differences.values() for problem in problems),
-        problems=tuple(session.check_files(draft.files, dry_run)),
+        problems=tuple(session.check_files(files, dry_run)),
     )
     return report, frozenset(chosen), frozenset(name for name in unadopted if not differences[name])

@@ -6,22 +6,25 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.specs.spec_files import DEFAULTS
 
+_FOLDERS: Final = "topics/, access/, subjects/, policies/ or stacks/"
+
 
 @dataclass(frozen=True)
 class PathSelection:
-    """The selected paths below ``topics/``, ``policies/`` and ``stacks/``; everything if ``paths`` is empty."""
+    """The selected paths below the project's folders of YAML; everything if ``paths`` is empty."""
 
     project: Project
     paths: tuple[Path, ...] = ()
 
     @property
     def topics(self) -> tuple[Path, ...]:
-        """The paths below ``topics/`` to read; empty for all, because a policy or a stack concerns any topic."""
+        """The paths below ``topics/`` to read; empty for all, because another file concerns any topic."""
         all_topics = any(not path.is_relative_to(self.project.topics) for path in self.paths)
         return () if all_topics else self.paths
 
@@ -50,7 +53,7 @@ def project_of(paths: Sequence[Path]) -> Project:
 def select(project: Project, paths: Sequence[Path]) -> PathSelection:
     """Return the selection of ``paths`` in ``project``.
 
-    Raises Refusal if a path does not exist, or is not below topics/, policies/ or stacks/.
+    Raises Refusal if a path does not exist, or is not below one of the project's folders of YAML.
     """
     chosen: list[Path] = []
     for path in paths:
@@ -58,12 +61,12 @@ def select(project: Project, paths: Sequence[Path]) -> PathSelection:
         # Resolve only the parent: a symbolic link below topics/ must be checked as a link.
         resolved = Path(os.path.realpath(absolute.parent), absolute.name)
         if not os.path.lexists(resolved):
-            raise Refusal(f"there is no {path}; expected files and folders below topics/, policies/ or stacks/")
+            raise Refusal(f"there is no {path}; expected files and folders below {_FOLDERS}")
         if project.root.is_relative_to(resolved):
             return PathSelection(project)
-        folders = project.topics, project.policies, project.stacks
+        folders = project.topics, project.access, project.subjects, project.policies, project.stacks
         if not any(resolved.is_relative_to(folder) for folder in folders):
-            raise Refusal(f"{path} is not below topics/, policies/ or stacks/ of {project.root}; select a path there")
+            raise Refusal(f"{path} is not below {_FOLDERS} of {project.root}; select a path there")
         chosen.append(resolved)
     return PathSelection(project, tuple(chosen))
 

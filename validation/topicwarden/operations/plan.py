@@ -6,12 +6,14 @@ from collections.abc import Collection, Iterator, Sequence
 
 from topicwarden.deploy.preview import preview
 from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.model.access import NO_ACCESS
 from topicwarden.model.planned_change import PlanReport, PreviewResult, Severity, TopicPlan
 from topicwarden.model.project import Project
+from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.find_pulumi import engine_of
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
-from topicwarden.plan.engine_steps import with_unpredicted
+from topicwarden.plan.engine_steps import with_unpredicted, with_unpredicted_access, with_unpredicted_subjects
 from topicwarden.policies.check_specs import CheckedStacks
 
 
@@ -45,15 +47,22 @@ def planned(
     return report.model_copy(
         update={
             "topics": list(with_unpredicted(report.topics, previewed.steps, previewed.predicted.live)),
-            "remarks": [*report.remarks, *_omitted(patterns)],
+            "access": with_unpredicted_access(report.access, previewed.access_steps, *previewed.access_names),
+            "registry": with_unpredicted_subjects(report.registry, previewed.subject_steps),
+            "remarks": [*report.remarks, *_omitted(patterns, checked, engine.stack)],
             "engine": _without(expected_errors, previewed.engine),
         }
     )
 
 
-def _omitted(patterns: Sequence[str]) -> Iterator[str]:
+def _omitted(patterns: Sequence[str], checked: CheckedStacks, stack: str) -> Iterator[str]:
     if patterns:
-        yield f"Only topics that match {' or '.join(patterns)} were planned; `pulumi up` deploys the others, too."
+        more = [
+            *(["all access"] if not checked.access.get(stack, NO_ACCESS).empty else []),
+            *(["all subjects"] if checked.subjects.get(stack, NO_SUBJECTS) else []),
+        ]
+        others = " and ".join(["the others", *more])
+        yield f"Only topics that match {' or '.join(patterns)} were planned; `pulumi up` deploys {others}, too."
 
 
 def _protection_errors(preview: PreviewResult, plans: Sequence[TopicPlan]) -> tuple[str, ...]:

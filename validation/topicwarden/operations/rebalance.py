@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from topicwarden.deploy.pulumi_commands import refresh, stale
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.deploy.refresh import refresh, stale
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import connect_to

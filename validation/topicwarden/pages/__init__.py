@@ -1,16 +1,16 @@
-"""Generators of the pages in ``docs`` that come from tables and docstrings. Each module writes one page."""
+"""Generators of the pages in ``docs`` that come from tables and docstrings. Each module has one subject."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from topicwarden.pages import checks_page, guards_page, permissions_page, rules_page, runbook_page, services_page
+from topicwarden.pages import checks_page, guards_page, permissions_page, rules_page, services_page
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "rules": rules_page.page,
-    "checks": checks_page.page,
-    "runbook": runbook_page.page,
+    "checks": checks_page.checks,
+    "runbook": checks_page.runbook,
     "guards": guards_page.page,
     "permissions": permissions_page.page,
     "services": services_page.page,

@@ -3,9 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from topicwarden.model.topic import ALLOWED_BY, AllowedChange
+from topicwarden.plan.access_consequences import (
+    access_drift,
+    access_lost,
+    access_opened,
+    access_outside_scope,
+    access_unseen,
+    clients_throttled,
+    credential_removed,
+    first_acl,
+    self_lockout,
+)
+from topicwarden.plan.predict_subjects import READ_ONLY, UNSEEN
 from topicwarden.plan.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk
+from topicwarden.plan.subject_consequences import (
+    delete_subject,
+    foreign_version,
+    incompatible,
+    lower_compatibility,
+    missing_reference,
+)
 
 
 def page() -> str:
@@ -26,6 +46,12 @@ def page() -> str:
                 _table(_HEADINGS, settings),
                 "## Other changes",
                 _table(_HEADINGS, changes),
+                "## Access",
+                _ACCESS,
+                _table("| change of access | consequence | allowed by | why |", map(_access_row, ACCESS_CHANGES)),
+                "## Subjects of the Schema Registry",
+                _SUBJECTS,
+                _table("| change of a subject | consequence | allowed by | why |", map(_access_row, SUBJECT_CHANGES)),
                 "## What cannot be seen",
                 _UNSEEN,
                 "## Pulumi's own commands",
@@ -108,6 +134,153 @@ CHANGES = {
 """All changes that are not a setting, by description."""
 
 
+_SUBJECTS = """\
+A deploy registers schemas and sets compatibility levels. It changes no version, and never deletes permanently. What it
+cannot judge or write stops the subjects only: topics and access are deployed, and the deploy ends with exit code 1.
+[Schemas](explanation/schemas.md) explains the order."""
+
+
+@dataclass(frozen=True)
+class AccessGuard:
+    """A change, the consequence that reports it, and the words that allow it; without, nothing does."""
+
+    change: str
+    consequence: str
+    allow: tuple[AllowedChange, ...]
+    why: str
+
+
+ACCESS_CHANGES = (
+    AccessGuard(
+        "an active group, a transactional id or a producer loses access",
+        access_lost.KIND,
+        (AllowedChange.REVOKE_ACCESS,),
+        "the client stops; if several principals may be the client, one that loses access is enough",
+    ),
+    AccessGuard(
+        "a principal loses access that no visible client uses",
+        access_lost.KIND,
+        (),
+        "a note; if groups or transactional ids are hidden, as in the row above",
+    ),
+    AccessGuard(
+        "a resource gets its first ACL, with `allow.everyone.if.no.acl.found`",
+        first_acl.KIND,
+        (AllowedChange.FIRST_ACL,),
+        "everyone whom no ACL allows is shut out; a setting that brokers do not show counts as true",
+    ),
+    AccessGuard(
+        "the principal of the stack loses what topicwarden needs, or a principal loses ClusterAction",
+        self_lockout.KIND,
+        (),
+        "the stack could not be repaired, or brokers could not replicate; refused",
+    ),
+    AccessGuard(
+        "everyone gains an operation, also by the end of the last ACL or of a DENY",
+        access_opened.KIND,
+        (AllowedChange.OPEN_ACCESS,),
+        "anybody may read or write; Describe and DescribeConfigs do not count",
+    ),
+    AccessGuard(
+        "a principal gains Write on a topic of another owner, or by a prefix on topics that are not declared",
+        access_opened.KIND,
+        (AllowedChange.OPEN_ACCESS,),
+        "a principal belongs to the owners whose topics it may write already; a new one belongs to nobody",
+    ),
+    AccessGuard(
+        "a principal gains Alter on the Cluster resource",
+        access_opened.KIND,
+        (AllowedChange.OPEN_ACCESS,),
+        "it can grant itself everything",
+    ),
+    AccessGuard(
+        "a quota gets lower than the rate of its clients",
+        clients_throttled.KIND,
+        (AllowedChange.THROTTLE_CLIENTS,),
+        "a note if the rate is not known: Kafka's Admin API does not report it",
+    ),
+    AccessGuard(
+        "a SCRAM credential is deleted",
+        credential_removed.KIND,
+        (AllowedChange.REMOVE_CREDENTIAL,),
+        "clients cannot authenticate again; another password is a danger, which needs no word",
+    ),
+    AccessGuard(
+        "an ACL of the stack is removed from the YAML, and is outside of the stack's scope",
+        access_outside_scope.KIND,
+        (),
+        "it belongs to another team; refused",
+    ),
+    AccessGuard(
+        "access changes, and the brokers do not report it, or have no authorizer",
+        access_unseen.KIND,
+        (),
+        "nobody can tell who loses access; refused",
+    ),
+    AccessGuard(
+        "somebody changed access by hand", access_drift.KIND, (), "a note; it stays until `topicwarden up --refresh`"
+    ),
+)
+"""All changes of access that a plan reports."""
+
+
+SUBJECT_CHANGES = (
+    AccessGuard(
+        "a new schema is not compatible by the level that will apply",
+        incompatible.KIND,
+        (),
+        "the registry's own verdict; for a level that the deploy changes, that of Apicurio's checkers; refused",
+    ),
+    AccessGuard(
+        "the schema refers to a subject that neither the registry nor the YAML has",
+        missing_reference.KIND,
+        (),
+        "the registry would refuse it; refused",
+    ),
+    AccessGuard(
+        "the YAML goes back to a schema that is registered and not the latest",
+        foreign_version.KIND,
+        (),
+        "a registry returns the version that exists, so the other one stays the latest; refused",
+    ),
+    AccessGuard(
+        "somebody else has registered a newer version",
+        foreign_version.KIND,
+        (),
+        "a danger: the declared schema is not the latest, or becomes the next one without that change",
+    ),
+    AccessGuard(
+        "the compatibility level gets weaker",
+        lower_compatibility.KIND,
+        (),
+        "a danger: later schemas may break readers",
+    ),
+    AccessGuard(
+        "the YAML of a subject is removed",
+        delete_subject.KIND,
+        (AllowedChange.DELETE_SUBJECT,),
+        "soft-deleted if the YAML of the last deploy had the word; else it stays, and only leaves Pulumi's state",
+    ),
+    AccessGuard(
+        "the YAML of a subject is removed, and other subjects refer to it",
+        delete_subject.KIND,
+        (),
+        "the registry would refuse the deletion; refused",
+    ),
+    AccessGuard(
+        "the registry does not answer, or is read-only",
+        f"{UNSEEN}, {READ_ONLY}",
+        (),
+        "nothing is known, or nothing can be written; the changed subjects are not deployed",
+    ),
+)
+
+
+def _access_row(guard: AccessGuard) -> str:
+    allow = ", ".join(f"`{word.value}`" for word in guard.allow)
+    return f"| {guard.change} | {guard.consequence} | {allow or '–'} | {guard.why} |"
+
+
 def _row(change: str, effect: SettingEffect) -> str:
     risk = "–" if effect.risk is SettingRisk.NONE else effect.risk.value
     harms, allow = ", ".join(effect.harms) or "nothing", ", ".join(f"`{word.value}`" for word in effect.allow)
@@ -128,7 +301,17 @@ is registered with the engine. A number is exact, or it is an upper bound and sa
 _WORDS = """\
 Each entry allows one kind of change, for the topic whose own file contains the entry. A `_defaults.yaml` cannot allow
 anything. A word may have an end: `allow: [{change: shrink-retention, until: 2027-01-31}]` is valid through that day
-(UTC). `plan` lists the words that are valid. `check` warns about words that have expired or have no end."""
+(UTC). `plan` lists the words that are valid. `check` warns about words that have expired or have no end.
+
+Access that a topic's YAML declares needs the word in that YAML. All other access needs it in a file below `access/`."""
+
+_ACCESS = """\
+Only ACLs, quotas, users and settings of groups in Pulumi's state are ever removed. All others are counted in the plan,
+and stay. A plan decides with the model of Kafka's authorizer who gains and who loses what, from the ACLs before to the
+ACLs after. It reads consumer groups with members and addresses, transactional ids and producers only if an ACL
+changes. Brokers do not report the principal of a client, so each principal that may do all that a client does is one
+that it may have. Consumers that neither join a group nor commit, and producers without idempotence that have not
+written for a day, are not visible."""
 
 _UNSEEN = """\
 Unknown never counts as zero. Some losses cannot be measured: in a partition without a leader, in a log whose size this
@@ -183,4 +366,11 @@ made them slow, at a load of 20 to 60.
 
 A sequence is the history of one topic; twelve topics share a project and its commands. The sequences do not include
 brokers with different defaults (tested in `test_losses.py`), share groups and tiered storage (tested in
-`test_newest.py`, on Kafka 4.3)."""
+`test_newest.py`, on Kafka 4.3).
+
+`python -m tests.system.guards.access` changes access at random on a real broker while members of groups and
+transactions are active. Before and after each deploy, the broker says what each user may do. Each loss and each gain
+must be in the plan just before, and the loss of an active client must be refused first. Seed 20261124, 40 sequences,
+half of them with `allow.everyone.if.no.acl.found`: 109 deploys, 71 of them allowed after a refusal, 1,131 losses and
+418 gains of an operation by a user, all in the plan. 22 active clients lost access, each after a refusal. One of
+them, a transactional producer, was not named: the first ACL of its topic allowed Read only. Plans name it since."""

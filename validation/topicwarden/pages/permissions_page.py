@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from topicwarden.doctor.command_permissions import COMMANDS, IMPLIED, Effect, RequiredFor, RequiredPermission, Resource
+from topicwarden.doctor.command_permissions import ACCESS, COMMANDS, IMPLIED, Effect, RequiredFor, RequiredPermission
+from topicwarden.model.access import ResourceType
 
 
 def page() -> str:
@@ -13,6 +14,9 @@ def page() -> str:
     parts = ["# Permissions", _INTRODUCTION, "## Summary", _summary(), _IMPLIED.format(implied=_implied())]
     for command, permissions in COMMANDS.items():
         parts += [f"## {command}", _LEADS[command], _table(permissions), "```sh\n" + _acls(permissions) + "\n```"]
+    parts += ["## Access", _ACCESS]
+    for command, permissions in ACCESS.items():
+        parts += [f"### Access: {command}", _table(permissions), "```sh\n" + _acls(permissions) + "\n```"]
     return "\n\n".join([*parts, "## How it is tested", _TESTED]) + "\n"
 
 
@@ -35,8 +39,8 @@ A missing permission never leads to a wrong result. What the user cannot see is 
 _IMPLIED: Final = """\
 Some operations imply others on the same resource: {implied}. Create on Cluster implies Create on all topics.
 
-Permissions on topics can be limited to a prefix of their names. Commands then work for these topics, and `audit` and
-`import` do not see others."""
+Permissions on topics can be limited to a prefix of their names. Commands then work for these topics, and `audit`,
+`import` and `usage` do not see others."""
 
 _LEADS: Final = {
     "plan": "`topicwarden plan` and `pulumi preview` only read.",
@@ -46,7 +50,14 @@ _LEADS: Final = {
     "rebalance": "`topicwarden rebalance` checks its permissions to throttle before it changes anything.",
     "import": "`topicwarden import` only reads.",
     "audit": "`topicwarden audit` only reads. It joins no group, so it needs no Read on groups.",
+    "usage": "`topicwarden usage` only reads. It joins no group, so it needs no Read on groups.",
 }
+
+_ACCESS: Final = """\
+If a stack declares access (`access:` in the YAML of topics, and files below `access/`), `plan`, `up` and `audit` need
+these permissions in addition. So does `import --access`. Access is not read otherwise. Without DescribeConfigs on the
+Cluster resource, brokers do not tell which groups have settings. `doctor` cannot test permissions on the settings of
+groups and on transactional ids."""
 
 _TESTED: Final = """\
 The test `tests/engine/permissions` runs each command on a real cluster with an authorizer, first with exactly the
@@ -97,8 +108,9 @@ def _effect(required: RequiredPermission) -> str:
 
 def _acls(permissions: Sequence[RequiredPermission]) -> str:
     """Return the ``kafka-acls`` commands that grant ``permissions`` to one user."""
-    names = {Resource.TOPIC: "--topic '*'", Resource.CLUSTER: "--cluster", Resource.GROUP: "--group '*'"}
-    granted: dict[Resource, list[str]] = {}
+    names = {ResourceType.TOPIC: "--topic '*'", ResourceType.CLUSTER: "--cluster", ResourceType.GROUP: "--group '*'"}
+    names[ResourceType.TRANSACTIONAL_ID] = "--transactional-id '*'"
+    granted: dict[ResourceType, list[str]] = {}
     for required in permissions:
         granted.setdefault(required.permission.resource, []).append(f"--operation {required.permission.operation}")
     return "\n".join(

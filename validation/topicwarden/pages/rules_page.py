@@ -13,22 +13,20 @@ import topicwarden.policies as room
 from topicwarden.model.units import DURATION, SIZE
 from topicwarden.policies import expressions, topic_view, waivers
 from topicwarden.policies.expressions import ExpressionSpec
-from topicwarden.policies.rule import AdviceSettings, Rule, RuleLevel, RuleSettings, StackRule
-from topicwarden.policies.rules import RULES, STACK_RULES
+from topicwarden.policies.rule import AccessRule, AdviceSettings, Rule, RuleLevel, RuleSettings, StackRule
+from topicwarden.policies.rules import ALL_RULES
 from topicwarden.policies.waivers import Waiver
-
-_ALL_RULES: dict[str, Rule | StackRule] = {**RULES, **STACK_RULES}
 
 
 def rule_docs() -> dict[str, str]:
     """Return the documentation of each rule as Markdown, by rule id."""
-    return {name: "\n\n".join([*_section(name, rule)][1:]) for name, rule in _ALL_RULES.items()}
+    return {name: "\n\n".join([*_section(name, rule)][1:]) for name, rule in ALL_RULES.items()}
 
 
 def page() -> str:
     """Return the page of all rules, expressions and waivers, as Markdown."""
-    on = {name: rule for name, rule in _ALL_RULES.items() if rule.ALWAYS is not None}
-    off = {name: rule for name, rule in _ALL_RULES.items() if rule.ALWAYS is None}
+    on = {name: rule for name, rule in ALL_RULES.items() if rule.ALWAYS is not None}
+    off = {name: rule for name, rule in ALL_RULES.items() if rule.ALWAYS is None}
     parts = ["# Rules", _doc(room), "Every rule has these settings:", _table(RuleSettings), "## Always on"]
     for name, rule in on.items():
         parts += _section(name, rule)
@@ -40,7 +38,7 @@ def page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _section(name: str, rule: Rule | StackRule) -> Iterator[str]:
+def _section(name: str, rule: Rule | StackRule | AccessRule) -> Iterator[str]:
     yield f"### {name}"
     if issubclass(rule.Settings, AdviceSettings):
         yield "Default level: warning."

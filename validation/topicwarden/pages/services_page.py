@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from topicwarden.kafka_facts.services import PROFILES
-from topicwarden.kafka_facts.services.profile import Recognition, ServiceProfile, SettingNames
+from topicwarden.kafka_facts.services.profile import AccessLimits, Recognition, ServiceProfile, SettingNames
 from topicwarden.policies.rules.service_limits import accepted_text
 
 
@@ -24,6 +24,7 @@ cluster and at the requests that the brokers answer. A cluster that nothing tell
 `apache`.
 
 - `check` reports settings, values and replication factors that the service refuses or ignores, at the line of YAML.
+- `check` reports ACLs, users and quotas that the service does not manage through Kafka's protocol.
 - `plan` refuses a change of `cleanup.policy` that the service refuses.
 - `rebalance` is refused if the service has no replicas to move.
 - Settings of the service's own, and defaults that it reports as set on the topic, are no drift, and `import` does not
@@ -63,10 +64,26 @@ def _facts(profile: ServiceProfile) -> Iterator[tuple[str, str, str]]:
     ):
         if fact:
             yield subject, fact.text, fact.source
+    yield from _access(profile.access)
     for api in profile.missing:
         yield f"no {api.name}", api.effect, api.source
     for note in profile.notes:
         yield "note", note.text, note.source
+
+
+def _access(limits: AccessLimits) -> Iterator[tuple[str, str, str]]:
+    for subject, fact in (
+        ("no ACLs", limits.no_acls),
+        ("no SCRAM users", limits.no_users),
+        ("no quotas", limits.no_quotas),
+        ("SCRAM users", limits.one_mechanism),
+        ("number of ACLs", limits.most_acls[1] if limits.most_acls else None),
+    ):
+        if fact:
+            yield subject, fact.text, fact.source
+    if limits.quota_keys:
+        keys, source = limits.quota_keys
+        yield "quotas", ", ".join(f"`{key}`" for key in sorted(keys)), source
 
 
 def _storage(profile: ServiceProfile) -> str:

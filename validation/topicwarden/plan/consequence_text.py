@@ -10,7 +10,7 @@ from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import GroupEffect
 from topicwarden.model.timestamps import utc
 from topicwarden.model.topic import Topic
-from topicwarden.model.units import DURATION, SIZE
+from topicwarden.model.units import DURATION, SIZE, size_text
 from topicwarden.plan.placement.durability import Durability
 from topicwarden.plan.plan_evidence import PlanEvidence
 
@@ -64,11 +64,8 @@ def changes_text(names: Iterable[str], before: Topic, after: Topic) -> str:
 
 
 def size(number: int | None) -> str:
-    """Return a size such as ``1,048,576 bytes (1MiB)``; ``without limit`` for None or a negative number."""
-    if number is None or number < 0:
-        return "without limit"
-    short = SIZE.format(number)
-    return counted(number, "byte") + ("" if short == str(number) else f" ({short})")
+    """Return a size such as ``1MiB``; ``without limit`` for None or a negative number."""
+    return "without limit" if number is None or number < 0 else SIZE.text(number)
 
 
 def shorten(names: Sequence[str]) -> str:
@@ -140,7 +137,7 @@ def contents_text(live: LiveTopic) -> str:
     sizes = [extent.log_bytes for extent in extents if extent.log_bytes is not None]
     written = max((extent.latest_timestamp for extent in extents if extent.latest_timestamp is not None), default=None)
     records = at_most(records_of(live), "record")
-    parts = [records, f"{sum(sizes):,} bytes on the leaders' disks" if sizes else ""]
+    parts = [records, f"{size_text(sum(sizes))} on the leaders' disks" if sizes else ""]
     newest = f" (the newest of {utc(written)})" if written is not None else ""
     return " in ".join(part for part in parts if part) + newest
 

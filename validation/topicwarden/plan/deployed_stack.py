@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from topicwarden.model.access import DeployedAccess
+from topicwarden.model.subject import DeployedSubjects
 from topicwarden.model.topic import Topic
 from topicwarden.model.topic_selection import selected
 
@@ -41,7 +43,7 @@ class DuplicateResource:
 
 @dataclass(frozen=True)
 class DeployedStack:
-    """A stack's topics by name, the id of the cluster they were deployed to, and duplicate resources.
+    """A stack's topics and subjects by name, the id of the cluster of its topics, duplicate resources, and its access.
 
     ``duplicates`` has further resources by topic name, such as those that `pulumi import` creates. The engine would
     delete the topic of each duplicate.
@@ -50,11 +52,20 @@ class DeployedStack:
     topics: Mapping[str, DeployedTopic] = field(default_factory=dict)
     cluster_id: str | None = None
     duplicates: Mapping[str, tuple[DuplicateResource, ...]] = field(default_factory=dict)
+    access: DeployedAccess = field(default_factory=DeployedAccess)
+    subjects: DeployedSubjects = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """The number of topics, subjects and parts of access."""
+        return len(self.topics) + self.access.size + len(self.subjects)
 
     def only(self, patterns: Sequence[str]) -> DeployedStack:
-        """Return the part of the stack whose topics match ``patterns``."""
+        """Return the part of the stack whose topics match ``patterns``, with all of its access and subjects."""
         return DeployedStack(
             {name: topic for name, topic in self.topics.items() if selected(name, patterns)},
             self.cluster_id,
             {name: urns for name, urns in self.duplicates.items() if selected(name, patterns)},
+            self.access,
+            self.subjects,
         )

@@ -1,4 +1,4 @@
-"""Compares the engine's own steps with the plan, and refuses steps on topics that the plan does not predict."""
+"""Compares the engine's own steps with the plan, and refuses steps that the plan does not predict."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from topicwarden.model.planned_change import Action, Consequence, Severity, TopicPlan
+from topicwarden.model.planned_change import AccessPlan, Action, Consequence, RegistryPlan, Severity, TopicPlan
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,11 @@ class EngineStep:
         """The name of the topic, if the resource is one."""
         return str(self.properties.get("name") or self.id)
 
+    @property
+    def name(self) -> str:
+        """The name of the resource in Pulumi."""
+        return self.urn.rpartition("::")[2]
+
 
 def with_unpredicted(
     plans: Iterable[TopicPlan], steps: Iterable[EngineStep], live: Collection[str]
@@ -48,6 +53,53 @@ def with_unpredicted(
     return tuple(by_topic[name] for name in sorted(by_topic))
 
 
+def with_unpredicted_access(
+    plan: AccessPlan | None,
+    steps: Iterable[EngineStep],
+    declared: Collection[str],
+    deployed: Collection[str],
+) -> AccessPlan | None:
+    """Return ``plan`` with a refusal for each of the ``steps`` on access that it does not predict.
+
+    ``declared`` and ``deployed`` are the names of the resources that the YAML declares, and that Pulumi's state has.
+    """
+    refusals = [_access_refusal(step) for step in steps if not _predicted_access(step, declared, deployed)]
+    if not refusals:
+        return plan
+    plan = plan or AccessPlan(items=[])
+    return plan.model_copy(update={"consequences": [*refusals, *plan.consequences]})
+
+
+def with_unpredicted_subjects(plan: RegistryPlan | None, steps: Iterable[EngineStep]) -> RegistryPlan | None:
+    """Return ``plan`` with a refusal for each of the ``steps`` on subjects that it does not predict.
+
+    An update that the plan does not predict changes Pulumi's state only, such as what the YAML allows. No step deletes
+    a subject that its YAML does not allow to delete.
+    """
+    planned = {subject.subject for subject in plan.subjects} if plan else set()
+    unpredicted = [step for step in steps if step.name not in planned and step.op != "update"]
+    if not unpredicted:
+        return plan
+    plan = plan or RegistryPlan(subjects=[])
+    refusals = [_subject_refusal(step) for step in unpredicted]
+    return plan.model_copy(update={"consequences": [*refusals, *plan.consequences]})
+
+
+def _subject_refusal(step: EngineStep) -> Consequence:
+    return _unpredicted(step, "a subject", "nothing in the YAML, in Pulumi's state or in the registry explains why")
+
+
+def _predicted_access(step: EngineStep, declared: Collection[str], deployed: Collection[str]) -> bool:
+    if step.name in declared:
+        return step.op in (("update",) if step.name in deployed else ("create", "import"))
+    return step.op == "delete" and step.name in deployed
+
+
+def _access_refusal(step: EngineStep) -> Consequence:
+    unexplained = "nothing in the YAML or in Pulumi's state explains why: who gains or loses it is not known"
+    return _unpredicted(step, "access", unexplained)
+
+
 def _predicted(step: EngineStep, plan: TopicPlan | None, live: Collection[str]) -> bool:
     if step.topic not in live and step.op in _CREATES:
         return True
@@ -55,11 +107,19 @@ def _predicted(step: EngineStep, plan: TopicPlan | None, live: Collection[str]) 
 
 
 def _refusal(step: EngineStep) -> Consequence:
+    return _unpredicted(
+        step,
+        "the topic",
+        "nothing in the YAML, in Pulumi's state or on the cluster explains why: the effect on its records is not known",
+    )
+
+
+def _unpredicted(step: EngineStep, noun: str, unexplained: str) -> Consequence:
+    """Return the refusal of a step on ``noun`` that the plan does not predict; ``unexplained`` says what is missing."""
     return Consequence(
         kind="unpredicted-step",
         severity=Severity.REFUSED,
-        message=f"the engine would {step.op} the topic ({step.urn}), and nothing in the YAML, in Pulumi's state or on "
-        "the cluster explains why: the effect on its records is not known",
+        message=f"the engine would {step.op} {noun} ({step.urn}), and {unexplained}",
         measured="the steps of `pulumi preview --json`",
         remedy="look at `pulumi preview --diff`, and do not deploy before you understand the step",
         evidence={"step": step.op, "urn": step.urn},

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Snapshot
 from topicwarden.plan.placement.replica_placement import ReplicaPlacement
+from topicwarden.plan.recent_use import NO_USE, PlannedUse, RecentUse
 
 if TYPE_CHECKING:
     from topicwarden.kafka.read.cluster import Cluster
     from topicwarden.kafka.read.consumer_groups import ConsumerGroup
     from topicwarden.kafka.read.newest_records import NewestRecords
+    from topicwarden.kafka.read.use_reads import ClusterUse
 
 MAX_TOPICS_READ = 50
 """Topics whose newest records are read for one plan."""
@@ -30,6 +32,7 @@ class RequiredEvidence:
     - ``newest_records``: the newest records.
     - ``batches``: the sizes of the newest batches.
     - ``local``: the first offset on the leader's own disk.
+    - ``use``: who read and wrote the topic in the last days. ``predict`` adds them to consequences that lose records.
     """
 
     times: frozenset[int] = frozenset()
@@ -37,6 +40,7 @@ class RequiredEvidence:
     newest_records: bool = False
     batches: bool = False
     local: bool = False
+    use: bool = False
 
     def __or__(self, other: RequiredEvidence) -> RequiredEvidence:
         return RequiredEvidence(
@@ -45,6 +49,7 @@ class RequiredEvidence:
             self.newest_records or other.newest_records,
             self.batches or other.batches,
             self.local or other.local,
+            self.use or other.use,
         )
 
 
@@ -70,6 +75,10 @@ class PlanEvidence:
     largest_batches: Mapping[int, int] = field(default_factory=dict)
     local_starts: Mapping[int, int] = field(default_factory=dict)
     """The first offset on the leader's own disk, by partition; empty if the brokers do not report it."""
+    use: RecentUse = NO_USE
+    """Who used the topic in the last days."""
+    use_remarks: tuple[str, ...] = ()
+    """Problems with the history of use."""
 
     @property
     def now(self) -> int:
@@ -86,12 +95,26 @@ class PlanEvidence:
         }
 
 
-def gather(cluster: Cluster, snapshot: Snapshot, required: Mapping[str, RequiredEvidence]) -> dict[str, PlanEvidence]:
-    """Return the evidence for each topic in ``required``, with a bounded number of requests in total."""
+def gather(
+    cluster: Cluster,
+    snapshot: Snapshot,
+    required: Mapping[str, RequiredEvidence],
+    recent: Callable[[Snapshot, ClusterUse], PlannedUse] = lambda snapshot, use: PlannedUse(),
+) -> dict[str, PlanEvidence]:
+    """Return the evidence for each topic in ``required``, with a bounded number of requests in total.
+
+    ``recent`` returns the recent use of topics, from what brokers report now; it is called only if a change needs it.
+    """
     live = {name: snapshot.topics[name] for name in required if name in snapshot.topics}
     first_at = _first_at(cluster, live, required)
     with_groups = [name for name in live if required[name].groups]
-    groups = cluster.groups(with_groups) if with_groups else ()
+    with_use = {name: live[name] for name in live if required[name].use}
+    if with_use:
+        groups = cluster.groups(live, lambda _: True)
+        in_use = replace(snapshot, topics=with_use)
+        use = recent(in_use, cluster.use(in_use, groups=groups))
+    else:
+        groups, use = cluster.groups(with_groups) if with_groups else (), PlannedUse()
     unknown_share_groups = tuple(group.name for group in groups if group.share and not group.offsets)
     local = [name for name in live if required[name].local]
     local_starts = cluster.local_starts([(name, partition) for name in local for partition in non_empty(live[name])])
@@ -113,6 +136,8 @@ def gather(cluster: Cluster, snapshot: Snapshot, required: Mapping[str, Required
             newest_records=newest_records.get(name),
             largest_batches=batches.get(name, {}),
             local_starts={partition: offset for (topic, partition), offset in local_starts.items() if topic == name},
+            use=use.of(name),
+            use_remarks=use.remarks,
         )
         for name in required
     }

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import Snapshot
-from topicwarden.model.planned_change import MOST_SEVERE_FIRST, Action, Consequence, Severity, TopicPlan
+from topicwarden.model.access import NO_ACCESS, DeclaredAccess, LiveAccess
+from topicwarden.model.planned_change import MOST_SEVERE_FIRST, Action, Consequence, Severity, TopicPlan, user_sentences
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import shorten
 from topicwarden.plan.consequences import CONSEQUENCES
 from topicwarden.plan.deployed_stack import DeployedStack
+from topicwarden.plan.earlier_use import EarlierUse, planned_use
 from topicwarden.plan.placement.replica_placement import place_replicas, with_replicas
-from topicwarden.plan.plan_evidence import PlanEvidence, gather, union
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, gather, union
+from topicwarden.plan.predict_access import AccessPrediction, predict_access
+from topicwarden.plan.predict_subjects import SubjectPrediction
+from topicwarden.plan.recent_use import with_recent_use
 from topicwarden.plan.topic_change import TopicChange, changes
 from topicwarden.specs.resolve import Declaration
 from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
@@ -24,12 +30,15 @@ from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
 class Prediction:
     """Every topic that changes, with its consequences, sorted by name; and the snapshot that they follow from.
 
-    ``remarks`` are about all topics.
+    ``remarks`` are about all topics. ``access`` and ``subjects`` are None if the stack neither
+    declares nor has deployed any; the caller adds ``subjects``.
     """
 
     plans: tuple[TopicPlan, ...]
     snapshot: Snapshot
     remarks: tuple[str, ...] = ()
+    access: AccessPrediction | None = None
+    subjects: SubjectPrediction | None = None
 
 
 def predict(
@@ -39,14 +48,21 @@ def predict(
     deployed: DeployedStack,
     scope: StackScope = EVERY_TOPIC,
     *,
+    access: DeclaredAccess = NO_ACCESS,
+    live_access: LiveAccess | None = None,
     destroying: bool = False,
+    earlier: EarlierUse | None = None,
 ) -> Prediction:
-    """Return the topics that change.
+    """Return the topics that change, and the change of access.
 
     ``snapshot`` has at least the declared and the deployed topics, and needs no extents: those of the topics that
-    change are read here. ``deployed`` is Pulumi's state. ``scope`` are the topics that the stack owns. ``destroying``:
-    nothing is declared, because the command deletes the whole stack.
+    change are read here. ``deployed`` is Pulumi's state. ``scope`` is what the stack owns. ``access`` is the declared
+    access; ``live_access`` is that of the cluster, if the caller has read it. ``destroying``: nothing is declared,
+    because the command deletes the whole stack. ``earlier`` is where earlier observations of use are.
     """
+    predicted_access = predict_access(
+        cluster, snapshot, access, declarations, deployed, scope=scope, live=live_access, destroying=destroying
+    )
     snapshot = _without_reassignments(snapshot)
     topic_changes = changes(declarations, deployed, snapshot, scope)
     declared = [change.declaration for change in topic_changes if change.declaration]
@@ -64,20 +80,22 @@ def predict(
         }
         for change in topic_changes
     }
-    evidence = gather(cluster, snapshot, {name: union(needs.values()) for name, needs in needed.items()})
+    required = {name: union(needs.values()) for name, needs in needed.items()}
+    evidence = gather(cluster, snapshot, required, partial(planned_use, earlier))
     placement = place_replicas(declared, snapshot)
     created = tuple(change.name for change in topic_changes if change.action is Action.CREATE)
     plans = tuple(
         _plan(change, needed[change.name], replace(evidence[change.name], placement=placement, created=created))
         for change in topic_changes
     )
-    return Prediction(plans, snapshot, tuple(_remarks(evidence.values())))
+    return Prediction(plans, snapshot, tuple(_remarks([*evidence.values()])), predicted_access)
 
 
-def _remarks(evidence: Iterable[PlanEvidence]) -> Iterable[str]:
+def _remarks(evidence: Sequence[PlanEvidence]) -> Iterable[str]:
     if groups := sorted({group for each in evidence for group in each.share_groups}):
         named = shorten(groups)
         yield f"the cluster has share groups ({named}), but no broker reports which topics they read, and how far"
+    yield from dict.fromkeys(remark for each in evidence for remark in each.use_remarks)
 
 
 def _without_reassignments(snapshot: Snapshot) -> Snapshot:
@@ -94,7 +112,7 @@ def _without_reassignments(snapshot: Snapshot) -> Snapshot:
     return with_replicas(snapshot, replicas)
 
 
-def _plan(change: TopicChange, rules: Iterable[str], evidence: PlanEvidence) -> TopicPlan:
+def _plan(change: TopicChange, rules: Mapping[str, RequiredEvidence], evidence: PlanEvidence) -> TopicPlan:
     consequences = _consequences(change, rules, evidence)
     drift_left = _leaves_drift(change, consequences)
     if drift_left:
@@ -115,12 +133,21 @@ def _plan(change: TopicChange, rules: Iterable[str], evidence: PlanEvidence) -> 
     )
 
 
-def _consequences(change: TopicChange, rules: Iterable[str], evidence: PlanEvidence) -> list[Consequence]:
-    return [consequence for name in rules for consequence in CONSEQUENCES[name].evaluate(change, evidence)]
+def _consequences(
+    change: TopicChange, rules: Mapping[str, RequiredEvidence], evidence: PlanEvidence
+) -> list[Consequence]:
+    return [
+        with_recent_use(consequence, evidence.use) if required.use else consequence
+        for name, required in rules.items()
+        for consequence in CONSEQUENCES[name].evaluate(change, evidence)
+    ]
 
 
 def _needed_allowances(
-    change: TopicChange, rules: Iterable[str], evidence: PlanEvidence, consequences: Sequence[Consequence]
+    change: TopicChange,
+    rules: Mapping[str, RequiredEvidence],
+    evidence: PlanEvidence,
+    consequences: Sequence[Consequence],
 ) -> Iterable[AllowedChange]:
     """Yield the allowances without which more consequences would be refused."""
     for allowance in change.allowed:
@@ -130,7 +157,7 @@ def _needed_allowances(
 
 
 def _allowance_for(
-    consequence: Consequence, change: TopicChange, rules: Iterable[str], evidence: PlanEvidence
+    consequence: Consequence, change: TopicChange, rules: Mapping[str, RequiredEvidence], evidence: PlanEvidence
 ) -> AllowedChange | None:
     """Return the allowance without which ``consequence`` is refused; None if no allowance has this effect."""
     for allowance in AllowedChange:
@@ -182,22 +209,35 @@ _BY_CONFIG = frozenset(kind for kind, rule in CONSEQUENCES.items() if rule.AVOID
 """Kinds of consequences that do not occur if the deploy leaves the live settings and partitions as they are."""
 
 
-def refusals(plans: Iterable[TopicPlan]) -> list[Problem]:
+def refusals(prediction: Prediction) -> list[Problem]:
     """Return the refused consequences as problems, each at the YAML line that causes it; guards preview and deploy."""
+    of_topics = [(plan.topic, plan.location, each) for plan in prediction.plans for each in plan.consequences]
+    of_access = prediction.access.plan.consequences if prediction.access else []
+    registry = prediction.subjects.plan if prediction.subjects else None
+    of_subjects = [
+        (f"subject {each.subject}", each.location, consequence)
+        for each in (registry.subjects if registry else ())
+        for consequence in each.consequences
+    ]
+    of_registry = [("Schema Registry", None, each) for each in (registry.consequences if registry else ())]
     return [
-        Problem(_location(plan, consequence), _message(plan.topic, consequence), rule=consequence.kind)
-        for plan in plans
-        for consequence in plan.consequences
-        if consequence.severity is Severity.REFUSED
+        Problem(_location(each.location or location), _message(subject, each), rule=each.kind)
+        for subject, location, each in (
+            *of_topics,
+            *(("access", None, each) for each in of_access),
+            *of_registry,
+            *of_subjects,
+        )
+        if each.severity is Severity.REFUSED
     ]
 
 
-def _location(plan: TopicPlan, consequence: Consequence) -> Location:
-    location = consequence.location or plan.location
+def _location(location: Location | None) -> Location:
     return Location(location.file, location.line, location.column) if location else Location("Pulumi's state")
 
 
-def _message(topic: str, consequence: Consequence) -> str:
-    because = "".join(f"; {reason}" for reason in consequence.because)
+def _message(subject: str, consequence: Consequence) -> str:
+    reasons = [*consequence.because, *user_sentences(consequence.users)]
+    because = "".join(f"; {reason}" for reason in reasons)
     remedy = f". {consequence.remedy[0].upper()}{consequence.remedy[1:]}" if consequence.remedy else ""
-    return f"{topic}: {consequence.message}{because}{remedy}"
+    return f"{subject}: {consequence.message}{because}{remedy}"

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from datetime import date
 
 from topicwarden import __version__
+from topicwarden.model.access import NO_ACCESS, DeclaredAccess
 from topicwarden.model.planned_change import ActiveAllowance, PlanReport, PreviewResult, TopicPlan
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import Prediction
+from topicwarden.plan.predict_access import AccessPrediction
 from topicwarden.specs.resolve import Declaration
 
 
@@ -27,8 +30,13 @@ def predicted_stack(
     declarations: Sequence[Declaration],
     deployed: DeployedStack,
     remark: str | None,
+    *,
+    access: DeclaredAccess = NO_ACCESS,
 ) -> PredictedStack:
-    """Return the prediction as a report; ``remark`` is a warning about the cluster, or None."""
+    """Return the prediction as a report; ``remark`` is a warning about the cluster, or None.
+
+    ``access`` is the declared access.
+    """
     plans, snapshot = prediction.plans, prediction.snapshot
     names = {*deployed.topics, *deployed.duplicates, *(declaration.topic.name for declaration in declarations)}
     report = PlanReport(
@@ -38,19 +46,32 @@ def predicted_stack(
         taken_at=snapshot.taken_at,
         topics=list(plans),
         unchanged=len(names - {plan.topic for plan in plans}),
-        unseen=list(snapshot.unseen),
+        access=prediction.access.plan if prediction.access else None,
+        registry=prediction.subjects.plan if prediction.subjects else None,
+        unseen=[
+            *snapshot.unseen,
+            *(prediction.access.unseen if prediction.access else ()),
+            *(prediction.subjects.unseen if prediction.subjects else ()),
+        ],
         remarks=[*([remark] if remark else []), *prediction.remarks],
-        allowances=list(active_allowances(declarations, plans, snapshot.day)),
+        allowances=[
+            *_allowances_of_access(access, prediction.access, snapshot.day),
+            *active_allowances(declarations, plans, snapshot.day, prediction.access),
+        ],
         engine=PreviewResult(ran=False),
     )
     return PredictedStack(report=report, live=frozenset(snapshot.topics))
 
 
 def active_allowances(
-    declarations: Iterable[Declaration], plans: Iterable[TopicPlan], today: date
+    declarations: Iterable[Declaration],
+    plans: Iterable[TopicPlan],
+    today: date,
+    access: AccessPrediction | None = None,
 ) -> tuple[ActiveAllowance, ...]:
-    """Return every allowance that is valid on ``today`` (UTC), sorted by topic and change."""
-    needed = {(plan.topic, change) for plan in plans for change in plan.needs}
+    """Return every allowance of a topic that is valid on ``today`` (UTC), sorted by topic and change."""
+    needed: set[tuple[str | None, AllowedChange]] = {(plan.topic, change) for plan in plans for change in plan.needs}
+    needed |= access.needed if access else set()
     allowances = (
         ActiveAllowance(
             topic=declaration.topic.name,
@@ -63,4 +84,14 @@ def active_allowances(
         for allowance in declaration.topic.allow
         if allowance.valid_on(today)
     )
-    return tuple(sorted(allowances, key=lambda each: (each.topic, each.change)))
+    return tuple(sorted(allowances, key=lambda each: (each.topic or "", each.change)))
+
+
+def _allowances_of_access(
+    declared: DeclaredAccess, access: AccessPrediction | None, today: date
+) -> Iterable[ActiveAllowance]:
+    """Yield what the files below ``access/`` allow on ``today``, sorted by change."""
+    for allowance in sorted(declared.allow, key=lambda each: each.change):
+        if allowance.valid_on(today):
+            needed = access is not None and (None, allowance.change) in access.needed
+            yield ActiveAllowance(topic=None, change=allowance.change, until=allowance.until, needed=needed)

@@ -1,9 +1,9 @@
 """Rules that every topic must meet: one module for each rule, and the policy files that configure them.
 
-Each `policies/*.yaml` can have `rules`, `expressions` and `waivers`. A rule that is always on also applies if no policy
-file names it. If a policy file names it, the settings given there apply. A list of settings makes a rule differ by
-scope: the first entry whose scope matches a topic applies to it. A rule that is always on applies with its default
-settings to topics that no entry matches.
+Each `policies/*.yaml` can have `rules`, `expressions`, `waivers`, `usage` and `cost`. A rule that is always on also
+applies if no policy file names it. If a policy file names it, the settings given there apply. A list of settings makes
+a rule differ by scope: the first entry whose scope matches a topic applies to it. A rule that is always on applies with
+its default settings to topics that no entry matches.
 
 ```yaml
 rules:

@@ -3,37 +3,54 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import chain
 from pathlib import Path
 
-from topicwarden.model.problem import Level, Problem, Refusal
+from topicwarden.model.access import DeclaredAccess
+from topicwarden.model.problem import Level, Location, Problem, Refusal
 from topicwarden.model.project import Project
+from topicwarden.model.subject import DeclaredSubjects
 from topicwarden.model.timestamps import today as current_date
+from topicwarden.model.topic import Allowance
 from topicwarden.policies.contents_problems import contents_problems
 from topicwarden.policies.custom_partitioners import partitioner_problems
-from topicwarden.policies.judge_topics import RuleResult, TopicJudge
+from topicwarden.policies.judge_topics import RuleResult, TopicJudge, judge_access
 from topicwarden.policies.policy import Policy
 from topicwarden.policies.policy_file import load_policy
-from topicwarden.policies.scope_problems import outside_scope, overlapping_scopes
+from topicwarden.policies.scope_problems import (
+    access_outside_scope,
+    outside_scope,
+    overlapping_scopes,
+    subjects_without_registry,
+)
 from topicwarden.policies.unmatched_patterns import unmatched_patterns
 from topicwarden.policies.waivers import WaiverEntry
-from topicwarden.specs.load import load
+from topicwarden.specs.access_files import load_access, resolve_access
+from topicwarden.specs.declared_subjects import resolve_subjects
+from topicwarden.specs.load import LoadedDocuments, load
 from topicwarden.specs.resolve import Declaration, resolve
+from topicwarden.specs.schema_files import ProjectSchemas
 from topicwarden.specs.spec_files import SpecFile
+from topicwarden.specs.subject_files import load_subjects
 
 
 @dataclass(frozen=True)
 class CheckedStacks:
-    """The declarations by stack, and the problems of all files, sorted. If there are errors, deploy nothing.
+    """The declarations, access and subjects by stack, and all problems, sorted. With errors, deploy nothing.
 
-    ``waived`` is the number of problems that waivers hide. They are not in ``problems``.
+    ``waived`` is the number of problems that waivers hide. They are not in ``problems``. ``policy`` is the
+    content of all policy files.
     """
 
     declarations: Mapping[str, tuple[Declaration, ...]]
     problems: tuple[Problem, ...]
+    policy: Policy
     waived: int = 0
+    access: Mapping[str, DeclaredAccess] = field(default_factory=dict)
+    subjects: Mapping[str, DeclaredSubjects] = field(default_factory=dict)
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -51,38 +68,70 @@ def check(
     """Return the declarations and problems of the project for ``stacks``.
 
     ``today`` (default: the current date in UTC) decides which waivers and allowances have expired. ``paths`` are files
-    and folders below ``topics/``: only their topics and the defaults that apply to them are read. ``unwritten`` are
-    files below ``topics/`` that are checked as if they were on disk.
+    and folders below ``topics/``: only their topics and the defaults that apply to them are read, and no file below
+    ``access/``. ``unwritten`` are files below ``topics/`` that are checked as if they were on disk.
 
     Raises Refusal for a project that declares no topic, because its deploy would delete all deployed topics.
     """
     loaded = load(project.topics, project.root, project.stack_names(), paths, unwritten)
     if not loaded.topics and not loaded.problems and not paths:
         raise Refusal("topics/ declares no topic: write topics/<domain>/<topic>.yaml, or run `topicwarden import`")
+    loaded_access = LoadedDocuments() if paths else load_access(project.access, project.root, project.stack_names())
+    loaded_subjects = load_subjects(project.subjects, project.root, project.stack_names())
+    schemas = ProjectSchemas(project.root)
     policy = load_policy(project, today)
     collector = _ProblemCollector(policy)
     declarations: dict[str, tuple[Declaration, ...]] = {}
+    access: dict[str, DeclaredAccess] = {}
+    subjects: dict[str, DeclaredSubjects] = {}
+    idle: list[frozenset[Problem]] = []
     for stack in stacks:
         resolved = resolve(loaded, stack)
         declarations[stack] = resolved.declarations
+        resolved_access = resolve_access(loaded_access, resolved.declarations, stack)
+        access[stack] = resolved_access.access
+        complete = not paths and not any(map(_is_error, (*resolved.problems, *loaded_subjects.problems)))
+        resolved_subjects = resolve_subjects(loaded_subjects, resolved.declarations, schemas, stack, complete=complete)
+        subjects[stack] = resolved_subjects.subjects
+        idle.append(resolved_subjects.idle_allowances)
         stack_file = policy.stack_file(stack)
-        outside = outside_scope(resolved.declarations, stack_file)
-        contents = contents_problems(resolved.declarations, project.root)
+        outside = [
+            *outside_scope(resolved.declarations, stack_file),
+            *access_outside_scope(resolved_access.access, stack_file),
+        ]
+        contents = contents_problems(resolved.declarations, schemas)
         partitioners = partitioner_problems(resolved.declarations, stack_file.brokers.partition_functions)
-        expired = expired_allowances(resolved.declarations, today or current_date())
-        for problem in (*resolved.problems, *outside, *contents, *partitioners, *expired):
+        expired = [
+            *expired_allowances(resolved.declarations, today or current_date()),
+            *_expired((*resolved_access.allowances, *resolved_subjects.allowances), today or current_date()),
+        ]
+        all_problems = (
+            *resolved.problems,
+            *loaded_access.problems,
+            *resolved_access.problems,
+            *loaded_subjects.problems,
+            *resolved_subjects.problems,
+        )
+        unregistered = subjects_without_registry(resolved_subjects.subjects, stack_file, stack)
+        for problem in (*all_problems, *unregistered, *outside, *contents, *partitioners, *expired):
             collector.add(problem, stack)
         collector.judge(resolved.declarations, stack)
+        if not paths and not resolved_access.access.empty:
+            collector.judge_access(resolved_access.access, resolved.declarations, stack)
     names = {declaration.topic.name for declared in declarations.values() for declaration in declared}
     overlaps = overlapping_scopes(policy.stack_files, stacks, names)
     stack_files = [problem for stack in stacks for problem in policy.stack_file(stack).problems]
-    problems = [*policy.problems, *stack_files, *overlaps, *collector.problems(stacks)]
-    has_file_errors = any(
-        problem.level is Level.ERROR for problem in (*loaded.problems, *policy.problems, *stack_files)
-    )
+    everywhere = frozenset.intersection(*idle) if idle else ()
+    problems = [*policy.problems, *stack_files, *overlaps, *everywhere, *collector.problems(stacks)]
+    in_files = (loaded.problems, loaded_access.problems, loaded_subjects.problems, policy.problems, stack_files)
+    has_file_errors = any(map(_is_error, chain.from_iterable(in_files)))
     if not paths and not has_file_errors and set(stacks) >= set(project.stack_names()):
-        problems += collector.unused(declarations)
-    return CheckedStacks(declarations, tuple(sorted(set(problems))), len(collector.waived))
+        problems += collector.unused(declarations, {document.source.file for document in loaded_access.documents})
+    return CheckedStacks(declarations, tuple(sorted(set(problems))), policy, len(collector.waived), access, subjects)
+
+
+def _is_error(problem: Problem) -> bool:
+    return problem.level is Level.ERROR
 
 
 def judge(declarations: Iterable[Declaration], policy: Policy, stack: str) -> Iterable[Problem]:
@@ -119,8 +168,17 @@ class _ProblemCollector:
 
     def judge(self, declarations: Sequence[Declaration], stack: str) -> None:
         """Apply the rules to all topics of ``stack``, and record their problems."""
+        topics = [declaration.topic for declaration in declarations]
+        self._record(self._judge.judge(topics, stack), declarations, stack)
+
+    def judge_access(self, access: DeclaredAccess, declarations: Sequence[Declaration], stack: str) -> None:
+        """Apply the rules about access to all access of ``stack``, and record their problems."""
+        topics = [declaration.topic for declaration in declarations]
+        self._record(judge_access(access, topics, self._policy, stack), declarations, stack)
+
+    def _record(self, results: Iterable[RuleResult], declarations: Sequence[Declaration], stack: str) -> None:
         by_name = {declaration.topic.name: declaration for declaration in declarations}
-        for result in self._judge.judge([declaration.topic for declaration in declarations], stack):
+        for result in results:
             problem, inherited = _problem(result, by_name)
             self._used.update(result.applied)
             if result.waiver:
@@ -133,13 +191,15 @@ class _ProblemCollector:
         for problem, affected in self._affected.items():
             yield replace(problem, message=problem.message + _affected_suffix(affected, stacks))
 
-    def unused(self, declarations: Mapping[str, Sequence[Declaration]]) -> Iterator[Problem]:
+    def unused(
+        self, declarations: Mapping[str, Sequence[Declaration]], files: Collection[str] = ()
+    ) -> Iterator[Problem]:
         """Yield a warning for each pattern that matches no topic, and for each waiver that hides no problem.
 
-        ``declarations`` are those of every stack of the project, by stack.
+        ``declarations`` are those of every stack of the project, by stack. ``files`` are the files below ``access/``.
         """
         topics = {stack: [each.topic for each in declared] for stack, declared in declarations.items()}
-        unmatched = list(unmatched_patterns(self._policy.patterns, topics))
+        unmatched = list(unmatched_patterns(self._policy.patterns, topics, files))
         yield from (problem for _, problem in unmatched)
         unmatched_by_scope = Counter(id(pattern.scope) for pattern, _ in unmatched)
         for placed in self._policy.waivers:
@@ -154,9 +214,9 @@ def _problem(result: RuleResult, declarations: Mapping[str, Declaration]) -> tup
     ``declarations`` are those of the stack, by topic name.
     """
     location, inherited = result.location, True
-    if location is None and result.topic is not None:
+    if result.topic is not None:
         locations = declarations[result.topic].locations
-        location = locations.at(result.path)
+        location = location or locations.at(result.path)
         inherited = location.file != locations.own.file
     if location is None:
         raise ValueError(f"the result of the stack rule {result.rule} has no location")
@@ -178,7 +238,12 @@ def _affected_suffix(affected: _Affected, stacks: Sequence[str]) -> str:
 def expired_allowances(declarations: Iterable[Declaration], today: date) -> Iterator[Problem]:
     """Yield a warning for each entry of `allow` whose `until` is before ``today``, at its line."""
     for declaration in declarations:
-        for allowance in sorted(declaration.topic.allow, key=lambda allowance: allowance.change.value):
-            if not allowance.valid_on(today):
-                message = f"the allowance for {allowance.change.value} expired on {allowance.until}; remove it"
-                yield Problem(declaration.locations.at(("allow",)), message, "allowance-expired", Level.WARNING)
+        allowances = sorted(declaration.topic.allow, key=lambda allowance: allowance.change.value)
+        yield from _expired(((each, declaration.locations.at(("allow",))) for each in allowances), today)
+
+
+def _expired(allowances: Iterable[tuple[Allowance, Location]], today: date) -> Iterator[Problem]:
+    for allowance, location in allowances:
+        if not allowance.valid_on(today):
+            message = f"the allowance for {allowance.change.value} expired on {allowance.until}; remove it"
+            yield Problem(location, message, "allowance-expired", Level.WARNING)

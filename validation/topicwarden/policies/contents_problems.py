@@ -5,19 +5,16 @@ The audit compiles schemas with the same code (``record_schemas``), so a schema 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Final, TypeAlias
 
 from topicwarden.model.contents import Contents, EncodedContents
-from topicwarden.model.files import read_regular_file
 from topicwarden.model.problem import Problem
 from topicwarden.policies.expressions import CelError, compile_record_expression
 from topicwarden.record_schemas import COMPILERS
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.schema_files import schema_path
+from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
 from topicwarden.specs.yaml_nodes import KeyPath
 
 RULE: Final = "contents"
@@ -28,15 +25,18 @@ _Message: TypeAlias = tuple[KeyPath, str]
 """The path of a problem in the topic's document, and its text."""
 
 
-def contents_problems(declarations: Sequence[Declaration], root: Path) -> Iterator[Problem]:
-    """Yield the problems in ``contents`` of each declaration, at the values. ``root`` is the project's folder."""
+def contents_problems(declarations: Sequence[Declaration], schemas: ProjectSchemas) -> Iterator[Problem]:
+    """Yield the problems in ``contents`` of each declaration, at the values.
+
+    ``specs/declared_subjects.py`` has those of schemas that a deploy registers.
+    """
     known: dict[int, tuple[_Message, ...]] = {}
     for declaration in declarations:
         contents = declaration.topic.contents
         messages = known.get(id(contents))  # Equal contents are one object, which the declaration keeps alive.
         if messages is None:
             messages = known[id(contents)] = tuple(_contents_messages(contents))
-        for path, message in (*messages, *_schema_messages(declaration, root)):
+        for path, message in (*messages, *_schema_messages(declaration, schemas)):
             yield Problem(declaration.locations.at(path), message, RULE)
 
 
@@ -62,6 +62,10 @@ def _contents_messages(contents: Contents) -> Iterator[_Message]:
 def _encoding_messages(declared: EncodedContents) -> Iterator[tuple[str, str]]:
     """Yield a setting and its problem for each wrong combination of format, schema and registry."""
     encoding, schema, registry = declared.format, declared.schema_file, declared.registry
+    if declared.registered:
+        if declared.message and encoding != "protobuf":
+            yield "message", "message names a message type of a .proto schema; write format: protobuf, or delete it"
+        return
     if (schema or registry) and encoding not in COMPILERS:
         key = "schema" if schema else "registry"
         yield key, f"{key} needs a format that has schemas; write format: {', '.join(COMPILERS)}"
@@ -82,13 +86,17 @@ def _encoding_messages(declared: EncodedContents) -> Iterator[tuple[str, str]]:
         yield "format", f"{encoding} cannot be read without a schema; write schema: FILE, or registry: true"
 
 
-def _schema_messages(declaration: Declaration, root: Path) -> Iterator[_Message]:
+def _schema_messages(declaration: Declaration, schemas: ProjectSchemas) -> Iterator[_Message]:
     """Yield the problems of schema files, whose paths are relative to the YAML files that name them."""
     for part in ("key", "value"):
         declared, path = declaration.topic.contents.encoding(part), schema_path(declaration, part)
-        if path is None or declared.format not in COMPILERS:
+        if path is None or declared.format is None or declared.format not in COMPILERS or declared.registered:
             continue
-        if error := _schema_error(root / path, root, declared.format, declared.message):
+        try:
+            error = schemas.error(declared.format, schemas.text(path), declared.message)
+        except UnusableSchema as unusable:
+            error = str(unusable)
+        if error:
             yield ("contents", part, "schema"), f"{path} {error}"
 
 
@@ -99,17 +107,3 @@ def _cel_error(text: str) -> str | None:
     except CelError as error:
         return str(error)
     return None
-
-
-@cache
-def _schema_error(file: Path, root: Path, encoding: str, message_type: str | None) -> str | None:
-    """Return the error of a schema file, as the text that follows its name in a message; None if it is valid."""
-    if not Path(os.path.realpath(file)).is_relative_to(root.resolve()):
-        return "is outside the project; move the schema into the project"
-    try:
-        text = read_regular_file(file).decode()
-    except UnicodeDecodeError:
-        return "is not UTF-8; save it as UTF-8"
-    except OSError as error:
-        return f"cannot be read: {error.strerror}; the path is relative to the YAML file that names it"
-    return COMPILERS[encoding](text, message_type)

@@ -1,4 +1,4 @@
-"""Apply the rules to topics from any source: YAML, Pulumi's inputs, or a live cluster."""
+"""Apply the rules to topics from any source (YAML, Pulumi's inputs, or a live cluster), and to declared access."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.model.access import DeclaredAccess
 from topicwarden.model.problem import Level, Location
 from topicwarden.model.topic import Topic
 from topicwarden.policies.expressions import activation
 from topicwarden.policies.policy import Policy, RuleBlock, StackPolicy
-from topicwarden.policies.rule import RuleViolation
-from topicwarden.policies.rules import RULES, STACK_RULES
+from topicwarden.policies.rule import AccessViolation, RuleViolation
+from topicwarden.policies.rules import ACCESS_RULES, RULES, STACK_RULES
 from topicwarden.policies.topic_view import view
 from topicwarden.policies.waivers import WaiverEntry
 
 
 @dataclass(frozen=True)
 class RuleResult:
-    """A violation of a rule by one topic, or by a whole stack if ``topic`` is None.
+    """A violation of a rule by one topic, or by a whole stack or a file below ``access/`` if ``topic`` is None.
 
     ``path`` is the position in the topic, as in ``RuleViolation.path``. ``location`` is set instead if the error is in
-    a policy file. ``waiver`` is the waiver that hides the violation. ``applied`` are all waivers that changed the
-    result.
+    a policy file, or in the declaration of access. ``waiver`` is the waiver that hides the violation. ``applied`` are
+    all waivers that changed the result.
     """
 
     rule: str
@@ -43,6 +44,37 @@ def judge_topics(topics: Sequence[Topic], policy: Policy, stack: str) -> Iterato
     settings that are set on the topic itself, so that no default value is reported as a violation.
     """
     return TopicJudge(policy).judge(topics, stack)
+
+
+def judge_access(access: DeclaredAccess, topics: Sequence[Topic], policy: Policy, stack: str) -> Iterator[RuleResult]:
+    """Yield every violation by the access of ``stack``, including waived ones. ``topics`` must be all of its topics."""
+    stack_policy, by_name = policy.for_stack(stack), {topic.name: topic for topic in topics}
+    for name, rule in ACCESS_RULES.items():
+        blocks = stack_policy.rules.get(name, ())
+        for block in blocks:
+            if block.level is None:
+                continue
+            for each in rule.judge_access(access, topics, block.placed.settings, stack_policy.brokers):
+                topic = by_name.get(each.topic or "")
+                if _block_of_access(blocks, topic) is block:
+                    waiver = _access_waiver(name, each, topic, stack_policy.waivers)
+                    applied = (waiver,) if waiver else ()
+                    yield RuleResult(name, block.level, each.topic, (), each.message, each.location, waiver, applied)
+
+
+def _block_of_access(blocks: tuple[RuleBlock, ...], topic: Topic | None) -> RuleBlock | None:
+    if topic is not None:
+        return _matching_block(blocks, topic)
+    return next((block for block in blocks if block.matches is None), None)
+
+
+def _access_waiver(
+    rule: str, violation: AccessViolation, topic: Topic | None, waivers: Iterable[WaiverEntry]
+) -> WaiverEntry | None:
+    if topic is not None:
+        return _waiver(rule, topic, waivers)
+    file = violation.location.file
+    return next((each for each in waivers if each.waiver.rule == rule and each.covers_file(file)), None)
 
 
 class TopicJudge:

@@ -14,6 +14,7 @@ from topicwarden.policies.expressions import CompiledExpression
 from topicwarden.policies.rule import RuleSettings
 from topicwarden.policies.topic_view import TopicFields, required_fields
 from topicwarden.policies.unmatched_patterns import PlacedPattern
+from topicwarden.policies.usage_policy import CostPolicy, UsagePolicy
 from topicwarden.policies.waivers import WaiverEntry
 from topicwarden.stacks.stack_file import StackFile
 
@@ -61,11 +62,11 @@ class StackPolicy:
 
 @dataclass(frozen=True)
 class Policy:
-    """The rules, expressions and waivers of all policy files, and the rules that are always on.
+    """The content of all policy files, and the rules that are always on.
 
     ``rules`` are the blocks of settings by rule id, in the order in which they are matched. ``stack_files`` are the
     settings by stack. ``patterns`` are all topic patterns in the policy files. ``problems`` are the problems in the
-    policy files and in the stacks' settings.
+    policy files and in the stacks' settings. ``usage`` and ``cost`` are the blocks of these names.
     """
 
     rules: Mapping[str, tuple[PlacedSettings, ...]]
@@ -74,6 +75,8 @@ class Policy:
     stack_files: Mapping[str, StackFile] = field(default_factory=dict)
     patterns: tuple[PlacedPattern, ...] = ()
     problems: tuple[Problem, ...] = ()
+    usage: tuple[UsagePolicy, ...] = ()
+    cost: tuple[CostPolicy, ...] = ()
 
     def for_stack(self, stack: str) -> StackPolicy:
         """Return the part that applies to ``stack``, with compiled patterns."""
@@ -86,6 +89,14 @@ class Policy:
         waivers = tuple(placed for placed in self.waivers if placed.waiver.applies_on(stack))
         brokers = self.stack_file(stack).brokers
         return StackPolicy({name: blocks for name, blocks in rules.items() if blocks}, expressions, waivers, brokers)
+
+    def usage_for(self, stack: str) -> UsagePolicy | None:
+        """Return the first block of ``usage`` that applies to ``stack``; None without any."""
+        return next((block for block in self.usage if block.applies_on(stack)), None)
+
+    def cost_for(self, stack: str) -> CostPolicy | None:
+        """Return the first block of ``cost`` that applies to ``stack``; None without any."""
+        return next((block for block in self.cost if block.applies_on(stack)), None)
 
     def stack_file(self, stack: str) -> StackFile:
         """Return the settings of ``stack``; the defaults for a stack without a file."""

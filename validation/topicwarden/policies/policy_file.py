@@ -16,10 +16,11 @@ from topicwarden.model.project import Project
 from topicwarden.model.timestamps import today as current_date
 from topicwarden.policies.expressions import CelError, CompiledExpression, ExpressionSpec, compile_expression
 from topicwarden.policies.policy import PlacedSettings, Policy
-from topicwarden.policies.rule import Rule, StackRule
-from topicwarden.policies.rules import RULES, STACK_RULES
-from topicwarden.policies.scope import Scope
+from topicwarden.policies.rule import AccessRule, Rule, StackRule
+from topicwarden.policies.rules import ALL_RULES
+from topicwarden.policies.scope import PolicyBlock, Scope
 from topicwarden.policies.unmatched_patterns import PlacedPattern
+from topicwarden.policies.usage_policy import CostPolicy, UsagePolicy
 from topicwarden.policies.waivers import Waiver, WaiverEntry, expiry_problem
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.spec_files import SpecFile, read_files
@@ -44,14 +45,13 @@ class _OneOrMore:
         return {"anyOf": [array["items"], array, {"type": "null"}]}
 
 
-def _blocks(rule: Rule | StackRule) -> tuple[Any, Any]:
+def _blocks(rule: Rule | StackRule | AccessRule) -> tuple[Any, Any]:
     settings: Any = rule.Settings
     blocks = Annotated[list[settings], BeforeValidator(_as_list), Field(min_length=1), _OneOrMore()]
     return blocks, Field(default=None, description=(rule.__doc__ or "").partition("\n")[0])
 
 
-_ALL_RULES: dict[str, Rule | StackRule] = {**RULES, **STACK_RULES}
-_fields: dict[str, Any] = {name: _blocks(rule) for name, rule in _ALL_RULES.items()}
+_fields: dict[str, Any] = {name: _blocks(rule) for name, rule in ALL_RULES.items()}
 RuleTable = create_model("RuleTable", __config__=ConfigDict(extra="forbid", frozen=True), **_fields)
 
 
@@ -59,12 +59,22 @@ def _or_empty(value: Any) -> Any:
     return [] if value is None else value
 
 
+def _blocks_or_none(value: Any) -> Any:
+    return [] if value is None else _as_list(value)
+
+
 class PolicyFile(StrictModel):
-    """One policy file: rules by id with their settings, expressions, and waivers."""
+    """One policy file: rules by id with their settings, expressions, waivers, usage, and cost."""
 
     rules: Nullable[RuleTable] = RuleTable()
     expressions: Annotated[list[ExpressionSpec], BeforeValidator(_or_empty)] = Field(default=[])
     waivers: Annotated[list[Waiver], BeforeValidator(_or_empty)] = Field(default=[])
+    usage: Annotated[list[UsagePolicy], BeforeValidator(_blocks_or_none), _OneOrMore()] = Field(
+        default=[], description="When topics, groups and access count as idle or unused."
+    )
+    cost: Annotated[list[CostPolicy], BeforeValidator(_blocks_or_none), _OneOrMore()] = Field(
+        default=[], description="Prices, from which the cost of each topic follows."
+    )
 
 
 def load_policy(project: Project, today: date | None = None) -> Policy:
@@ -80,6 +90,11 @@ def load_policy(project: Project, today: date | None = None) -> Policy:
         elif file.stem != PACK_FILE:
             loader.load(file)
     return loader.policy(project)
+
+
+def _block_path(path: KeyPath, document: ParsedDocument) -> KeyPath:
+    """Return the path of a block: that of its item in a list, or of the value itself if it is no list."""
+    return path if path in document.values else path[:-1]
 
 
 def _unknown_rule_message(name: str, known: Sequence[str]) -> str:
@@ -101,6 +116,9 @@ class _PolicyLoader:
         self._waivers: list[WaiverEntry] = []
         self._patterns: list[PlacedPattern] = []
         self._first_locations: dict[str, Location] = {}
+        self._usage: list[UsagePolicy] = []
+        self._cost: list[CostPolicy] = []
+        self._section_locations: dict[str, Location] = {}
 
     def policy(self, project: Project) -> Policy:
         """Return the policy of all loaded files, and add the problems that only show when all files are loaded."""
@@ -108,12 +126,14 @@ class _PolicyLoader:
         self.problems += project_file_problems(project.root)
         self._drop_waivers_of_unknown_rules()
         return Policy(
-            {name: tuple(self._settings(name)) for name in _ALL_RULES},
+            {name: tuple(self._settings(name)) for name in ALL_RULES},
             tuple(self._expressions.values()),
             tuple(placed for placed in self._waivers if not self._is_expired(placed)),
             stack_files,
             tuple(self._patterns),
             tuple(limited(self.problems)),
+            tuple(self._usage),
+            tuple(self._cost),
         )
 
     def load(self, file: SpecFile) -> None:
@@ -130,7 +150,7 @@ class _PolicyLoader:
                 self.problems += validation_problems(error, document, PolicyFile)
 
     def _add(self, file: PolicyFile, document: ParsedDocument) -> None:
-        for name in _ALL_RULES:
+        for name in ALL_RULES:
             blocks: Sequence[Any] | None = getattr(file.rules, name)
             if blocks is not None and self._is_first("rule", name, document.at_key(("rules", name))):
                 self._rules[name] = [self._block(name, n, settings, document) for n, settings in enumerate(blocks)]
@@ -140,10 +160,33 @@ class _PolicyLoader:
             path: KeyPath = ("waivers", index)
             self._add_scope(waiver, path, document)
             self._waivers.append(WaiverEntry(waiver, document.at((*path, "rule")), waiver.matcher()))
+        if file.usage and self._is_first_section("usage", document):
+            self._usage = file.usage
+            for index, usage in enumerate(file.usage):
+                self._add_usage(usage, _block_path(("usage", index), document), document)
+        if file.cost and self._is_first_section("cost", document):
+            self._cost = file.cost
+            for index, cost in enumerate(file.cost):
+                self._add_names(cost, _block_path(("cost", index), document), document)
+
+    def _add_usage(self, usage: UsagePolicy, path: KeyPath, document: ParsedDocument) -> None:
+        self._add_names(usage, path, document)
+        scope = Scope(stacks=usage.stacks)
+        for index, pattern in enumerate(usage.exempt):
+            location = document.at((*path, "exempt", index))
+            self._patterns.append(PlacedPattern(scope, pattern, location, "exempt"))
+
+    def _is_first_section(self, name: str, document: ParsedDocument) -> bool:
+        """Return True if no other document has the section ``name``, else add a problem."""
+        location = document.at_key((name,))
+        first = self._section_locations.setdefault(name, location)
+        if first != location:
+            message = f"{name} is set twice, first at {first}; keep one, with a list if stacks differ"
+            self.problems.append(Problem(location, message, "rule-twice"))
+        return first == location
 
     def _block(self, name: str, index: int, settings: Any, document: ParsedDocument) -> PlacedSettings:
-        path: KeyPath = ("rules", name, index)
-        path = path if path in document.values else path[:-1]
+        path = _block_path(("rules", name, index), document)
         self._add_scope(settings, path, document)
         return PlacedSettings(settings, document.at_key(path))
 
@@ -160,7 +203,7 @@ class _PolicyLoader:
 
     def _is_first(self, kind: str, name: str, location: Location) -> bool:
         """Return True if ``name`` is declared for the first time, else add a problem. ``kind`` is for the message."""
-        if kind == "expression" and name in _ALL_RULES:
+        if kind == "expression" and name in ALL_RULES:
             message = f"{name} is the id of a rule; choose a different id for the expression"
             self.problems.append(Problem(location, message, "rule-twice"))
             return False
@@ -171,11 +214,15 @@ class _PolicyLoader:
         return first == location
 
     def _add_scope(self, scope: Scope, path: KeyPath, document: ParsedDocument) -> None:
-        """Record the topic patterns of ``scope``, and add a problem for each unknown stack and domain."""
+        """Record the topic patterns of ``scope``, and add its problems."""
         for index, pattern in enumerate(scope.topics or ()):
             self._patterns.append(PlacedPattern(scope, pattern, document.at((*path, "topics", index))))
+        self._add_names(scope, path, document)
+
+    def _add_names(self, scope: PolicyBlock, path: KeyPath, document: ParsedDocument) -> None:
+        """Add a problem for each unknown stack and domain of ``scope``."""
         for key, kind, known in (("stacks", "stack", self._stacks), ("domains", "folder topics/", self._domains)):
-            for index, name in enumerate(getattr(scope, key) or ()):
+            for index, name in enumerate(getattr(scope, key, None) or ()):
                 if name not in known:
                     expected = (
                         f"expected one of {', '.join(known)}"
@@ -191,7 +238,7 @@ class _PolicyLoader:
                     )
 
     def _drop_waivers_of_unknown_rules(self) -> None:
-        known = [*_ALL_RULES, *(name for name in self._first_locations if name not in _ALL_RULES)]
+        known = [*ALL_RULES, *(name for name in self._first_locations if name not in ALL_RULES)]
         unknown = 0
         for placed in tuple(self._waivers):
             if placed.waiver.rule not in known:
@@ -210,6 +257,6 @@ class _PolicyLoader:
     def _settings(self, name: str) -> Iterator[PlacedSettings]:
         """Yield the settings of the rule ``name`` from the policy files, then its default settings if always on."""
         yield from self._rules.get(name, ())
-        defaults = _ALL_RULES[name].ALWAYS
+        defaults = ALL_RULES[name].ALWAYS
         if defaults is not None:
             yield PlacedSettings(defaults)

@@ -11,8 +11,9 @@ from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_va
 from pydantic_core import InitErrorDetails
 
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.model.access import DeclaredAccess
 from topicwarden.model.field_types import custom_error
-from topicwarden.model.problem import Level
+from topicwarden.model.problem import Level, Location
 from topicwarden.model.topic import Topic
 from topicwarden.policies.scope import Scope
 
@@ -96,3 +97,32 @@ class StackRule(Protocol):
     def Settings(self) -> type[Any]: ...  # noqa: N802
 
     def judge_stack(self, topics: Sequence[Topic], settings: Any) -> Iterable[RuleViolation]: ...
+
+
+@dataclass(frozen=True)
+class AccessViolation:
+    """A violation of a rule by declared access: the location of the declaration, and the message.
+
+    ``topic`` is the topic whose YAML has the declaration; None for a file below ``access/``.
+    """
+
+    location: Location
+    message: str
+    topic: str | None = None
+
+
+class AccessRule(Protocol):
+    """A rule that needs all access of a stack. It reports at the location of the declaration.
+
+    ``topics`` are all topics of the stack. A block of its settings with ``topics`` or ``domains`` applies to the access
+    that these topics declare, and not to files below ``access/``.
+    """
+
+    ALWAYS: Any
+
+    @property
+    def Settings(self) -> type[Any]: ...  # noqa: N802
+
+    def judge_access(
+        self, access: DeclaredAccess, topics: Sequence[Topic], settings: Any, brokers: BrokerSettings
+    ) -> Iterable[AccessViolation]: ...

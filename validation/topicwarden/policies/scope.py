@@ -1,4 +1,4 @@
-"""The scope of a rule, an expression or a waiver: stacks, domains and topics."""
+"""The scope of a block of a policy file: stacks, and for rules, expressions and waivers domains and topics."""
 
 from __future__ import annotations
 
@@ -20,18 +20,23 @@ Patterns = Annotated[
 ]
 
 
-class Scope(StrictModel):
-    """A topic is in scope if it meets all given conditions; a condition that is not given always matches."""
+class PolicyBlock(StrictModel):
+    """A block of a policy file. It applies to ``stacks``; without any, to all stacks."""
 
     stacks: list[Text] | None = Field(default=None, min_length=1, description="The stacks that it applies to.")
-    domains: list[Text] | None = Field(
-        default=None, min_length=1, description="The folders of `topics/` that it applies to."
-    )
-    topics: Patterns | None = Field(default=None, description="Patterns of the topics that it applies to: `legacy.*`.")
 
     def applies_on(self, stack: str) -> bool:
         """Return True if ``stack`` is in scope."""
         return self.stacks is None or stack in self.stacks
+
+
+class Scope(PolicyBlock):
+    """A topic is in scope if it meets all given conditions; a condition that is not given always matches."""
+
+    domains: list[Text] | None = Field(
+        default=None, min_length=1, description="The folders of `topics/` that it applies to."
+    )
+    topics: Patterns | None = Field(default=None, description="Patterns of the topics that it applies to: `legacy.*`.")
 
     def matcher(self) -> Callable[[Topic], Any] | None:
         """Return a function that is true for topics in scope, on a stack in scope; None if every topic is in scope."""

@@ -10,7 +10,10 @@ value, else Kafka's default; times in milliseconds, sizes in bytes, `cleanup.pol
 | `topic.declared` | the names of the declared settings, as a list |
 | `topic.contents` | as in the YAML: `topic.contents.key.required`, `topic.contents.records.max_bytes`; times in \
 milliseconds, sizes in bytes; if not declared `null`, but `false` for `key.required` and `registry`, and `[]` for \
-`headers.required` and `expressions` |
+`headers.required` and `expressions`; `registry` is `true` also for a mapping |
+| `topic.access` | the lists `produce`, with `principal`, `host`, `transactional_id` and `prefix`; `consume`, with \
+`group` instead of `transactional_id`, and `max_lag`; and `acls`, with `principal`, `host`, `operations` and \
+`permission` |
 | `topic.allow` | a list of texts |
 """
 
@@ -24,6 +27,8 @@ from typing import Any, Final
 
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.configs import ConfigDefinition, definitions
+from topicwarden.model.access import Grant, TopicAccess
+from topicwarden.model.contents import Contents
 from topicwarden.model.topic import Topic
 
 _SETTING: Final = re.compile(r"""\bconfig\s*\[\s*(["'])([a-z.]+)\1\s*\]""")
@@ -35,6 +40,7 @@ class TopicFields:
 
     settings: frozenset[str] | None
     contents: bool
+    access: bool
 
 
 def required_fields(expressions: Iterable[str]) -> TopicFields:
@@ -42,7 +48,9 @@ def required_fields(expressions: Iterable[str]) -> TopicFields:
     text = "\n".join(expressions)
     named = _SETTING.findall(text)
     any_setting = len(re.findall(r"\bconfig\b", text)) > len(named)
-    return TopicFields(None if any_setting else frozenset(name for _, name in named), "contents" in text)
+    return TopicFields(
+        None if any_setting else frozenset(name for _, name in named), "contents" in text, "access" in text
+    )
 
 
 def view(topic: Topic, brokers: BrokerSettings, required: TopicFields) -> dict[str, Any]:
@@ -61,9 +69,37 @@ def view(topic: Topic, brokers: BrokerSettings, required: TopicFields) -> dict[s
             name: _typed(known[name], topic.config[name]) if name in topic.config else defaults[name] for name in names
         },
         "declared": list(topic.config),
-        "contents": topic.contents.model_dump(mode="json", by_alias=True) if required.contents else {},
+        "contents": _contents(topic.contents) if required.contents else {},
+        "access": _access(topic.access) if required.access else {},
         "allow": sorted(each.change.value for each in topic.allow),
     }
+
+
+def _contents(contents: Contents) -> dict[str, Any]:
+    dumped = contents.model_dump(mode="json", by_alias=True)
+    for part in ("key", "value"):
+        dumped[part]["registry"] = bool(contents.encoding(part).registry)
+    return dumped
+
+
+def _access(access: TopicAccess) -> dict[str, list[dict[str, Any]]]:
+    return {
+        "produce": [_grant(each, "transactional_id") for each in access.produce],
+        "consume": [_grant(each, "group") | {"max_lag": each.max_lag} for each in access.consume],
+        "acls": [
+            {
+                "principal": each.principal,
+                "host": each.host,
+                "operations": [operation.value for operation in each.operations],
+                "permission": each.permission.value,
+            }
+            for each in access.acls
+        ],
+    }
+
+
+def _grant(grant: Grant, name: str) -> dict[str, Any]:
+    return {"principal": grant.principal, "host": grant.host, name: grant.name, "prefix": grant.prefix}
 
 
 @cache

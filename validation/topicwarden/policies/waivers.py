@@ -17,14 +17,16 @@ from pydantic import Field
 from topicwarden.model.field_types import Day, Text
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
-from topicwarden.policies.scope import Patterns, Scope
+from topicwarden.policies.scope import Patterns, Scope, name_matcher
 
 
 class Waiver(Scope):
     """One entry of ``waivers``."""
 
     rule: Text = Field(description="The id of the rule or the expression.")
-    topics: Patterns = Field(description="Patterns of the exempt topics: `legacy.*`.")
+    topics: Patterns = Field(
+        description="Patterns of the exempt topics: `legacy.*`; for rules about access also of files: `access/legacy*`."
+    )
     until: Day = Field(description="The last day on which it is valid, such as 2027-01-31 (in UTC).")
     reason: Text = Field(description="Why the topics violate the rule, and what will end this.")
     by: Text = Field(description="The responsible team or person.")
@@ -41,6 +43,10 @@ class WaiverEntry:
     def covers(self, rule: str, topic: Topic) -> bool:
         """Return True if the waiver exempts ``topic`` from ``rule``."""
         return rule == self.waiver.rule and (self.matches is None or bool(self.matches(topic)))
+
+    def covers_file(self, file: str) -> bool:
+        """Return True if the waiver exempts a file below ``access/`` from its rule: its patterns match the path."""
+        return self.waiver.domains is None and bool(name_matcher(self.waiver.topics)(file))
 
     def unused(self) -> Problem:
         """Return the warning that the waiver hides no problem."""

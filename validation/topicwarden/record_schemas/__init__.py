@@ -7,18 +7,37 @@ interpretation would go unnoticed until the audit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, Protocol
 
 from topicwarden.record_schemas import avro, json_schema, protobuf
+from topicwarden.record_schemas.referenced_schemas import References
 
-COMPILERS: Final[Mapping[str, Callable[[str, str | None], str | None]]] = {
-    "json": lambda text, _: json_schema.schema_error(text),
-    "avro": lambda text, _: avro.schema_error(text),
+
+class Compiler(Protocol):
+    """A function that returns the error of a schema's text, or None."""
+
+    def __call__(self, text: str, message: str | None, references: References | None = None, /) -> str | None:
+        """Return the error, which continues a sentence that begins with the file's name.
+
+        ``message`` is the message type of a ``.proto`` file; None is its first message.
+        """
+
+
+COMPILERS: Final[Mapping[str, Compiler]] = {
+    "json": lambda text, _, references=None: json_schema.schema_error(text, references),
+    "avro": lambda text, _, references=None: avro.schema_error(text, references),
     "protobuf": protobuf.schema_error,
 }
-"""By format, a function that returns the error of a schema's text, or None.
+"""The compiler of each format."""
 
-The error continues a sentence that begins with the file's name. The second argument is the message type of a
-``.proto`` file; None is its first message.
-"""
+
+def record_name(encoding: str, text: str, message: str | None = None) -> str | None:
+    """Return the name by which Confluent's serializers name the subject of a record; None if the schema has none.
+
+    That is the full name of an Avro record or of a Protobuf message, and the ``title`` of a JSON Schema. Source:
+    ``ParsedSchema.name()``. The schema need not compile.
+    """
+    if encoding == "protobuf":
+        return protobuf.message_name(text, message)
+    return avro.record_name(text) if encoding == "avro" else json_schema.title(text)

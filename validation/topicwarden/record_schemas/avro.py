@@ -9,10 +9,13 @@ from typing import Any, Final
 
 from topicwarden.model.message_text import quoted
 from topicwarden.record_schemas.json_text import JsonError, parse
+from topicwarden.record_schemas.referenced_schemas import References, unknown_names
 
 _PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _NAMED_KINDS: Final = ("record", "error", "enum", "fixed")
+_UNKNOWN: Final = "unknown"
+"""The kind of a type of another subject whose schema is not known."""
 _INT: Final = range(-(2**31), 2**31)
 _LONG: Final = range(-(2**63), 2**63)
 
@@ -35,10 +38,26 @@ class _Type:
     size: int = 0
 
 
-def schema_error(text: str) -> str | None:
-    """Return the error if ``text`` is not an Avro schema, else None. It continues a sentence with the file's name."""
+class _NamedTypes(dict[str, _Type]):
+    """The types defined before, by full name. Unknown references may define any other name."""
+
+    def __init__(self, references: References | None) -> None:
+        super().__init__()
+        self.in_registry = references is not None
+        self.open = bool(unknown_names(references))
+
+
+def schema_error(text: str, references: References | None = None) -> str | None:
+    """Return the error if ``text`` is not an Avro schema, else None. It continues a sentence with the file's name.
+
+    The schema may use the named types of ``references``.
+    """
+    named_types = _NamedTypes(references)
     try:
-        _compile(parse(text), {}, "")
+        for name, referenced in references or ():
+            if referenced is not None:
+                _compile_reference(name, referenced, named_types)
+        _compile(parse(text), named_types, "")
     except JsonError as error:
         return str(error)
     except _SchemaError as error:
@@ -46,7 +65,26 @@ def schema_error(text: str) -> str | None:
     return None
 
 
-def _compile(schema: Any, named_types: dict[str, _Type], namespace: str) -> _Type:
+def _compile_reference(name: str, text: str, named_types: _NamedTypes) -> None:
+    try:
+        _compile(parse(text), named_types, "")
+    except (JsonError, _SchemaError) as error:
+        raise _SchemaError(f"the referenced schema {quoted(name)}: {error}") from error
+    if name not in named_types:
+        raise _SchemaError(f"the referenced schema does not define {quoted(name)}; name a type that it defines")
+
+
+def record_name(text: str) -> str | None:
+    """Return the full name of the record that ``text`` defines; None if it is not the schema of a record."""
+    try:
+        schema = parse(text)
+        is_record = isinstance(schema, dict) and schema.get("type") in ("record", "error")
+        return _full_name(schema, "record", "")[0] if is_record else None
+    except (JsonError, _SchemaError):
+        return None
+
+
+def _compile(schema: Any, named_types: _NamedTypes, namespace: str) -> _Type:
     """Compile a part of a schema within ``namespace``. ``named_types`` are the types defined before, by name."""
     if isinstance(schema, str):
         return _reference(schema, named_types, namespace)
@@ -69,26 +107,29 @@ def _compile(schema: Any, named_types: dict[str, _Type], namespace: str) -> _Typ
     return _reference(kind, named_types, namespace)
 
 
-def _reference(name: str, named_types: dict[str, _Type], namespace: str) -> _Type:
+def _reference(name: str, named_types: _NamedTypes, namespace: str) -> _Type:
     if name in _PRIMITIVES:
         return _Type(name, name)
     full_name = name if "." in name or not namespace else f"{namespace}.{name}"
     if full_name not in named_types:
-        raise _SchemaError(f"there is no type {quoted(name)}")
+        if named_types.open:
+            return _Type(_UNKNOWN, full_name)
+        remedy = "; if another subject defines it, add it to references" if named_types.in_registry else ""
+        raise _SchemaError(f"there is no type {quoted(name)}{remedy}")
     return named_types[full_name]
 
 
-def _union(branches: list[Any], named_types: dict[str, _Type], namespace: str) -> _Type:
+def _union(branches: list[Any], named_types: _NamedTypes, namespace: str) -> _Type:
     types = [_compile(branch, named_types, namespace) for branch in branches]
     names = [schema_field.name for schema_field in types]
     if not types or "union" in names:
         raise _SchemaError("a union needs branches, and none of them may be a union")
-    if duplicate := next((name for index, name in enumerate(names) if name in names[:index]), None):
+    if duplicate := _first_duplicate(names):
         raise _SchemaError(f"a union has the branch {quoted(duplicate)} twice")
     return _Type("union", "union", types)
 
 
-def _definition(schema: dict[str, Any], kind: str, named_types: dict[str, _Type], namespace: str) -> _Type:
+def _definition(schema: dict[str, Any], kind: str, named_types: _NamedTypes, namespace: str) -> _Type:
     name, namespace = _full_name(schema, kind, namespace)
     if name in named_types:
         raise _SchemaError(f"{quoted(name)} is defined twice")
@@ -130,15 +171,24 @@ def _require_names(names: Any, label: str, *, dotted: bool = False) -> list[str]
     """Return ``names`` if they are valid and unique; raise _SchemaError otherwise. ``dotted`` allows namespaces."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise _SchemaError(f"expected the {label} as a list of names")
-    for index, name in enumerate(names):
+    for name in names:
         if not all(_NAME.fullmatch(part) for part in (name.split(".") if dotted else [name])):
             raise _SchemaError(f"among the {label}, {quoted(name)} is not a valid name")
-        if name in names[:index]:
-            raise _SchemaError(f"among the {label}, {quoted(name)} appears twice")
+    if duplicate := _first_duplicate(names):
+        raise _SchemaError(f"among the {label}, {quoted(duplicate)} appears twice")
     return names
 
 
-def _add_fields(record: _Type, fields: Any, named_types: dict[str, _Type], namespace: str) -> None:
+def _first_duplicate(names: list[str]) -> str | None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def _add_fields(record: _Type, fields: Any, named_types: _NamedTypes, namespace: str) -> None:
     if not isinstance(fields, list) or not all(isinstance(schema_field, dict) for schema_field in fields):
         raise _SchemaError(f"expected a list of fields with names in {quoted(record.name)}")
     for schema_field in fields:
@@ -172,6 +222,8 @@ _PRIMITIVE_DEFAULTS: Final[dict[str, Callable[[Any], bool]]] = {
 
 def _is_valid_default(kind: _Type, value: Any) -> bool:
     """Return whether ``value`` is a valid default of a field of this type."""
+    if kind.kind == _UNKNOWN:
+        return True
     if kind.kind in _PRIMITIVE_DEFAULTS:
         return _PRIMITIVE_DEFAULTS[kind.kind](value)
     if kind.kind in ("array", "map"):

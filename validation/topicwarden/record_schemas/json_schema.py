@@ -8,6 +8,7 @@ from typing import Any, Final
 from topicwarden.model.message_text import quoted
 from topicwarden.record_schemas.ecma_patterns import pattern_error
 from topicwarden.record_schemas.json_text import JsonError, parse
+from topicwarden.record_schemas.referenced_schemas import References, unknown_names
 
 _DRAFTS: Final = (
     "http://json-schema.org/draft-04/schema",
@@ -24,8 +25,8 @@ class _SchemaError(ValueError):
     """An error of a schema. The message continues a sentence that begins with the file's name."""
 
 
-def schema_error(text: str) -> str | None:
-    """Return the error if ``text`` is not a self-contained JSON Schema, else None.
+def schema_error(text: str, references: References | None = None) -> str | None:
+    """Return the error if ``text`` is not a JSON Schema that is complete with ``references``, else None.
 
     Checks the draft, the draft's meta-schema, references and regular expressions. The error continues a sentence that
     begins with the file's name.
@@ -36,12 +37,22 @@ def schema_error(text: str) -> str | None:
             return "is not a JSON Schema: expected an object"
         draft = _draft(schema)
         _require_valid(schema, draft)
-        for part in _schemas(schema, draft):
+        for part in _schemas(schema, draft, references):
             _draft(part)
             _require_patterns(part)
     except (_SchemaError, JsonError) as error:
         return str(error)
     return None
+
+
+def title(text: str) -> str | None:
+    """Return the ``title`` of a JSON Schema; None if it has none."""
+    try:
+        schema = parse(text)
+    except JsonError:
+        return None
+    written = schema.get("title") if isinstance(schema, dict) else None
+    return written if isinstance(written, str) and written else None
 
 
 def _draft(schema: Any) -> str:
@@ -65,7 +76,7 @@ def _require_valid(schema: Any, draft: str) -> None:
         raise _SchemaError(f"is not a JSON Schema: at {quoted(location)}, {error.message[:200]}")
 
 
-def _schemas(schema: Any, draft: str) -> Iterator[dict[str, Any]]:
+def _schemas(schema: Any, draft: str, references: References | None) -> Iterator[dict[str, Any]]:
     """Yield every schema in ``schema``, including the targets of references."""
     import referencing.jsonschema  # noqa: PLC0415
     from jsonschema_specifications import REGISTRY  # noqa: PLC0415
@@ -74,7 +85,7 @@ def _schemas(schema: Any, draft: str) -> Iterator[dict[str, Any]]:
     specification = referencing.jsonschema.specification_with(draft)
     root = specification.create_resource(schema)
     try:
-        registry = REGISTRY.with_resource(root.id() or _ROOT, root).crawl()
+        registry = REGISTRY.with_resources(_referenced(references)).with_resource(root.id() or _ROOT, root).crawl()
         pending = [(registry.resolver(root.id() or _ROOT), root)]
         visited: set[int] = set()
         while pending:
@@ -86,20 +97,39 @@ def _schemas(schema: Any, draft: str) -> Iterator[dict[str, Any]]:
             pending += [(resolver.in_subresource(subresource), subresource) for subresource in resource.subresources()]
             for reference in (resource.contents.get(name) for name in _REFERENCES):
                 if isinstance(reference, str):
-                    target = _target(resolver, reference)
-                    pending.append((target.resolver, specification.create_resource(target.contents)))
+                    target = _target(resolver, reference, references)
+                    if target is not None:
+                        pending.append((target.resolver, specification.create_resource(target.contents)))
     except (Unresolvable, CannotDetermineSpecification) as error:
         raise _SchemaError(f"has references that cannot be resolved: {error.__class__.__name__}") from error
 
 
-def _target(resolver: Any, reference: str) -> Any:
+def _referenced(references: References | None) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the resource of each known schema of another subject."""
+    import referencing.jsonschema  # noqa: PLC0415
+
+    for name, text in references or ():
+        if text is not None:
+            try:
+                schema = parse(text)
+                specification = referencing.jsonschema.specification_with(_draft(schema))
+            except (_SchemaError, JsonError) as error:
+                raise _SchemaError(f"refers to {quoted(name)}, which {error}") from error
+            yield name, specification.create_resource(schema)
+
+
+def _target(resolver: Any, reference: str, references: References | None) -> Any:
+    """Return the target of a ``$ref``; None if it is in a schema that is not known."""
     from referencing.exceptions import Unresolvable  # noqa: PLC0415
 
     try:
         target = resolver.lookup(reference)
     except Unresolvable as error:
-        message = f"refers to {quoted(reference)}; only references within the file work: copy the target under $defs"
-        raise _SchemaError(message) from error
+        if {reference, reference.partition("#")[0]} & unknown_names(references):
+            return None
+        others = "only references within the file work" if references is None else "add it to references"
+        remedy = ": copy the target under $defs" if references is None else ", or copy the target under $defs"
+        raise _SchemaError(f"refers to {quoted(reference)}; {others}{remedy}") from error
     if not isinstance(target.contents, (dict, bool)):
         raise _SchemaError(f"refers to {quoted(reference)}, which is not a schema")
     return target

@@ -6,45 +6,68 @@ import re
 import subprocess
 import sys
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 from topicwarden.model.message_text import quoted
+from topicwarden.record_schemas.referenced_schemas import References, unknown_names
 from topicwarden.scratch_folder import scratch_folder
 
 _FILE: Final = "record.proto"
 _TIMEOUT_S: Final = 60
+_TOKEN: Final = re.compile(r""""(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?|//[^\n]*+|/\*.*?(?:\*/|\Z)""", re.DOTALL)
+"""A string or a comment. Without its end, it is matched too, so that the time is linear."""
 
 
 class ProtoError(ValueError):
     """An error of a ``.proto`` file. The message continues a sentence that begins with the file's name."""
 
 
-def schema_error(text: str, message: str | None) -> str | None:
-    """Return the error if ``text`` is not a ``.proto`` file with ``message`` (None: with any message), else None."""
+def schema_error(text: str, message: str | None, references: References | None = None) -> str | None:
+    """Return the error if ``text`` is not a ``.proto`` file with ``message`` (None: with any message), else None.
+
+    A file that imports one of ``references`` whose text is not known is not compiled, and has no error.
+    """
     try:
-        _require_message(compile_proto(text), message)
+        if not unknown_names(references):
+            _require_message(compile_proto(text, references), message)
     except ProtoError as error:
         return str(error)
     return None
 
 
+def message_name(text: str, message: str | None) -> str | None:
+    """Return the full name of ``message``, or of the first message of the file; None if there is no message."""
+    code = _TOKEN.sub(" ", text)
+    package = re.search(r"\bpackage\s+([\w.]+)\s*;", code)
+    first = re.search(r"\bmessage\s+(\w+)\s*\{", code)
+    prefix = f"{package[1]}." if package else ""
+    name = message.removeprefix(prefix) if message else first[1] if first else None
+    return prefix + name if name else None
+
+
 @cache
-def compile_proto(text: str) -> bytes:
+def compile_proto(text: str, references: References | None = None) -> bytes:
     """Return the serialised ``FileDescriptorSet`` of a file and its imports, the file itself last.
 
-    Raise ProtoError if the file is invalid, or if it imports a file other than ``google/protobuf/*.proto``.
+    Raise ProtoError if the file is invalid, or if it imports a file other than ``google/protobuf/*.proto`` and those
+    of ``references``.
     """
-    imports = re.findall(r'\bimport\s+(?:public\s+|weak\s+)?"([^"]+)"', _without_comments(text))
-    if unsupported := next((name for name in imports if not name.startswith("google/protobuf/")), None):
-        raise ProtoError(
-            f"imports {quoted(unsupported)}; only google/protobuf/*.proto is available: copy its messages here"
-        )
+    available = {name: referenced for name, referenced in references or () if referenced is not None}
+    for name in re.findall(r'\bimport\s+(?:public\s+|weak\s+)?"([^"]+)"', _without_comments(text)):
+        if not name.startswith("google/protobuf/") and name not in available:
+            only = "only google/protobuf/*.proto is available: copy its messages here"
+            remedy = only if references is None else "add it to references, or copy its messages here"
+            raise ProtoError(f"imports {quoted(name)}; {remedy}")
     with scratch_folder() as scratch:
-        (scratch / _FILE).write_text(text, encoding="utf-8")
-        command = [sys.executable, "-m", "grpc_tools.protoc", "-I.", "--include_imports", "--descriptor_set_out=set"]
+        for name, referenced in available.items():
+            _write_import(scratch, name, referenced)
+        main = f"_{_FILE}" if _FILE in available else _FILE
+        (scratch / main).write_text(text, encoding="utf-8")
+        command = [sys.executable, "-m", "grpc_tools.protoc", "-I.", "--include_imports", "--descriptor_set_out=.set"]
         try:
             result = subprocess.run(
-                [*command, _FILE],
+                [*command, main],
                 cwd=scratch,
                 capture_output=True,
                 text=True,
@@ -56,18 +79,30 @@ def compile_proto(text: str) -> bytes:
         except subprocess.TimeoutExpired as error:
             raise ProtoError(f"was not compiled within {_TIMEOUT_S} s") from error
         if result.returncode:
-            raise ProtoError(f"is not a valid .proto file: {_first_error(result.stderr)}")
-        return (scratch / "set").read_bytes()
+            raise ProtoError(f"is not a valid .proto file: {_first_error(result.stderr, main)}")
+        return (scratch / ".set").read_bytes()
 
 
 def _without_comments(text: str) -> str:
-    return re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+    return _TOKEN.sub(lambda token: token[0] if token[0][0] in "\"'" else " ", text)
 
 
-def _first_error(output: str) -> str:
+def _write_import(folder: Path, name: str, text: str) -> None:
+    """Write a referenced file below ``folder``, from where the compiler imports it."""
+    if any(part in ("", ".", "..") for part in name.split("/")) or "\\" in name or not name.isprintable():
+        raise ProtoError(f"imports {quoted(name)}, which the compiler does not accept; name a path such as a/b.proto")
+    try:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ProtoError(f"imports {quoted(name)}, which cannot be a file: {error.strerror}; rename it") from error
+
+
+def _first_error(output: str, main: str) -> str:
     """Return the compiler's first error, such as ``3:5: "strin" is not defined.``"""
     lines = [line for line in output.splitlines() if line and "warning:" not in line]
-    return lines[0].removeprefix(f"{_FILE}:") if lines else "the compiler failed without a message"
+    return lines[0].removeprefix(f"{main}:") if lines else "the compiler failed without a message"
 
 
 def _require_message(descriptors: bytes, message: str | None) -> None:

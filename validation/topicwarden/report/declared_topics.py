@@ -1,15 +1,26 @@
-"""The declared topics of a stack, as text and JSON: one topic with the origin of each value, or a list of topics."""
+"""The declared topics of a stack with their access, as text and JSON: one topic with the origin of values, or all."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, Final
 
+from topicwarden.access.implied import implied_operations
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.configs import definitions, kafka_version
+from topicwarden.model.access import (
+    AccessSource,
+    Acl,
+    DeclaredAccess,
+    Operation,
+    PermissionType,
+    Resource,
+    ResourceType,
+)
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import Topic
 from topicwarden.report.display import NOTHING, duration, one_line, size
@@ -17,9 +28,10 @@ from topicwarden.specs.resolve import Declaration
 
 KAFKAS_DEFAULT: Final = "Kafka's default"
 _FIRST_SETTINGS: Final = ("topic", "description", "owner", "partitions", "replication_factor", "allow")
+_REGISTRY_SUBJECTS: Final = tuple(("contents", part, "registry", "subject") for part in ("key", "value"))
 # A longer value, such as a description, does not widen its column for all other rows.
 _MAX_COLUMN_WIDTH: Final = 60
-_UNITS: Final = {"ms": duration, "bytes": size, "max_ahead": duration, "max_bytes": size}
+_UNITS: Final = {"ms": duration, "bytes": size, "max_ahead": duration, "max_lag": duration, "max_bytes": size}
 
 
 @dataclass(frozen=True)
@@ -40,12 +52,31 @@ class DeclaredValue:
         return str(self.location) if self.location else KAFKAS_DEFAULT
 
 
-def values(declaration: Declaration, brokers: BrokerSettings) -> list[DeclaredValue]:
-    """Return every value of a topic: the declared settings, then the defaults of the stack's Kafka version."""
+def values(
+    declaration: Declaration, brokers: BrokerSettings, subjects: Mapping[str, str] = MappingProxyType({})
+) -> list[DeclaredValue]:
+    """Return every value of a topic except its ACLs: the declared settings, then the defaults of the stack's Kafka.
+
+    ``subjects`` are the names of the subjects that the topic registers, by part (``key`` or ``value``).
+    """
     locations = declaration.locations
     declared = [DeclaredValue(("topic",), declaration.topic.name, locations.own.at(("topic",)))]
     declared += [
-        DeclaredValue(tuple(map(str, path)), value, locations.at(path)) for path, value in locations.settings.items()
+        DeclaredValue(tuple(map(str, path)), value, locations.at(path))
+        for path, value in locations.settings.items()
+        if path[0] != "access" and path not in _REGISTRY_SUBJECTS and value != {}
+    ]
+    declared += [
+        DeclaredValue(path, subjects[path[1]], locations.at(path)) for path in _REGISTRY_SUBJECTS if path[1] in subjects
+    ]
+    declared += [
+        DeclaredValue(
+            ("access", "consume", f"{grant.name}{'*' if grant.prefix else ''}", "max_lag"),
+            grant.max_lag,
+            locations.at_item(("access", "consume"), index),
+        )
+        for index, grant in enumerate(declaration.topic.access.consume)
+        if grant.max_lag is not None
     ]
     declared.sort(
         key=lambda each: (
@@ -60,8 +91,10 @@ def values(declaration: Declaration, brokers: BrokerSettings) -> list[DeclaredVa
     ]
 
 
-def topic_text(topic_values: Sequence[DeclaredValue], stack: str, brokers: BrokerSettings) -> str:
-    """Return settings, values and their origins in columns; declared settings come first."""
+def topic_text(
+    topic_values: Sequence[DeclaredValue], access: Sequence[AccessRow], stack: str, brokers: BrokerSettings
+) -> str:
+    """Return settings, values and their origins in columns; declared settings come first, then the access."""
     lines = [
         f"{topic_values[0].value if topic_values else NOTHING} on stack {stack}, Kafka {kafka_version(brokers.kafka)}"
     ]
@@ -69,11 +102,17 @@ def topic_text(topic_values: Sequence[DeclaredValue], stack: str, brokers: Broke
     defaults = [each for each in topic_values if not each.location]
     rows = [(".".join(_setting_name(each.path)), _value_text(each), each.source) for each in declared]
     rows += [(each.path[-1], _value_text(each), each.source + _broker_note(each)) for each in defaults]
-    return "\n".join([*lines, *_columns(rows)]) + "\n"
+    access_lines = ["", "access", *_columns(list(access_cells(access)))] if access else []
+    return "\n".join([*lines, *_columns(rows), *access_lines]) + "\n"
 
 
-def topic_json(topic_values: Sequence[DeclaredValue], stack: str, brokers: BrokerSettings) -> str:
-    """Return ``values`` as JSON. ``location`` has ``file``, ``line`` and ``column``, or is null for Kafka's default."""
+def topic_json(
+    topic_values: Sequence[DeclaredValue], access: Sequence[AccessRow], stack: str, brokers: BrokerSettings
+) -> str:
+    """Return ``values`` and the access as JSON.
+
+    ``location`` has ``file``, ``line`` and ``column``, or is null for Kafka's default.
+    """
     entries = [
         {
             "path": each.path,
@@ -83,7 +122,15 @@ def topic_json(topic_values: Sequence[DeclaredValue], stack: str, brokers: Broke
         }
         for each in topic_values
     ]
-    return _json({"version": 1, "stack": stack, "kafka": kafka_version(brokers.kafka), "values": entries})
+    return _json(
+        {
+            "version": 1,
+            "stack": stack,
+            "kafka": kafka_version(brokers.kafka),
+            "values": entries,
+            "access": access_entries(access),
+        }
+    )
 
 
 def list_text(declarations: Iterable[Declaration], brokers: BrokerSettings) -> str:
@@ -179,3 +226,48 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 def _json(value: Any) -> str:
     return json.dumps(value, indent=2) + "\n"
+
+
+@dataclass(frozen=True)
+class AccessRow:
+    """One ACL, the other operations that it allows, and the declarations that it comes from."""
+
+    acl: Acl
+    implied: tuple[Operation, ...]
+    sources: tuple[AccessSource, ...]
+
+
+def access_to(topic: str, access: DeclaredAccess) -> list[AccessRow]:
+    """Return the ACLs that are about the topic, and those on groups and transactional ids that its YAML declares."""
+    resource = Resource(ResourceType.TOPIC, topic)
+    rows = []
+    for acl, sources in access.acls.items():
+        shown = sources if acl.matches(resource) else tuple(each for each in sources if each.topic == topic)
+        if shown:
+            rows.append(AccessRow(acl, _implied(acl), shown))
+    return sorted(rows, key=lambda row: (row.acl.resource_type is not ResourceType.TOPIC, astuple(row.acl)))
+
+
+def access_cells(rows: Iterable[AccessRow]) -> Iterator[tuple[str, str, str]]:
+    """Yield for each ACL the cells of one line: the ACL, what it implies, and its origin."""
+    for row in rows:
+        implied = f"implies {', '.join(row.implied)}" if row.implied else ""
+        origin = "; ".join(f"{each.location} ({each.description})" for each in row.sources)
+        yield one_line(str(row.acl)), implied, one_line(origin)
+
+
+def access_entries(rows: Iterable[AccessRow]) -> list[dict[str, Any]]:
+    """Return the ACLs as plain values for JSON, in the words of Kafka's Java classes."""
+    return [
+        {name: str(value) for name, value in asdict(row.acl).items()}
+        | {
+            "implied": [str(operation) for operation in row.implied],
+            "sources": [{"description": each.description, "location": asdict(each.location)} for each in row.sources],
+        }
+        for row in rows
+    ]
+
+
+def _implied(acl: Acl) -> tuple[Operation, ...]:
+    allows = acl.permission is PermissionType.ALLOW
+    return implied_operations(acl.operation, acl.resource_type) if allows else ()

@@ -7,12 +7,12 @@ import unicodedata
 from collections.abc import Iterable
 
 from topicwarden.model.timestamps import utc
+from topicwarden.model.units import duration_text, size_text
 
 NOTHING = "–"
+duration = duration_text
 
 _YEAR_MS = 31_556_952_000
-_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-_CLOCK = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
 # A time in 1973 in milliseconds. Larger numbers are timestamps, smaller numbers are durations.
 _FIRST_PLAUSIBLE_TIME = 100_000_000_000
 # Records and names can contain control characters, which control a terminal, marks and overrides for bidirectional
@@ -70,30 +70,7 @@ def short_count(number: int) -> str:
 
 def size(number: float | None) -> str:
     """Return bytes in IEC units: ``512 B``, ``1.5 GiB``; a dash for None."""
-    if number is None:
-        return NOTHING
-    value, power = float(number), 0
-    while abs(value) >= 1023.95 and power < len(_BINARY) - 1:
-        value, power = value / 1024, power + 1
-    return f"{value:.0f} B" if power == 0 else f"{value:.1f} {_BINARY[power]}"
-
-
-def duration(milliseconds: float) -> str:
-    """Return a duration in its two largest units: ``250 ms``, ``4.2 s``, ``3 min 5 s``, ``7 d``."""
-    sign, absolute = ("-" if milliseconds < 0 else ""), abs(milliseconds)
-    if absolute < 1_000:
-        return f"{sign}{absolute:.0f} ms"
-    if absolute < 60_000:
-        return f"{sign}{absolute / 1_000:.1f}".removesuffix(".0") + " s"
-    parts: list[str] = []
-    rest = int(absolute)
-    for unit, scale in _CLOCK:
-        amount, rest = divmod(rest, scale)
-        if amount or parts:
-            parts.append(f"{amount:,} {unit}" if amount else "")
-        if len(parts) == 2:
-            break
-    return sign + " ".join(part for part in parts if part)
+    return NOTHING if number is None else size_text(number)
 
 
 def timestamp(milliseconds: int | None) -> str:

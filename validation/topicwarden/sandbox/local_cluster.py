@@ -83,13 +83,15 @@ class Sandbox:
         port: int | None = None,
         overrides: Mapping[str, str] | None = None,
         heap: str | None = None,
+        authorizer: bool | None = None,
     ) -> SandboxStatus:
         """Start all brokers that are not running, and return when every broker has joined the cluster.
 
         ``port`` is the port of the first broker; the other brokers use the next ports. Without it, each broker uses
         its previous port if that is free, else another free port. ``overrides`` are added to every broker's
         properties. ``overrides`` and ``heap`` (as after ``-Xmx``, default 512m) are saved, and apply to brokers that
-        are started from now on. ``say`` receives each line of progress.
+        are started from now on. ``authorizer``: the brokers enforce ACLs, and have a listener for users with a
+        password; None for as before. ``say`` receives each line of progress.
 
         Raises Refusal if Java or the jars are missing, if a port is in use, if the cluster has another number of
         brokers, if state or data belong to another cluster, or if a broker dies or does not join.
@@ -98,7 +100,7 @@ class Sandbox:
             raise Refusal("a cluster needs at least one broker: use --brokers 1 or more")
         self._jvm.require()
         with self._own(say), states.port_lock(say):
-            state = self._new_state(brokers, port, overrides, heap)
+            state = self._new_state(brokers, port, overrides, heap, authorizer)
             missing = [ports for ports in state.brokers if not self._fleet.runs(ports)]
             if missing:
                 state.save(self._directory)  # before the start, so that the next `up` continues an interrupted one
@@ -183,6 +185,16 @@ class Sandbox:
         """The ``host:port`` of every broker. Raises Refusal if there is no sandbox."""
         return self._state().addresses
 
+    @property
+    def user_servers(self) -> list[str]:
+        """The ``host:port`` of each broker for users with a password. Raises Refusal without an authorizer."""
+        state = self._state()
+        if not state.authorizer:
+            raise Refusal(
+                "the sandbox has no authorizer: run `topicwarden sandbox down`, then `topicwarden sandbox up`"
+            )
+        return [f"{HOST}:{ports.user_port}" for ports in state.brokers]
+
     def log_dir(self, broker_id: int) -> Path:
         """Return Kafka's ``log.dirs`` of a broker."""
         return self._fleet.broker(self._ports(self._state(), broker_id)).data
@@ -199,7 +211,12 @@ class Sandbox:
         refuse_copy(self._folder)
 
     def _new_state(
-        self, brokers: int, port: int | None, overrides: Mapping[str, str] | None, heap: str | None
+        self,
+        brokers: int,
+        port: int | None,
+        overrides: Mapping[str, str] | None,
+        heap: str | None,
+        authorizer: bool | None,
     ) -> SandboxState:
         """Return the state to start: the saved one, with new ports where necessary, or that of a new cluster."""
         state = states.load(self._directory)
@@ -215,6 +232,7 @@ class Sandbox:
                 brokers=assign(brokers, port),
                 heap=heap or HEAP,
                 overrides=dict(overrides or {}),
+                authorizer=bool(authorizer),
             )
         if len(state.brokers) != brokers:
             raise Refusal(
@@ -222,12 +240,18 @@ class Sandbox:
                 f"--brokers {len(state.brokers)}, or delete the sandbox with `topicwarden sandbox down --remove` first"
             )
         running = {ports.id for ports in state.brokers if self._fleet.runs(ports)}
+        if running and authorizer not in (None, state.authorizer):
+            raise Refusal(
+                f"brokers already run {'with' if state.authorizer else 'without'} an authorizer: "
+                "run `topicwarden sandbox down` first"
+            )
         return SandboxState(
             directory=str(self._directory),
             cluster_id=state.cluster_id,
             brokers=assign(brokers, port, state.brokers, running),
             heap=heap or state.heap,
             overrides=dict(state.overrides if overrides is None else overrides),
+            authorizer=state.authorizer if authorizer is None else authorizer,
         )
 
     def _state(self) -> SandboxState:

@@ -11,6 +11,7 @@ from topicwarden.sandbox.sandbox_state import HOST, BrokerPorts
 
 BROKERS_FROM = 19092
 CONTROLLER_PORT_OFFSET = 100  # a controller's port is its broker's port plus this number, if that port is free
+USER_PORT_OFFSET = 200
 QUORUM = 3  # brokers that are also controllers: the cluster survives the loss of one; more would only cost memory
 
 
@@ -44,7 +45,8 @@ def assign(
     if port is not None and any(known[id].port != port + id - 1 for id in running):
         listening = ", ".join(str(known[id].port) for id in sorted(running))
         raise Refusal(f"the sandbox already listens on {listening}: run `topicwarden sandbox down` first")
-    used = {number for id in running for number in (known[id].port, known[id].controller_port) if number}
+    in_use = [(known[id].port, known[id].controller_port, known[id].user_port) for id in running]
+    used = {number for numbers in in_use for number in numbers if number}
     client_ports: dict[int, int] = {}
     for id in range(1, brokers + 1):
         if id in running:
@@ -72,7 +74,11 @@ def assign(
                 )
             controller = free
             used.add(controller)
-        assigned.append(BrokerPorts(id=id, port=client_ports[id], controller_port=controller))
+        user_port = known[id].user_port if id in known else None
+        if id not in running:
+            user_port = free_port(user_port or client_ports[id] + USER_PORT_OFFSET, used)
+            used.add(user_port)
+        assigned.append(BrokerPorts(id=id, port=client_ports[id], controller_port=controller, user_port=user_port))
     return tuple(assigned)
 
 

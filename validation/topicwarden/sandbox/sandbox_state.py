@@ -26,11 +26,15 @@ _LOCK_WAIT_S = 180.0
 
 
 class BrokerPorts(StrictModel):
-    """A broker's id, and the ports of its listeners. Only the first ``QUORUM`` brokers are controllers."""
+    """A broker's id, and the ports of its listeners. Only the first ``QUORUM`` brokers are controllers.
+
+    ``user_port`` is the port of the listener for users with a password, which brokers with an authorizer have.
+    """
 
     id: int
     port: int
     controller_port: int | None
+    user_port: int | None = None
 
     @property
     def address(self) -> str:
@@ -46,6 +50,7 @@ class SandboxState(StrictModel):
     brokers: tuple[BrokerPorts, ...]
     heap: str
     overrides: dict[str, str]
+    authorizer: bool = False
 
     @property
     def addresses(self) -> list[str]:

@@ -11,6 +11,18 @@ from topicwarden.sandbox.sandbox_state import HOST, BrokerPorts, SandboxState
 HEADER: Final = "# Written by `topicwarden sandbox up`. Every start overwrites this file."
 
 
+_AUTHORIZER: Final = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,USERS:SASL_PLAINTEXT",
+    "listener.name.users.sasl.enabled.mechanisms": "SCRAM-SHA-512",
+    "listener.name.users.scram-sha-512.sasl.jaas.config": (
+        "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+    ),
+}
+"""Clients of the plain listener, such as topicwarden, are the super user. Users with a password need ACLs."""
+
+
 def rack(broker_id: int) -> str:
     """Return the broker's rack. Each broker has its own rack."""
     return f"rack-{broker_id}"
@@ -22,13 +34,14 @@ def server_properties(state: SandboxState, ports: BrokerPorts, data: Path) -> st
     in_sync = min(2, replicas)
     voters = ",".join(f"{other.id}@{HOST}:{other.controller_port}" for other in state.brokers[:QUORUM])
     controller = f",CONTROLLER://{HOST}:{ports.controller_port}" if ports.controller_port else ""
+    users = f",USERS://{HOST}:{ports.user_port}" if state.authorizer else ""
     settings = {
         "process.roles": "broker,controller" if ports.controller_port else "broker",
         "node.id": str(ports.id),
         "broker.rack": rack(ports.id),
         "controller.quorum.voters": voters,
         "controller.listener.names": "CONTROLLER",
-        "listeners": f"PLAINTEXT://{HOST}:{ports.port}{controller}",
+        "listeners": f"PLAINTEXT://{HOST}:{ports.port}{users}{controller}",
         "log.dirs": str(data),
         "auto.create.topics.enable": "false",
         "unclean.leader.election.enable": "false",
@@ -46,6 +59,7 @@ def server_properties(state: SandboxState, ports: BrokerPorts, data: Path) -> st
         "group.initial.rebalance.delay.ms": "0",
         "log.retention.check.interval.ms": "15000",
     }
+    settings |= _AUTHORIZER if state.authorizer else {}
     overrides = dict(state.overrides)
     lines = [HEADER]
     lines += _lines({name: value for name, value in settings.items() if name not in overrides})

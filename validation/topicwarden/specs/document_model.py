@@ -24,6 +24,7 @@ from topicwarden.model.field_types import (
     custom_error,
 )
 from topicwarden.model.topic import AllowedChange
+from topicwarden.specs.access_model import TopicAccessSpec
 
 
 def _check_name(value: str) -> str:
@@ -59,6 +60,7 @@ class CommonSettings(StrictModel):
         default={}, description="Kafka's topic configurations; the brokers' defaults apply to the others."
     )
     contents: Nullable[Contents] = Contents()
+    access: Nullable[TopicAccessSpec] = Field(default=TopicAccessSpec(), description="Who may use the topic.")
 
 
 class PermissionSpec(StrictModel):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from topicwarden.kafka_facts.configs import ConfigDefinition, definitions, kafka_lines
+from topicwarden.kafka_facts.configs import ConfigDefinition, definitions, group_definitions, kafka_lines
+from topicwarden.specs.access_model import AccessDocument
 from topicwarden.specs.document_model import TopicDocument
+from topicwarden.specs.subject_model import SubjectDocument
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -13,11 +16,28 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 def spec_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a topic's document, with Kafka's documentation of each ``config``."""
     schema = editor_schema(TopicDocument.model_json_schema(by_alias=True), "Kafka topic")
-    settings = schema["properties"]["config"]["properties"]
-    for definition in definitions().values():
-        settings[definition.name]["description"] += f"\n\n{_facts(definition)}"
+    _add_facts(schema["properties"]["config"]["properties"], definitions())
     schema["$defs"]["TopicSettings"]["properties"]["config"] = {"$ref": "#/properties/config"}
     return schema
+
+
+def access_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a file below ``access/``, with Kafka's documentation of each setting of a group."""
+    schema = editor_schema(AccessDocument.model_json_schema(by_alias=True), "Access to Kafka")
+    settings = next(each for each in schema["properties"]["group_configs"]["anyOf"] if "additionalProperties" in each)
+    _add_facts(settings["additionalProperties"]["properties"], group_definitions())
+    schema["$defs"]["AccessSettings"]["properties"]["group_configs"] = {"$ref": "#/properties/group_configs"}
+    return schema
+
+
+def subject_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a file below ``subjects/``."""
+    return editor_schema(SubjectDocument.model_json_schema(by_alias=True), "Subjects of a Schema Registry")
+
+
+def _add_facts(settings: dict[str, Any], known: Mapping[str, ConfigDefinition]) -> None:
+    for name, definition in known.items():
+        settings[name]["description"] += f"\n\n{_facts(definition)}"
 
 
 def editor_schema(schema: dict[str, Any], title: str) -> dict[str, Any]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from topicwarden.kafka_facts.topic_names import metric_name, name_problem
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import MOST_PROBLEMS, Level, Location, Problem, limited
+from topicwarden.specs.access_model import AccessDocument
 from topicwarden.specs.document_model import CommonSettings, DefaultsSpec, TopicDocument
 from topicwarden.specs.spec_files import DEFAULTS, SpecFile, read_files
+from topicwarden.specs.subject_model import SubjectDocument
 from topicwarden.specs.validated_document import ValidatedDocument, other_tool_message, validate
 from topicwarden.specs.yaml_nodes import ParsedDocument, read_documents
 
@@ -37,6 +39,51 @@ class LoadedSpecs:
     problems: tuple[Problem, ...]
 
 
+@dataclass(frozen=True)
+class LoadedDocuments:
+    """The content of ``access/`` or ``subjects/``. Documents with problems are not in ``documents``."""
+
+    documents: tuple[ValidatedDocument, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def load_documents(
+    folder: Path,
+    root: Path,
+    stacks: Sequence[str],
+    model: type[AccessDocument] | type[SubjectDocument],
+    content: str,
+) -> LoadedDocuments:
+    """Read every YAML file below ``folder``; a missing folder is empty. ``stacks`` are the project's stacks.
+
+    ``content`` is what a file declares, for messages. All errors of all files are in ``problems``; nothing is raised.
+    Locations are relative to ``root``.
+    """
+    documents: list[ValidatedDocument] = []
+    problems: list[Problem] = []
+    for file in read_files(folder, root):
+        if isinstance(file, Problem):
+            problems.append(file)
+            continue
+        if file.defaults:
+            message = (
+                f"{DEFAULTS} has no meaning below {folder.name}/, because no two files there share a setting; rename it"
+            )
+            problems.append(Problem(Location(file.file), message, "file-name"))
+            continue
+        parsed, errors = read_documents(file.data, file.file)
+        problems += errors
+        if not parsed and not errors:
+            message = f"this file declares no {content}; add some, or delete it"
+            problems.append(Problem(Location(file.file), message, "empty"))
+        for document in parsed:
+            validated, errors = validate(document, model, stacks)
+            problems += [*errors, *document.warnings]
+            if validated is not None:
+                documents.append(validated)
+    return LoadedDocuments(tuple(documents), tuple(limited(sorted(set(problems)))))
+
+
 def load(
     topics_dir: Path,
     root: Path,
@@ -50,8 +97,13 @@ def load(
     ``unwritten`` are files to load as if they were on disk. Locations are relative to ``root``. All errors of all
     files are in ``problems``; nothing is raised.
     """
+    return load_files((*read_files(topics_dir, root, paths), *unwritten), stacks)
+
+
+def load_files(files: Iterable[SpecFile | Problem], stacks: Sequence[str]) -> LoadedSpecs:
+    """Load files that were read; see ``load``."""
     loader = _Loader(tuple(stacks))
-    for spec in (*read_files(topics_dir, root, paths), *unwritten):
+    for spec in files:
         if isinstance(spec, Problem):
             loader.problems.append(spec)
         else:

@@ -7,18 +7,31 @@ replaces a list, and null unsets an inherited value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, Final
 
-from topicwarden.model.contents import NO_CONTENTS, Contents
+from topicwarden.model.access import (
+    NO_TOPIC_ACCESS,
+    WILDCARD,
+    Grant,
+    OperationGrant,
+    PermissionType,
+    TopicAccess,
+)
+from topicwarden.model.contents import NO_CONTENTS, Contents, RegistryContents
 from topicwarden.model.problem import Problem
 from topicwarden.model.topic import Allowance, Topic
 from topicwarden.specs.load import LoadedSpecs, LoadedTopic
 from topicwarden.specs.spec_files import printable_path
-from topicwarden.specs.validated_document import FlatSettings, SettingLocations, ValidatedDocument
+from topicwarden.specs.validated_document import REGISTRY_PATHS, FlatSettings, SettingLocations, ValidatedDocument
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
+
+_REGISTRY_KEYS: Final = tuple(
+    (path, tuple((*path, name) for name in RegistryContents.model_fields)) for path in REGISTRY_PATHS
+)
+"""Each setting that may be a mapping, with the paths of the keys of the mapping."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +112,10 @@ def _layered(
     common, stack_settings = defaults
     own = document.stacks.get(stack, {}) if stack is not None else {}
     merged = {**common, **document.common, **stack_settings, **own}
+    for registry, keys in _REGISTRY_KEYS:
+        if merged.get(registry) != {}:  # a flag or null replaces an inherited mapping
+            for key in keys:
+                merged.pop(key, None)
     if None in merged.values():
         return {path: value for path, value in merged.items() if value is not None}
     return merged
@@ -122,7 +139,32 @@ def _topic(topic: LoadedTopic, settings: FlatSettings, contents: Contents) -> To
         owner=settings.get(("owner",)),
         description=settings.get(("description",)),
         contents=contents,
+        access=_access(settings),
         allow=frozenset(Allowance(**permission) for permission in settings.get(("allow",), ())),
+    )
+
+
+def _access(settings: FlatSettings) -> TopicAccess:
+    produce, consume, acls = (settings.get(("access", key), ()) for key in ("produce", "consume", "acls"))
+    if not (produce or consume or acls):
+        return NO_TOPIC_ACCESS
+    return TopicAccess(
+        tuple(_grant(entry, "transactional_id") for entry in produce),
+        tuple(_grant(entry, "group") for entry in consume),
+        tuple(operation_grant(entry) for entry in acls),
+    )
+
+
+def _grant(entry: Mapping[str, Any], name: str) -> Grant:
+    host, prefix = entry.get("host", WILDCARD), entry.get("prefix", False)
+    return Grant(entry["principal"], host, entry.get(name), prefix, entry.get("max_lag"))
+
+
+def operation_grant(entry: Mapping[str, Any]) -> OperationGrant:
+    """Return the operations that a validated entry of ``acls``, ``groups`` or ``cluster`` declares."""
+    permission = entry.get("permission", PermissionType.ALLOW)
+    return OperationGrant(
+        entry["principal"], tuple(dict.fromkeys(entry["operations"])), permission, entry.get("host", WILDCARD)
     )
 
 
@@ -150,7 +192,7 @@ def _nested(declared: FlatSettings) -> dict[str, Any]:
         section = sections
         for parent in parents:
             section = section.setdefault(parent, {})
-        section[name] = value
+        section[name] = {} if value == {} else value
     return sections
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from topicwarden.model.files import MAX_BYTES
+from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Level, Location, Problem
+from topicwarden.model.units import SIZE
 
 DEFAULTS: Final = "_defaults.yaml"
 
@@ -104,7 +106,7 @@ def _read_file(entry: os.DirEntry[str], spec: SpecFile) -> SpecFile | Problem:
         return _problem(spec.file, "expected a regular file, got a device, pipe or socket; delete it", "file-kind")
     try:
         if (size := entry.stat().st_size) > MAX_BYTES:
-            message = f"expected a file of at most {MAX_BYTES} bytes, got {size}; split it"
+            message = f"expected a file of at most {SIZE.text(MAX_BYTES)}, got {counted(size, 'byte')}; split it"
             return _problem(spec.file, message, "file-size")
         with open(entry.path, "rb", buffering=0) as stream:  # noqa: PTH123 - Path objects are slow
             return SpecFile(spec.file, spec.folder, spec.stem, stream.read(MAX_BYTES))
@@ -128,9 +130,8 @@ def _link_problem(entry: os.DirEntry[str], file: str, topics_root: Path) -> Prob
         return _problem(file, "this symbolic link is broken; delete it or put the file here", "file-link")
     if target.is_relative_to(topics_root):
         return None
-    return _problem(
-        file, "this symbolic link points outside topics/ and is not read; put the file here instead", "file-link"
-    )
+    message = f"this symbolic link points outside {topics_root.name}/ and is not read; put the file here instead"
+    return _problem(file, message, "file-link")
 
 
 def _unreadable(error: OSError, file: str) -> Problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any, get_args
 
@@ -20,7 +21,9 @@ from topicwarden.model.message_text import (
     whole_number_hint,
 )
 from topicwarden.model.problem import MOST_PROBLEMS, Problem
-from topicwarden.specs.document_model import CommonSettings, TopicSettings
+from topicwarden.specs.access_model import AccessDocument
+from topicwarden.specs.document_model import CommonSettings, TopicDocument
+from topicwarden.specs.subject_model import SubjectDocument
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 
 _TYPES = {
@@ -34,6 +37,16 @@ _TYPES = {
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",
 }
+
+_FOLDERS: Mapping[type[BaseModel], str] = {
+    TopicDocument: "topics",
+    AccessDocument: "access",
+    SubjectDocument: "subjects",
+}
+"""The models of the documents of each folder."""
+
+_INVALID_KEY = "[key]"
+"""The last part of pydantic's path to the key of a mapping that is invalid itself."""
 
 _MISSING_SPACE = re.compile(r"[a-z_.]+:[^\s:]", re.ASCII)
 """A key and its value without a space after the colon, which YAML reads as one text."""
@@ -51,12 +64,15 @@ def message_of(error: ErrorDetails) -> str:
 
 
 def _problem(error: ErrorDetails, document: ParsedDocument, model: type[BaseModel]) -> Problem:
-    path, kind, value = _path_in_document(error["loc"], document.value), error["type"], error["input"]
+    loc, kind, value = error["loc"], error["type"], error["input"]
+    if loc[-1:] == (_INVALID_KEY,):
+        return Problem(document.at_key(loc[:-1]), f"{_name(loc[:-2])}: {error['msg']}", "value")
+    path = _path_in_document(loc, document.value)
     if kind == "extra_forbidden":
         return Problem(document.at_key(path), _unknown_key(path, model), "unknown-key")
     if kind == "config-unknown":
         return Problem(document.at_key(path), error["msg"], kind)
-    if kind == "topic-name":
+    if kind in ("topic-name", "plaintext-secret"):
         return Problem(document.at(path), error["msg"], kind)
     rule = "type" if kind in _TYPES else kind if kind in ("type", "config-value", "missing") else "value"
     if kind == "string_too_short":
@@ -103,6 +119,7 @@ def _message(kind: str, error: ErrorDetails, value: Any) -> str:
         return f"expected one of {', '.join(choices)}, got {describe_value(value)}{suggestion}"
     messages = {
         "missing": "missing; write it",
+        "greater_than": f"expected more than {context.get('gt', 0):g}, got {value}",
         "greater_than_equal": f"expected at least {context.get('ge')}, got {value}",
         "less_than_equal": f"expected at most {context.get('le')}, got {value}",
         "finite_number": "expected a number such as 4.0, got a number that is too large",
@@ -134,13 +151,8 @@ def _number_hint(value: Any) -> str:
 
 def _unknown_key(path: KeyPath, model: type[BaseModel]) -> str:
     key, known = str(path[-1]), known_keys(path[:-1], model)
-    if key == "topic" and issubclass(model, CommonSettings):
-        where = "stacks" if path[0] == "stacks" else "a _defaults.yaml"
-        return f"{where} cannot name a topic; delete the key topic"
-    if key == "allow" and issubclass(model, CommonSettings):
-        return "a _defaults.yaml cannot allow a destructive change; write allow into each topic's own file"
-    if issubclass(model, CommonSettings) and configs.definition(key):
-        return f"unknown key {quoted(key)}; it is a Kafka topic configuration: write it under config"
+    if message := _misplaced_key(path, model):
+        return message
     if (plural := f"{key}s") in known:
         return f"unknown key {quoted(key)}; did you mean {plural}?"
     sections = [name for name, field in fields_at(path[:-1], model).items() if key in _keys_in(field.annotation)]
@@ -151,6 +163,27 @@ def _unknown_key(path: KeyPath, model: type[BaseModel]) -> str:
     return f"unknown key {quoted(key)}{remedy}"
 
 
+def _misplaced_key(path: KeyPath, model: type[BaseModel]) -> str | None:
+    """Return the message about a key that is valid in another file; None for any other key."""
+    key, message = str(path[-1]), None
+    folder = next((name for other, name in _FOLDERS.items() if other is not model and key in other.model_fields), None)
+    if len(path) == 1 and folder and model in (AccessDocument, SubjectDocument):
+        owner = "it belongs to a topic: " if folder == "topics" else ""
+        message = f"unknown key {quoted(key)}; {owner}write it in a file below {folder}/"
+    elif not issubclass(model, CommonSettings):
+        message = None
+    elif key == "topic":
+        where = "stacks" if path[0] == "stacks" else "a _defaults.yaml"
+        message = f"{where} cannot name a topic; delete the key topic"
+    elif key == "allow":
+        message = "a _defaults.yaml cannot allow a destructive change; write allow into each topic's own file"
+    elif configs.definition(key):
+        message = f"unknown key {quoted(key)}; it is a Kafka topic configuration: write it under config"
+    elif len(path) == 1 and folder and key != "acls":
+        message = f"unknown key {quoted(key)}; write it in a file below {folder}/"
+    return message
+
+
 def known_keys(path: KeyPath, model: type[BaseModel]) -> list[str]:
     """Return the keys that the mapping at ``path`` of a document of type ``model`` may have."""
     return [field.alias or name for name, field in fields_at(path, model).items()]
@@ -158,12 +191,11 @@ def known_keys(path: KeyPath, model: type[BaseModel]) -> list[str]:
 
 def fields_at(path: KeyPath, model: type[BaseModel]) -> dict[str, FieldInfo]:
     """Return the fields of the mapping at ``path`` of a document of type ``model``, by attribute name."""
-    if path[:1] == ("stacks",):
-        path, model = path[2:], TopicSettings if issubclass(model, TopicSettings) else CommonSettings
+    if path[:1] == ("stacks",) and len(path) > 1:
+        path, model = path[2:], _model_in(model.model_fields["stacks"].annotation) or model
     for key in path:
-        if isinstance(key, str):
-            nested: Any = model.model_fields[key].annotation
-            model = _model_in(nested) or model
+        if key in model.model_fields:  # any other key is the name of an item, such as an application
+            model = _model_in(model.model_fields[str(key)].annotation) or model
     return model.model_fields
 
 

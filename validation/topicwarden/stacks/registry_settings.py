@@ -1,8 +1,8 @@
 """The Schema Registry of a stack: ``topicwarden:schemaRegistry`` in ``stacks/Pulumi.<stack>.yaml``.
 
-The value is a URL, or a mapping of ``url`` and how to authenticate: ``username`` and ``password``, or ``token``, or
-``clientCert`` and ``clientKey``. ``caCert`` is for a registry whose CA the Java runtime does not know. Pulumi encrypts
-single values::
+The value is a URL, or ``sandbox`` for the registry of this machine, or a mapping of ``url`` and how to authenticate:
+``username`` and ``password``, or ``token``, or ``clientCert`` and ``clientKey``. ``caCert`` is for a registry whose CA
+the Java runtime does not know. Pulumi encrypts single values::
 
     pulumi config set --path --secret 'topicwarden:schemaRegistry.password'
 """
@@ -21,13 +21,18 @@ from topicwarden.stacks.settings_reader import SettingProblem, SettingsReader, d
 _URL, _USER, _PASSWORD, _TOKEN = "url", "username", "password", "token"
 KEYS: Final = (_URL, _USER, _PASSWORD, _TOKEN, *certificate_settings.NAMES)
 """The keys of the mapping."""
+SANDBOX: Final = "sandbox"
+"""The value for the registry that ``topicwarden sandbox up`` starts."""
 SECRETS: Final = (_PASSWORD, _TOKEN, certificate_settings.PASSPHRASE)
 """The keys whose values to encrypt."""
 
 
 @dataclass(frozen=True)
 class RegistrySettings:
-    """The address of a registry with Confluent's REST interface, and how to authenticate; ``repr`` shows no secret."""
+    """The address of a registry with Confluent's REST interface, and how to authenticate; ``repr`` shows no secret.
+
+    ``url`` is ``SANDBOX`` for the registry of the sandbox, whose address a declaration does not know.
+    """
 
     url: str
     username: str | None = None
@@ -52,8 +57,11 @@ def read_registry_settings(
         expected = f"a URL such as http://localhost:8081, or a mapping of {', '.join(KEYS[:4])} and certificates"
         reader.problem("", f"expected {expected}, got {describe_value(value)}")
     url = reader.text(_URL) or ""
-    if reader.settings and not reader.encrypted(_URL) and not url.startswith(("http://", "https://")):
+    known = url == SANDBOX or url.startswith(("http://", "https://"))
+    if reader.settings and not reader.encrypted(_URL) and not known:
         reader.problem(_URL, f"expected a URL such as http://localhost:8081, got {quoted(url)}")
+    if "@" in url.partition("://")[2].partition("/")[0]:
+        reader.problem(_URL, f"has a user, which no client sends; write it as {_USER} and {_PASSWORD}")
     for name, other in ((_USER, _PASSWORD), (_PASSWORD, _USER)):
         if name in reader.settings and other not in reader.settings:
             reader.problem(name, f"needs {other}; write it")

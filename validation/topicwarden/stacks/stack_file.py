@@ -21,6 +21,7 @@ from topicwarden.specs.yaml_nodes import UNREADABLE, ParsedDocument, read_docume
 from topicwarden.stacks import certificate_settings
 from topicwarden.stacks.connection_settings import SECRETS, SERVERS, read_connection_settings
 from topicwarden.stacks.registry_settings import SECRETS as REGISTRY_SECRETS
+from topicwarden.stacks.registry_settings import read_registry_settings
 from topicwarden.stacks.settings_reader import InvalidSetting, decoded
 from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.stacks.stack_settings import (
@@ -58,7 +59,8 @@ class StackFile:
     """The settings of a stack that need no decryption; those that are missing or invalid have their default.
 
     ``scope_location`` is the location of the scope, None if the stack owns all topics. ``addresses`` identify the
-    cluster: the addresses of its brokers, or ``sandbox``; empty if they are not known.
+    cluster: the addresses of its brokers, or ``sandbox``; empty if they are not known. ``tls``: clients use TLS.
+    ``has_registry``: the file names a Schema Registry; ``registry_url`` is its URL, None if it is encrypted or invalid.
     """
 
     brokers: BrokerSettings = field(default_factory=BrokerSettings)
@@ -66,6 +68,9 @@ class StackFile:
     scope_location: Location | None = None
     addresses: frozenset[str] = frozenset()
     problems: tuple[Problem, ...] = ()
+    has_registry: bool = False
+    registry_url: str | None = None
+    tls: bool = False
 
 
 def read_stack_file(project: Project, stack: str) -> StackFile:
@@ -109,7 +114,18 @@ def read_stack_file(project: Project, stack: str) -> StackFile:
         scope_location=document.at(("config", SCOPE)) if SCOPE in values else None,
         addresses=frozenset({SANDBOX} if on_sandbox else map(str.lower, connection.servers)),
         problems=tuple(limited(problems)),
+        has_registry=settings.get(SCHEMA_REGISTRY) is not None,
+        registry_url=_registry_url(settings, project.root),
+        tls=connection.tls and not on_sandbox,
     )
+
+
+def _registry_url(settings: Mapping[str, Any], root: Path) -> str | None:
+    """Return the URL of the Schema Registry; None if there is none, or only an encrypted one."""
+    if settings.get(SCHEMA_REGISTRY) is None:
+        return None
+    registry, _ = read_registry_settings(settings[SCHEMA_REGISTRY], root, offline=True)
+    return registry.url if registry.url.startswith(("http://", "https://")) else None
 
 
 def _misplaced(document: ParsedDocument) -> Iterator[Problem]:
@@ -156,8 +172,13 @@ def _unread_certificates(document: ParsedDocument, settings: Mapping[str, Any]) 
 
 
 def _unknown(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[Problem]:
-    for name in settings:
-        if name.startswith(_NAMESPACE) and name not in SETTINGS:
+    """Yield the settings in our namespace that do not exist.
+
+    An encrypted one is a secret of a project with the name topicwarden, such as a password of a file below ``access/``.
+    """
+    for name, value in settings.items():
+        encrypted = isinstance(value, dict) and "secure" in value
+        if name.startswith(_NAMESPACE) and name not in SETTINGS and not encrypted:
             remedy = did_you_mean(name, SETTINGS) or f"; known are {', '.join(SETTINGS)}"
             yield Problem(document.at_key(("config", name)), f"unknown setting {quoted(name)}{remedy}", _RULE)
 

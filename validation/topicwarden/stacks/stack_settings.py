@@ -154,6 +154,7 @@ def _or_json(schema: dict[str, Any]) -> dict[str, Any]:
 
 _lines: Final = configs.kafka_lines()
 _patterns: Final = {"type": "string", "pattern": f"^{GLOB}$"}
+_texts: Final = {"type": "array", "items": _TEXT, "minItems": 1}
 
 SETTINGS: Final = {
     CLUSTER: StackSetting(
@@ -162,8 +163,8 @@ SETTINGS: Final = {
         _cluster,
     ),
     SCOPE: StackSetting(
-        "The topics that the stack owns, if the cluster has topics of other teams. Everything else is not audited, not "
-        "reported, and not touched. `check` refuses declared topics outside of it.",
+        "The topics and the access that the stack owns, if the cluster has topics of other teams. Everything else "
+        "is not audited, not reported, and not touched. `check` refuses declared topics and access outside of it.",
         _or_json(
             {
                 "type": "object",
@@ -173,6 +174,14 @@ SETTINGS: Final = {
                         "them. Exclusions always win.",
                         "anyOf": [_patterns, {"type": "array", "items": _patterns, "minItems": 1}],
                     }
+                }
+                | {
+                    key: {"description": f"Patterns of {noun}; by default, all.", "anyOf": [_TEXT, _texts]}
+                    for key, noun in (
+                        ("principals", "principals with access: `User:orders-*`"),
+                        ("groups", "group ids"),
+                        ("transactional_ids", "transactional ids"),
+                    )
                 },
                 "required": ["topics"],
                 "additionalProperties": False,
@@ -211,10 +220,11 @@ SETTINGS: Final = {
         _functions,
     ),
     SCHEMA_REGISTRY: StackSetting(
-        "The Schema Registry for the audit: a URL, or a mapping of `url` and credentials.",
+        "The Schema Registry: a URL, a mapping of `url` and credentials, or `sandbox` for the one that `topicwarden "
+        "sandbox up` starts.",
         {
             "anyOf": [
-                {"type": "string", "pattern": r"^(https?://|\{)"},
+                {"type": "string", "pattern": r"^(https?://|\{|sandbox$)"},
                 {
                     "type": "object",
                     "properties": {key: {"anyOf": [_TEXT, ENCRYPTED]} for key in KEYS},

@@ -17,11 +17,14 @@ from filelock import FileLock, Timeout
 from topicwarden.kafka.connect.stack_connection import NO_PULUMI, SANDBOX_PASSPHRASE, on_sandbox
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import CACHE, Project
-from topicwarden.toolchain import jars, prerequisites, pulumi_cli, spark_reader
+from topicwarden.toolchain import apicurio, jars, prerequisites, pulumi_cli, spark_reader
 
 PASSPHRASES = {"PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"}
 BACKENDS = {"PULUMI_BACKEND_URL", "PULUMI_ACCESS_TOKEN"}
 """Variables with which a user chooses a backend for the state."""
+
+_CHECKER = "io.topicwarden.reader.compatibility.CompatibilityJudge"
+_CHECKER_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dslf4j.internal.verbosity=ERROR")
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,21 @@ def kafka_jars(project: Project, say: Callable[[str], None]) -> Path:
             if not jars.present(cache):
                 jars.fetch(cache, say)
     return jars.folder(cache)
+
+
+def schema_checker(project: Project, say: Callable[[str], None]) -> list[str]:
+    """Return the command that compares schemas (``record_schemas/schema_compatibility.py``), without its arguments.
+
+    Downloads Apicurio Registry, which has the checkers, first if it is missing. Raises Refusal if that fails, or if
+    Java or the jar of the Spark reader, which has the command's class, is missing.
+    """
+    cache, reader = project.tools_cache, spark_reader.find_jar(project)
+    java = prerequisites.require_java()
+    if reader is None:
+        raise Refusal(f"schemas cannot be compared: {spark_reader.problem(project, spark_reader.LINES[-1])}")
+    jars_of_registry = apicurio.fetch(cache, say) / "lib" / "main"
+    class_path = os.pathsep.join([f"{jars_of_registry}{os.sep}*", str(reader)])
+    return [str(java), *_CHECKER_OPTIONS, "-cp", class_path, _CHECKER]
 
 
 def toolchain(project: Project) -> Toolchain:

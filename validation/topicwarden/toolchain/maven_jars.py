@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-import shutil
 import subprocess
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from topicwarden.model.problem import Refusal
 
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-_STAMP = ".pom.sha256"
 
 
 def run(arguments: Sequence[str], folder: Path, purpose: str) -> None:
@@ -35,27 +31,6 @@ def _first_error(output: str) -> str:
     errors = [line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if line.startswith("[ERROR]")]
     errors = [error for error in errors if error and not error.endswith(":")]  # without headings
     return errors[0] if errors else plain.strip()[-300:] or "Maven printed no reason"
-
-
-def provide(cache: Path, name: str, say: Callable[[str], None], poms: Path) -> Path:
-    """Return the folder with the jars of ``poms/<name>/pom.xml`` in ``cache``; download them if the pom has changed.
-
-    Raises Refusal with Maven's first error.
-    """
-    target, pom = cache / "jars" / name, poms / name / "pom.xml"
-    stamp, fingerprint = target / _STAMP, hashlib.sha256(pom.read_bytes()).hexdigest()
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == fingerprint:
-        return target
-    began = time.monotonic()
-    partial = target.with_name(f".{name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    say(f"jars of {name}: downloading with Maven")
-    copy(pom.parent, partial)
-    (partial / _STAMP).write_text(fingerprint, encoding="utf-8")
-    shutil.rmtree(target, ignore_errors=True)
-    partial.rename(target)
-    say(f"jars of {name}: {len(list(target.glob('*.jar')))} in {time.monotonic() - began:.0f} s")
-    return target
 
 
 def copy(project: Path, target: Path, *, repository_layout: bool = False) -> None:

@@ -6,11 +6,13 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 from topicwarden.model.problem import Refusal
 
 JAVA = 17  # the oldest version that Kafka's brokers and Spark 4 support
+REGISTRY_JAVA = 21  # the oldest version that Apicurio Registry 3 supports
 GO = (1, 21)  # the first version that downloads the newer Go toolchain that a go.mod requires
 
 HOW = {
@@ -53,6 +55,30 @@ def require_java() -> Path:
     if java is None:
         raise Refusal(f"this needs {HOW['java']}")
     return java
+
+
+def require_registry_java() -> Path:
+    """Return a ``java`` for Apicurio Registry: of JAVA_HOME, of the PATH, or of a folder beside the one on the PATH.
+
+    Raises Refusal if none of them is new enough.
+    """
+    for java in _javas():
+        release = re.search(r'version "(\d+)', _output(str(java), "-version"))
+        if release and int(release[1]) >= REGISTRY_JAVA:
+            return java
+    raise Refusal(
+        f"the sandbox's Schema Registry needs Java {REGISTRY_JAVA} or newer (Debian: apt install "
+        "openjdk-21-jre-headless; macOS: brew install openjdk@21); it may be installed beside an older one"
+    )
+
+
+def _javas() -> Iterator[Path]:
+    if home := os.environ.get("JAVA_HOME"):
+        yield Path(home) / "bin" / "java"
+    if found := shutil.which("java"):
+        yield Path(found)
+        # Linux distributions install versions side by side: /usr/lib/jvm/<name>/bin/java.
+        yield from sorted(Path(found).resolve().parents[2].glob("*/bin/java"))
 
 
 def find_go() -> str | None:

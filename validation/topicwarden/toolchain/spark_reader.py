@@ -15,6 +15,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+from topicwarden.model.files import replace_file
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.toolchain import maven_jars
@@ -75,7 +76,7 @@ def build(project: Project, say: Callable[[str], None]) -> None:
     partial = target.with_suffix(".partial")
     shutil.copyfile(_built(LINES[-1]), partial)
     partial.replace(target)
-    _stamp_file(target).write_text(fingerprint(), encoding="utf-8")
+    replace_file(_stamp_file(target), fingerprint())  # a cache may be a copy with hard links
     say(f"Spark reader: {target.stat().st_size >> 20} MiB in {time.monotonic() - started:.0f} s")
 
 

@@ -8,10 +8,18 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.newest_records import NewestRecords
-from topicwarden.kafka.read.snapshot import SET_ON_TOPIC, LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.kafka.read.snapshot import (
+    SET_ON_TOPIC,
+    LiveTopic,
+    LogDirsAnswer,
+    PartitionExtent,
+    PartitionReplicas,
+    Snapshot,
+)
 from topicwarden.kafka_facts.configs import definitions
 from topicwarden.kafka_facts.services import APACHE
 from topicwarden.kafka_facts.services.profile import ServiceProfile
@@ -136,13 +144,14 @@ class Scenario:
     placement: ReplicaPlacement | None = None
     created: tuple[str, ...] = ()
     service: ServiceProfile = APACHE
+    log_dirs: LogDirsAnswer = field(default_factory=LogDirsAnswer)
 
     def snapshot(self) -> Snapshot:
         live = {"t": self._live(self.live)} if self.live is not None else {}
         for name, partitions in (self.others or {}).items():
             live[name] = LiveTopic(Topic(name, partitions, 3), name, {}, ())
         hidden = frozenset({"t"} if self.hidden else ())
-        return Snapshot("c", NOW, BROKERS, self.broker_configs, live, hidden, service=self.service)
+        return Snapshot("c", NOW, BROKERS, self.broker_configs, live, hidden, 0, self.log_dirs, service=self.service)
 
     def _live(self, config: Mapping[str, str]) -> LiveTopic:
         effective = {**DEFAULTS, **config} if self.visible_config else {}
@@ -231,7 +240,7 @@ def only(rule: str, scenario: Scenario) -> Consequence:
     return found
 
 
-def group(name: str, *offsets: int | None, members: int | None = 0, **more: bool) -> ConsumerGroup:
+def group(name: str, *offsets: int | None, members: int | None = 0, **more: Any) -> ConsumerGroup:
     """Return a group with these committed offsets, from partition 0 on; None where it committed none."""
     committed = {("t", number): offset for number, offset in enumerate(offsets) if offset is not None}
     return ConsumerGroup(name, "Stable", members, committed, frozenset({("t", 0)}), **more)

@@ -38,7 +38,7 @@ def test_a_topic_without_yaml_would_be_deleted_with_all_its_records() -> None:
     readers = (group("slow", 8, members=2), group("done", 15, 2))
     found = only("destroyed", Scenario(None, {}, TWO_LOGS, groups=readers))
     assert found.message.startswith(
-        "no YAML declares it any more, so the topic would be deleted; at most 12 records in 3,000 bytes on the "
+        "no YAML declares it any more, so the topic would be deleted; at most 12 records in 2.9 KiB on the "
         "leaders' disks (the newest of "
     )
     assert found.message.endswith(" would be lost")

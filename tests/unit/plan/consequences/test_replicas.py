@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.plan.consequences.scenario import FILE, Log, Scenario, hourly, only, predicted
+from topicwarden.kafka.read.snapshot import LogDirsAnswer
 from topicwarden.model.planned_change import PartitionEffect, Severity
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import AllowedChange
+from topicwarden.model.units import size_text
 from topicwarden.plan.placement.replica_placement import ReplicaMove, ReplicaPlacement
 
 IN_SYNC = hourly(10)
@@ -178,7 +180,7 @@ def test_more_replicas_are_copied_by_rebalance() -> None:
     found = only("replication", Scenario({}, {}, (TWO, TWO), factor=3, placement=moves))
     assert found.message == (
         "replication factor 2 to 3: `pulumi up` leaves the replicas where they are; `topicwarden rebalance` copies "
-        "209,715,200 bytes for 2 partitions, in 4 s at least"
+        "200.0 MiB for 2 partitions, in 4 s at least"
     )
     assert found.severity is Severity.NOTE
     assert found.because == [
@@ -206,12 +208,12 @@ def test_more_replicas_are_copied_by_rebalance() -> None:
 
 @pytest.mark.parametrize(
     ("size", "seconds", "exactly"),
-    [(64_487_424, ", in 1 s at least", 1.2), (50 << 20, ", in 1 s at least", 1.0), ((50 << 20) - 1, "", 1.0)],
+    [(64_487_424, ", in 1.2 s at least", 1.2), (50 << 20, ", in 1 s at least", 1.0), ((50 << 20) - 1, "", 1.0)],
 )
 def test_a_copy_that_takes_less_than_a_second_has_no_duration(size: int, seconds: str, exactly: float) -> None:
     moves = moved(ReplicaMove("t", 0, (1, 2), (1, 2, 3), 1, size))
     found = only("replication", Scenario({}, {}, (TWO,), factor=3, placement=moves))
-    assert found.message.endswith(f"copies {size:,} bytes for 1 partition{seconds}")
+    assert found.message.endswith(f"copies {size_text(size)} for 1 partition{seconds}")
     assert found.evidence["seconds_at_least"] == exactly
 
 
@@ -236,9 +238,11 @@ def test_a_partition_with_more_replicas_than_declared_loses_some() -> None:
 
 def test_a_log_of_unknown_size_has_no_duration() -> None:
     moves = moved(ReplicaMove("t", 0, (1, 2), (1, 2, 3), 1, None))
-    found = only("replication", Scenario({}, {}, (TWO,), factor=3, placement=moves))
+    found = only(
+        "replication", Scenario({}, {}, (TWO,), factor=3, placement=moves, log_dirs=LogDirsAnswer(denied=True))
+    )
     assert found.message.endswith(
-        "copies 1 partition; the brokers did not report the size of all logs (Describe on Cluster)"
+        "copies 1 partition; the brokers did not report the size of all logs: this user lacks Describe on the cluster"
     )
     assert (found.evidence["bytes"], found.evidence["seconds_at_least"]) == (None, None)
     assert found.evidence["bytes to broker 3"] is None

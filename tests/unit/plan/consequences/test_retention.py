@@ -16,10 +16,13 @@ from tests.unit.plan.consequences.scenario import (
     only,
     predicted,
 )
+from topicwarden.kafka.read.snapshot import LogDirsAnswer
 from topicwarden.model.planned_change import PartitionEffect, Severity
 from topicwarden.model.topic import AllowedChange
 
 SHRINK = AllowedChange.SHRINK_RETENTION
+
+DENIED, FAILED = LogDirsAnswer(denied=True), LogDirsAnswer(errors={1: "KAFKA_STORAGE_ERROR"})
 
 
 def days(number: float) -> dict[str, str]:
@@ -159,7 +162,7 @@ def test_a_lower_size_limit_deletes_the_bytes_above_it() -> None:
     logs = (hourly(10, start=10), hourly(2, log_bytes=750), hourly(0))
     cut = only("retention-cut", Scenario(limit, {"retention.bytes": "2000"}, logs, groups=readers))
     assert cut.message == (
-        "a partition will keep 750 bytes: at most 250 bytes of 1 partition are deleted at once, the oldest first"
+        "a partition will keep 750 B: at most 250 B of 1 partition are deleted at once, the oldest first"
     )
     assert cut.severity is Severity.REFUSED
     assert cut.remedy.startswith("keep the size; ")
@@ -174,14 +177,12 @@ def test_a_lower_size_limit_deletes_the_bytes_above_it() -> None:
 
 def test_a_lower_size_limit_that_no_log_exceeds_deletes_nothing_now() -> None:
     cut = only("retention-cut", Scenario({"retention.bytes": "1000"}, {}, groups=(group("slow", 0),)))
-    assert cut.message == (
-        "a partition will keep 1,000 bytes (1kB): at most 0 bytes of 0 partitions are deleted at once"
-    )
+    assert cut.message == ("a partition will keep 1kB: at most 0 B of 0 partitions are deleted at once")
     assert (cut.severity, cut.evidence["records"], cut.groups) == (Severity.REFUSED, 0, [])
     assert not any("estimated by bytes" in reason for reason in cut.because)
     empty = only("retention-cut", Scenario({"retention.bytes": "1000"}, {}, (hourly(0),)))
     assert (empty.message, empty.severity) == (
-        "a partition will keep 1,000 bytes (1kB): the topic is empty",
+        "a partition will keep 1kB: the topic is empty",
         Severity.NOTE,
     )
     assert empty.remedy == ""
@@ -193,15 +194,17 @@ def test_the_size_of_a_log_with_remote_segments_is_not_known() -> None:
     tiered = {"remote.storage.enable": "true"}
     cut = only("retention-cut", Scenario({**tiered, "retention.bytes": "5000000"}, tiered, (hourly(5),)))
     assert cut.message.endswith("how much is deleted at once is not known")
-    assert "the size of 1 partition could not be seen (brokers do not report remote segments)" in cut.because
+    assert "the size of 1 partition is not known: brokers do not report remote segments" in cut.because
     assert cut.evidence["bytes"] is None
 
 
 def test_logs_of_unknown_size_may_lose_all_records() -> None:
     logs = (hourly(10, log_bytes=None), hourly(0, log_bytes=None))
-    cut = only("retention-cut", Scenario({"retention.bytes": "750"}, {}, logs, groups=(group("slow", 4),)))
-    assert cut.message == "a partition will keep 750 bytes: how much is deleted at once is not known"
-    assert "the size of 1 partition could not be seen (Describe on Cluster)" in cut.because
+    cut = only(
+        "retention-cut", Scenario({"retention.bytes": "750"}, {}, logs, groups=(group("slow", 4),), log_dirs=DENIED)
+    )
+    assert cut.message == "a partition will keep 750 B: how much is deleted at once is not known"
+    assert "the size of 1 partition is not known: this user lacks Describe on the cluster" in cut.because
     assert cut.evidence == {"bytes": None, "records": 10, "retention.bytes": 750, "partitions not seen": 1}
     assert [(each.group, each.records) for each in cut.groups] == [("slow", 6)]
     by_time = only("retention-cut", Scenario({"retention.ms": "1"}, {}, logs))
@@ -234,12 +237,17 @@ def test_bytes_above_the_limit_are_deleted_when_large_segments_roll() -> None:
     assert roll.evidence == {"records": 10, "bytes": 600, "partitions not seen": 0}
     assert (roll.severity, roll.because[0]) == (
         Severity.REFUSED,
-        "600 bytes above retention.bytes are in large segments",
+        "600 B above retention.bytes are in large segments",
     )
-    hidden = only("earlier-roll", Scenario({**config, **SEGMENT}, config, (hourly(10, log_bytes=None), hourly(2))))
+    hidden = only(
+        "earlier-roll",
+        Scenario({**config, **SEGMENT}, config, (hourly(10, log_bytes=None), hourly(2)), log_dirs=FAILED),
+    )
     assert hidden.evidence == {"records": 12, "bytes": None, "partitions not seen": 0}
     assert hidden.severity is Severity.REFUSED
-    assert "the sizes of the logs could not be seen (Describe on Cluster)" in hidden.because
+    assert (
+        "the sizes of the logs are not known: DescribeLogDirs failed: KAFKA_STORAGE_ERROR on broker 1" in hidden.because
+    )
 
 
 @pytest.mark.parametrize(

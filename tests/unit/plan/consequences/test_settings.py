@@ -1,4 +1,4 @@
-"""Test what the plan says about settings that were changed by hand, that differ by broker, or that refuse records."""
+"""Test what the plan says about settings: changed by hand, different by broker, refused by records or by a service."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.plan.consequences.scenario import DAY, HOUR, Scenario, hourly, only, path_of, predicted
+from topicwarden.kafka.read.effective_defaults import differing_defaults, effective_defaults
+from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.planned_change import PartitionEffect, Severity
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.deployed_stack import DuplicateResource
+
+# What the plan says about settings that were changed by hand, that differ by broker, or that refuse records.
 
 
 def test_brokers_that_differ_in_a_setting_that_the_topic_leaves_to_them() -> None:
@@ -39,9 +43,7 @@ def smaller(limit: int = 1_000) -> Scenario:
 
 def test_producers_of_larger_batches_are_refused() -> None:
     found = only("max-message", replace(smaller(), logs=(hourly(9),) * 4, batches={2: 1_001, 1: 1_000, 0: 1_500}))
-    assert found.message == (
-        "batches above 1,000 bytes (1kB) will be refused; 2 partitions have larger batches, up to 1,500 bytes"
-    )
+    assert found.message == ("batches above 1kB will be refused; 2 partitions have larger batches, up to 1.5 KiB")
     assert found.severity is Severity.DANGER
     assert found.partitions == [PartitionEffect(partition=0, bytes=1_500), PartitionEffect(partition=2, bytes=1_001)]
     assert found.evidence == {"max.message.bytes": 1_000, "largest_batch": 1_500, "partitions": 2}
@@ -51,7 +53,7 @@ def test_producers_of_larger_batches_are_refused() -> None:
 @pytest.mark.parametrize(
     ("batches", "logs", "text", "largest", "severity"),
     [
-        ({0: 1_000}, (hourly(9),), "the largest of the newest batches has 1,000 bytes (1kB)", 1_000, Severity.NOTE),
+        ({0: 1_000}, (hourly(9),), "the largest of the newest batches has 1kB", 1_000, Severity.NOTE),
         ({}, (hourly(9),), "the newest batches could not be read (Read on the topic)", None, Severity.DANGER),
         ({}, (hourly(0),), "the topic has no batch to compare with", None, Severity.NOTE),
     ],
@@ -60,7 +62,7 @@ def test_a_lower_limit_above_all_known_batches_is_a_note(
     batches: dict[int, int], logs: tuple[object, ...], text: str, largest: int | None, severity: Severity
 ) -> None:
     found = only("max-message", replace(smaller(), batches=batches, logs=logs))  # type: ignore[arg-type]
-    assert found.message == f"batches above 1,000 bytes (1kB) will be refused; {text}"
+    assert found.message == f"batches above 1kB will be refused; {text}"
     assert (found.severity, found.because, found.remedy) == (severity, [], "")
     partitions = None if largest is None else 0
     assert found.evidence == {"max.message.bytes": 1_000, "largest_batch": largest, "partitions": partitions}
@@ -82,7 +84,7 @@ def test_a_limit_that_is_not_lower_refuses_nothing(scenario: Scenario) -> None:
 def test_a_lower_limit_of_decompressed_records_also_stops_the_cleaner() -> None:
     name = "max.decompressed.message.bytes"
     found = only("decompressed-message", Scenario({name: "1000"}, {name: "2000"}))
-    assert found.message == "records above 1,000 bytes (1kB) after decompression will be refused"
+    assert found.message == "records above 1kB after decompression will be refused"
     assert (found.severity, found.evidence) == (Severity.DANGER, {name: 1_000})
     assert found.because and found.remedy
     assert predicted("decompressed-message", Scenario({name: "2000"}, {name: "1000"})) == []
@@ -94,7 +96,7 @@ def test_batches_that_brokers_no_longer_compress_may_be_refused() -> None:
     found = only("recompression", Scenario({name: "uncompressed", **limit}, {name: "producer", **limit}))
     assert found.message == (
         "compression.type will be uncompressed: brokers compress each batch again, and refuse those that are then "
-        "larger than max.message.bytes of 1,048,588 bytes"
+        "larger than max.message.bytes of 1.0 MiB"
     )
     assert found.severity is Severity.DANGER
     assert only("recompression", Scenario({name: "lz4"}, {name: "zstd"})).severity is Severity.NOTE
@@ -236,3 +238,79 @@ def test_a_topic_deleted_by_hand_is_created_again_only_after_a_refresh() -> None
     assert removed.because == ["its YAML did not allow `delete` when it was last deployed"]
     assert removed.remedy == "plan again; if somebody deleted it, `topicwarden refresh` forgets it"
     assert predicted("drift", Scenario(None, None, allow=[AllowedChange.DELETE])) == []
+
+
+# What the plan says about changes that a service refuses, and about settings that it reports in its own way.
+
+SETTING = "cleanup.policy"
+
+
+def policy(service: str, before: str, after: str) -> Scenario:
+    return Scenario({SETTING: after}, {SETTING: before}, service=PROFILES[service])
+
+
+def test_a_change_of_the_cleanup_policy_that_the_service_refuses() -> None:
+    found = only("fixed-policy", replace(policy("msk-serverless", "delete", "compact"), allow=tuple(AllowedChange)))
+    assert found.message == (
+        "cleanup.policy is delete and will be compact; MSK Serverless refuses this change of an existing topic"
+    )
+    assert found.severity is Severity.REFUSED
+    assert found.because == [
+        "see https://docs.aws.amazon.com/msk/latest/developerguide/serverless-config.html",
+    ]
+    assert "keep cleanup.policy: delete" in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("service", "before", "after", "refused"),
+    [
+        ("apache", "delete", "compact", False),
+        ("warpstream", "delete", "compact", True),
+        ("warpstream", "compact", "compact,delete", False),
+        ("warpstream", "delete,compact", "delete", True),
+        ("confluent-cloud", "delete", "compact", False),
+        ("confluent-cloud", "delete", "delete,compact", True),
+        ("event-hubs", "compact", "delete", True),
+        ("msk-express", "compact", "delete", False),
+    ],
+)
+def test_each_service_refuses_its_own_changes(service: str, before: str, after: str, refused: bool) -> None:
+    assert bool(predicted("fixed-policy", policy(service, before, after))) is refused
+
+
+def test_a_policy_that_stays_a_new_topic_and_an_unknown_one_are_not_refused() -> None:
+    change = policy("msk-serverless", "compact", "compact")
+    assert predicted("fixed-policy", replace(change, partitions=4)) == []
+    assert predicted("fixed-policy", replace(policy("msk-serverless", "delete", "compact"), live=None)) == []
+    assert predicted("fixed-policy", replace(policy("msk-serverless", "delete", "compact"), visible_config=False)) == []
+    assert predicted("fixed-policy", Scenario(None, {SETTING: "compact"}, service=PROFILES["msk-serverless"])) == []
+
+
+def test_a_value_in_force_is_no_manual_change_whatever_its_source() -> None:
+    """Redpanda reports a setting that was set to its default as not set."""
+    scenario = Scenario({"retention.ms": "1"}, {}, deployed={"retention.ms": "604800000"}, service=PROFILES["redpanda"])
+    assert predicted("drift", scenario) == []
+    assert predicted("drift", replace(scenario, live={"retention.ms": "5"})) != []
+
+
+def test_a_default_is_that_of_the_service() -> None:
+    serverless = Scenario({}, {}, broker_configs={}, service=PROFILES["msk-serverless"]).snapshot()
+    assert effective_defaults(serverless, "retention.bytes") == {str(250 << 30)}
+    assert effective_defaults(serverless, "segment.bytes") == frozenset()
+    assert effective_defaults(replace(serverless, service=PROFILES["apache"]), "retention.bytes") == frozenset()
+    brokers = {1: {"log.retention.ms": "5"}, 2: {"broker.id": "2"}}
+    redpanda = Scenario({}, {}, broker_configs=brokers, service=PROFILES["redpanda"]).snapshot()
+    assert effective_defaults(redpanda, "retention.ms") == {"5"}
+    assert effective_defaults(redpanda, "segment.bytes") == frozenset()
+    assert differing_defaults(redpanda, "retention.ms") == {}
+    apache = replace(redpanda, service=PROFILES["apache"])
+    assert effective_defaults(apache, "segment.bytes") == {"1073741824"}
+
+
+def test_the_value_in_force_on_a_topic_is_better_evidence_than_a_documented_default() -> None:
+    brokers = {1: {"log.retention.bytes": "7"}}
+    for service, bytes_in_force in (("msk-serverless", "-1"), ("apache", "7")):
+        scenario = Scenario({"retention.ms": "5"}, {}, broker_configs=brokers, service=PROFILES[service])
+        before = scenario.change().before
+        assert before
+        assert before.config["retention.bytes"] == bytes_in_force, service

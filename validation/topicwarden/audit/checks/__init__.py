@@ -5,7 +5,6 @@ To add a check, add a module with the evidence that it requires, and a line in `
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from topicwarden.audit.check import Check, check
@@ -21,23 +20,27 @@ from topicwarden.audit.checks import (
     header,
     hot_key,
     hung_transaction,
+    idle_topic,
     internal_policy,
     internal_replication,
     internal_size,
     key_in_several_partitions,
     key_partition,
     key_schema,
+    lag_in_time,
     log_truncated,
     min_insync_replicas,
     null_key,
     partition_count,
     partition_skew,
     record_size,
+    registered_schema,
     replication_factor,
     resurrection,
     retention_blocked,
     retention_size,
     retention_time,
+    schema_version,
     timestamp_future,
     timestamp_late,
     timestamp_type,
@@ -46,7 +49,11 @@ from topicwarden.audit.checks import (
     topic_missing,
     topic_recreated,
     topic_undeclared,
+    undeclared_consumer,
+    undeclared_producer,
     under_replicated,
+    unused_access,
+    unused_schema_version,
     value_schema,
 )
 
@@ -65,6 +72,11 @@ CHECKS: dict[str, Check[Any]] = {
     "internal-replication": check(internal_replication),
     "internal-size": check(internal_size),
     "group-lag": check(group_lag),
+    "lag-in-time": check(lag_in_time),
+    "undeclared-consumer": check(undeclared_consumer),
+    "undeclared-producer": check(undeclared_producer),
+    "unused-access": check(unused_access),
+    "idle-topic": check(idle_topic),
     "null-key": check(null_key),
     "empty-value": check(empty_value),
     "compaction-ratio": check(compaction_ratio),
@@ -82,6 +94,9 @@ CHECKS: dict[str, Check[Any]] = {
     "hot-key": check(hot_key),
     "key-schema": check(key_schema),
     "value-schema": check(value_schema),
+    "registered-schema": check(registered_schema),
+    "schema-version": check(schema_version),
+    "unused-schema-version": check(unused_schema_version),
     "header": check(header),
     "expression": check(expression),
     "record-size": check(record_size),
@@ -90,8 +105,3 @@ CHECKS: dict[str, Check[Any]] = {
     "timestamp-type": check(timestamp_type),
     "timestamp-unit": check(timestamp_unit),
 }
-
-
-def check_docs() -> dict[str, str]:
-    """Return the documentation of each check as Markdown, by check id."""
-    return {name: inspect.getdoc(check) or "" for name, check in CHECKS.items()}

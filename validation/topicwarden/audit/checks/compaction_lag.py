@@ -29,10 +29,12 @@ from topicwarden.audit.checks.common.persistence import (
     first_superseded_pair,
     log_start_facts,
     repeated_verdict,
+    unknown_grace_remedy,
     unrolled_segment_reason,
 )
 from topicwarden.audit.collect.horizon import compaction_lag
 from topicwarden.audit.evidence import ApacheLog, Counts, LiveSettings
+from topicwarden.model.units import DURATION, duration_text
 from topicwarden.model.verdict import Verdict
 
 
@@ -46,8 +48,6 @@ _REMEDIES = {
     Verdict.FAIL: "check the cleaner: max-compaction-delay-secs, uncleanable-partitions-count, log-cleaner.log",
     Verdict.SUSPECT: "audit again; if the same pair is still present, check the cleaner",
     Verdict.PASS: "",
-    Verdict.UNDECIDABLE: "grant DescribeConfigs and Describe on the Cluster resource: the time that a healthy cleaner "
-    "takes depends on the brokers' settings and the log sizes",
 }
 
 
@@ -57,6 +57,10 @@ def applies(subject: LiveSettings) -> bool:
 
 def judge(subject: Required) -> Iterable[CheckResult]:
     lag, grace = compaction_lag(subject.live.topic), cleaner_grace_ms(subject)
+    unknown_remedy = (
+        f"{unknown_grace_remedy(subject.snapshot)}: the time that a healthy cleaner takes depends on the brokers' "
+        "settings and the log sizes"
+    )
     for partition, horizon in sorted(subject.horizons.items()):
         pair = first_superseded_pair(subject, partition)
         if pair is None or pair.superseded_by >= horizon.lagging:
@@ -72,7 +76,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
             path=("config", "max.compaction.lag.ms"),
             partitions=(partition,),
             because=tuple(_because(persisted_ms, explanation, lag or 0)),
-            remedy=_REMEDIES[verdict],
+            remedy=_REMEDIES.get(verdict, unknown_remedy),
             evidence={**facts, "max.compaction.lag.ms": lag, "persisted_ms": persisted_ms},
             tracked_facts={partition: facts},
             relevant_settings=RELEVANT_SETTINGS,
@@ -80,8 +84,11 @@ def judge(subject: Required) -> Iterable[CheckResult]:
 
 
 def _because(persisted_ms: int | None, explanation: str | None, lag: int) -> Iterable[str]:
-    yield f"the cleaner must clean a log once a rolled segment is older than {lag:,} ms, whatever the dirty ratio"
+    yield (
+        f"the cleaner must clean a log once a rolled segment is older than {DURATION.text(lag)}, "
+        "whatever the dirty ratio"
+    )
     if persisted_ms is not None:
-        yield f"every audit for {persisted_ms:,} ms has seen both records"
+        yield f"every audit for {duration_text(persisted_ms)} has found both records"
     if explanation is not None:
         yield explanation

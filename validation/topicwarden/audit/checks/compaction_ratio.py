@@ -41,10 +41,13 @@ from topicwarden.audit.checks.common.persistence import (
     first_superseded_pair,
     log_start_facts,
     repeated_verdict,
+    unknown_grace_remedy,
     unrolled_segment_reason,
 )
 from topicwarden.audit.checks.common.superseded_reasons import reasons
 from topicwarden.audit.evidence import ApacheLog, EveryRecord, LiveSettings
+from topicwarden.model.message_text import share
+from topicwarden.model.units import duration_text
 from topicwarden.model.verdict import Verdict
 
 
@@ -56,7 +59,7 @@ RELEVANT_SETTINGS = ("cleanup.policy", "min.cleanable.dirty.ratio", "min.compact
 
 _OUTCOMES = {
     Verdict.FAIL: (
-        "and the cleaner has not cleaned them for {persisted_ms:,} ms",
+        "and the cleaner has not cleaned them for {persisted}",
         "check the cleaner: uncleanable-partitions-count, DeadThreadCount, log-cleaner.log; "
         "a restart of the broker restarts the cleaner",
     ),
@@ -65,10 +68,7 @@ _OUTCOMES = {
         "audit again; if they are still present, check the cleaner (uncleanable-partitions-count, log-cleaner.log)",
     ),
     Verdict.PASS: ("for a legitimate reason", ""),
-    Verdict.UNDECIDABLE: (
-        "and the brokers' settings or the log sizes are not visible",
-        "grant DescribeConfigs and Describe on the Cluster resource",
-    ),
+    Verdict.UNDECIDABLE: ("and the brokers' settings or the log sizes are not visible", ""),
 }
 """The end of the message, after "superseded by a later one of their key,", and the remedy."""
 
@@ -134,12 +134,12 @@ def _result(
     outcome, remedy = _OUTCOMES[verdict]
     return CheckResult(
         verdict,
-        f"{superseded:,} of {sum(c.records for c in counts):,} records are superseded by a later one of their key, "
-        + outcome.format(persisted_ms=persisted_ms),
+        f"{share(superseded, sum(c.records for c in counts), 'record', 'are')} superseded by a later one of their key, "
+        + outcome.format(persisted=duration_text(persisted_ms)),
         path=("config", "cleanup.policy"),
         partitions=tuple(partitions),
         because=(*reasons(subject, partitions), *explanations),
-        remedy=remedy,
+        remedy=unknown_grace_remedy(subject.snapshot) if verdict is Verdict.UNDECIDABLE else remedy,
         evidence={
             "keys": sum(c.keys for c in counts),
             "superseded": superseded,

@@ -52,24 +52,24 @@ def applies(subject: Required) -> bool:
 def judge(subject: Required) -> Iterable[CheckResult]:
     declared, live = subject.declared, subject.live
     for name, expected in sorted(declared.config.items()):
-        seen = live.topic.config.get(name)
+        live_value = live.topic.config.get(name)
         setting = definition(name)
-        if seen is None or not (setting.equivalent(expected, seen) if setting else expected == seen):
+        if live_value is None or not (setting.equivalent(expected, live_value) if setting else expected == live_value):
             source = _SOURCES.get(live.sources.get(name, ""), "unknown to this broker")
             yield CheckResult(
                 Verdict.FAIL,
-                f"{name} is {seen if seen is not None else 'unknown'} ({source}), declared {expected}",
+                f"{name} is {live_value if live_value is not None else 'unknown'} ({source}), declared {expected}",
                 path=("config", name),
                 remedy="`topicwarden up --refresh` writes the declared value; if the change was intended, declare it",
-                evidence={"setting": name, "declared": expected, "live": seen, "source": live.sources.get(name)},
+                evidence={"setting": name, "declared": expected, "live": live_value, "source": live.sources.get(name)},
             )
     for name, source in sorted(live.sources.items()):
         if source == SET_ON_TOPIC and name not in declared.config:
-            seen = live.topic.config.get(name)
+            live_value = live.topic.config.get(name)
             yield CheckResult(
                 Verdict.FAIL,
-                f"{name} was set on the topic to {seen}, and is not declared",
+                f"{name} was set on the topic to {live_value}, and is not declared",
                 path=("config",),
                 remedy=_NOT_DECLARED,
-                evidence={"setting": name, "declared": None, "live": seen, "source": source},
+                evidence={"setting": name, "declared": None, "live": live_value, "source": source},
             )

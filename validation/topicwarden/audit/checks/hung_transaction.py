@@ -31,6 +31,7 @@ from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.persistence import all_in_sync, leader_facts, repeated_verdict
 from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.audit.evidence import Live
+from topicwarden.model.units import DURATION, duration_text
 from topicwarden.model.verdict import Verdict
 
 
@@ -76,13 +77,14 @@ def judge(subject: Required) -> Iterable[CheckResult]:
             verdict = repeated_verdict(persisted_ms, max_timeout + interval + CLOCK_MS, explanation)
         yield CheckResult(
             verdict,
-            f"a transaction that starts at offset {log.last_stable:,} has been open for at least {persisted_ms:,} ms; "
+            f"a transaction that starts at offset {log.last_stable:,} has been open for at least "
+            f"{duration_text(persisted_ms)}; "
             f"consumers that read committed do not see the {log.end - log.last_stable:,} offsets from there on",
             partitions=(partition,),
             because=(
                 f"{SETTING} is not known, because the brokers' settings are not visible"
                 if max_timeout is None
-                else f"{SETTING} is {max_timeout:,}: no {other}transaction may take longer",
+                else f"{SETTING} is {DURATION.text(max_timeout)}: no {other}transaction may take longer",
                 "consumers that read committed stop at the last stable offset, and so does the cleaner",
                 *([] if explanation is None else [explanation]),
             ),

@@ -26,6 +26,7 @@ from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import KnownRole
+from topicwarden.model.message_text import counted, share
 from topicwarden.model.verdict import Verdict
 
 
@@ -57,12 +58,13 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         proven = subject.live.topic.internal and least < min(configured, brokers)
         yield CheckResult(
             Verdict.FAIL if proven else Verdict.UNDECIDABLE,
-            f"{len(short)} of {len(subject.live.replicas)} partitions have as few as {least} of {expected} replicas",
+            f"{share(len(short), len(subject.live.replicas), 'partition', 'have')} as few as {least} of "
+            f"{counted(expected, 'replica')}",
             path=("replication_factor",),
             partitions=tuple(state.partition for state in short),
             because=(
                 f"the brokers' {setting} is {'not known' if broker_value is None else broker_value}, "
-                f"and there are {brokers} brokers",
+                f"and the cluster has {counted(brokers, 'broker')}",
                 f"the data may be lost with one broker: {subject.internal.description}",
             ),
             remedy="reassign its partitions to more brokers",

@@ -27,6 +27,7 @@ from statistics import median
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import ApacheLog
+from topicwarden.model.units import size_text
 from topicwarden.model.verdict import Verdict
 
 
@@ -51,11 +52,13 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         )
     sizes = {p: log.log_bytes for p, log in sorted(subject.live.extents.items()) if log.log_bytes is not None}
     if len(sizes) < len(subject.live.extents):
+        reason, remedy = subject.snapshot.log_dirs.missing_sizes()
         yield CheckResult(
             Verdict.UNDECIDABLE,
             "the brokers did not return the sizes of its logs",
             partitions=tuple(p for p in sorted(subject.live.extents) if p not in sizes),
-            remedy="grant Describe on the cluster, for DescribeLogDirs",
+            because=(reason,),
+            remedy=remedy,
         )
     segment = subject.number("segment.bytes") or _SEGMENT_BYTES
     for partition, size in sizes.items():
@@ -63,7 +66,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         if size > _MAX_RATIO * max(others, segment):
             yield CheckResult(
                 Verdict.UNDECIDABLE,
-                f"partition {partition} has {size:,} bytes, and the median of the others is {int(others):,}",
+                f"partition {partition} has {size_text(size)}, and the median of the others is {size_text(others)}",
                 partitions=(partition,),
                 because=("a cleaning leaves one record per key, and keys are spread by their hash",),
                 remedy="check uncleanable-partitions-count and log-cleaner.log on the broker that leads the partition",

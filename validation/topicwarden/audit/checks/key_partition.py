@@ -40,6 +40,7 @@ from topicwarden.audit.checks.common.placement_conclusion import conclusion_text
 from topicwarden.audit.evidence import Live, Placement
 from topicwarden.audit.scan.key_placement import PlacementKind
 from topicwarden.audit.scan.partitioner_bits import DECLARED_ALGORITHMS
+from topicwarden.model.message_text import share
 from topicwarden.model.verdict import Verdict
 
 
@@ -72,7 +73,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
     partition, first = max(study.misplaced.items(), key=lambda item: (item[1].unexplained, item[1].keys))
     yield CheckResult(
         Verdict.FAIL if never else Verdict.UNDECIDABLE,
-        f"{misplaced:,} of {placement.keys:,} keys are not where {name} puts them, "
+        f"{share(misplaced, placement.keys, 'key', 'are')} not where {name} puts them, "
         f"one at offset {first.offset} of partition {partition}",
         path=path,
         partitions=tuple(sorted(study.misplaced)),

@@ -20,6 +20,7 @@ from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import Declared, Live
+from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
 
 
@@ -35,7 +36,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
     if actual != expected:
         yield CheckResult(
             Verdict.FAIL,
-            f"has {actual} partitions, declared {expected}",
+            f"has {counted(actual, 'partition')}, declared {expected}",
             path=("partitions",),
             remedy=(
                 "declare the actual number: partitions cannot be removed without losing data"

@@ -4,7 +4,7 @@
 ``contents: {records: {max_bytes: …}}``, uncompressed. ``max.message.bytes`` is a different limit: it applies to the
 compressed batch.
 
-Example: ``2 records larger than the declared 65,536 bytes, first at offset 9 of partition 0``.
+Example: ``2 records larger than the declared 64KiB, first at offset 9 of partition 0``.
 
 Confirm: ``kafka-dump-log --deep-iteration --files`` with the segment prints ``keySize`` and ``valueSize`` of each
 record.
@@ -22,6 +22,7 @@ from dataclasses import replace
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import judge_faults
 from topicwarden.audit.evidence import CommittedCounts, Live
+from topicwarden.model.units import SIZE
 
 
 class Required(CommittedCounts): ...
@@ -33,7 +34,7 @@ def applies(subject: Live) -> bool:
 
 def judge(subject: Required) -> Iterable[CheckResult]:
     bound = subject.contents.records.max_bytes or 0
-    what = f"larger than the declared {bound:,} bytes"
+    what = f"larger than the declared {SIZE.text(bound)}"
     path, remedy = ("contents", "records", "max_bytes"), "find the producer, or declare the intended size"
     for result in judge_faults(subject, "record-size", what, path, remedy):
         counts = [subject.committed[partition] for partition in result.partitions]

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import Declared, Live
+from topicwarden.model.message_text import share
 from topicwarden.model.verdict import Verdict
 
 
@@ -35,7 +36,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         actual = sorted({len(state.settled) for state in wrong})
         yield CheckResult(
             Verdict.FAIL,
-            f"{len(wrong)} of {len(subject.live.replicas)} partitions have "
+            f"{share(len(wrong), len(subject.live.replicas), 'partition', 'have')} "
             f"{' or '.join(map(str, actual))} replicas, declared {expected}",
             path=("replication_factor",),
             partitions=tuple(state.partition for state in wrong),

@@ -12,8 +12,8 @@ is smaller than ``retention.bytes`` plus its oldest segment.
   ``retention.bytes`` plus the largest possible segment, 2 GiB.
 
 **pass**, with the reason: the oldest segment may be larger than the current ``segment.bytes``, or a replica is out of
-sync. **undecidable**: the brokers do not report sizes (Describe on the cluster). Topics with tiered storage are not
-checked: there, ``local.retention.bytes`` limits the logs on the brokers.
+sync. **undecidable**: the brokers do not report sizes, because Describe on the cluster is denied or a log directory has
+failed. Topics with tiered storage are not checked: there, ``local.retention.bytes`` limits the logs on the brokers.
 
 Example: ``retention.bytes`` was set to 1 GiB, and the partition has 40 GiB.
 
@@ -31,8 +31,10 @@ from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.log_deletion import UNMOVED, UNMOVED_REMEDY, deletion_verdict
-from topicwarden.audit.checks.common.persistence import OUT_OF_SYNC, all_in_sync, log_start_facts
+from topicwarden.audit.checks.common.persistence import OUT_OF_SYNC, all_in_sync, log_start_facts, unknown_grace_remedy
 from topicwarden.audit.evidence import ApacheLog, LiveSettings
+from topicwarden.model.message_text import share
+from topicwarden.model.units import SIZE, size_text
 from topicwarden.model.verdict import Verdict
 
 
@@ -46,7 +48,6 @@ _REMEDIES = {
     Verdict.FAIL: UNMOVED_REMEDY,
     Verdict.SUSPECT: "audit again after the brokers' check interval",
     Verdict.PASS: "",
-    Verdict.UNDECIDABLE: "grant DescribeConfigs and Describe on the Cluster resource",
 }
 
 
@@ -64,12 +65,14 @@ def judge(subject: Required) -> Iterable[CheckResult]:
     logs = subject.live.extents
     unknown = sorted(partition for partition, log in logs.items() if log.log_bytes is None)
     if unknown:
+        missing, remedy = subject.snapshot.log_dirs.missing_sizes()
         yield CheckResult(
             Verdict.UNDECIDABLE,
             "the brokers did not return the sizes of the logs",
             path=("config", "retention.bytes"),
             partitions=tuple(unknown),
-            remedy="grant Describe on the cluster, for DescribeLogDirs",
+            because=(missing,),
+            remedy=remedy,
         )
     bound, segment = _limits(subject)
     over = {
@@ -92,8 +95,9 @@ def _result(subject: Required, verdict: Verdict, over: dict[int, int], reasons: 
     bound, segment = _limits(subject)
     return CheckResult(
         verdict,
-        f"{len(over)} of {subject.live.topic.partitions} partitions have up to {max(over.values()):,} bytes, "
-        f"more than retention.bytes plus one segment: {bound:,} + {segment:,}",
+        f"{share(len(over), subject.live.topic.partitions, 'partition', 'have')} up to "
+        f"{size_text(max(over.values()))}, more than retention.bytes plus one segment: "
+        f"{SIZE.text(bound)} + {SIZE.text(segment)}",
         path=("config", "retention.bytes"),
         partitions=tuple(over),
         because=(
@@ -101,7 +105,7 @@ def _result(subject: Required, verdict: Verdict, over: dict[int, int], reasons: 
             *([UNMOVED] if verdict is Verdict.FAIL else []),
             *reasons,
         ),
-        remedy=_REMEDIES[verdict],
+        remedy=_REMEDIES.get(verdict, unknown_grace_remedy(subject.snapshot)),
         evidence={"retention.bytes": bound, "segment.bytes": segment, "largest_log": max(over.values())},
         tracked_facts={partition: log_start_facts(subject, partition) for partition in over},
         relevant_settings=RELEVANT_SETTINGS,
@@ -123,6 +127,6 @@ def _explanation(subject: Required, partition: int, size: int, bound: int) -> st
     if size <= bound + _LARGEST_SEGMENT and subject.live.extents[partition].start < known_from:
         return (
             "the oldest segment was written before audits saw the settings, and may be larger than segment.bytes: "
-            f"Kafka allows {_LARGEST_SEGMENT:,} bytes"
+            f"Kafka allows {size_text(_LARGEST_SEGMENT)}"
         )
     return None

@@ -41,10 +41,13 @@ from topicwarden.audit.checks.common.persistence import (
     all_in_sync,
     latest_hidden_timestamp,
     log_start_facts,
+    unknown_grace_remedy,
 )
 from topicwarden.audit.checks.retention_blocked import blocked_partitions
 from topicwarden.audit.collect.horizon import expired_time
 from topicwarden.audit.evidence import ApacheLog, Counts, LiveSettings
+from topicwarden.model.message_text import share
+from topicwarden.model.units import DURATION, duration_text
 from topicwarden.model.verdict import Verdict
 
 
@@ -63,7 +66,7 @@ _OUTCOMES = {
     Verdict.PASS: ("", ""),
     Verdict.UNDECIDABLE: (
         "it is not known how long the brokers may take: their settings or the log sizes are not visible",
-        "grant DescribeConfigs and Describe on the Cluster resource",
+        "",
     ),
 }
 """The last reason and the remedy, by verdict."""
@@ -98,16 +101,17 @@ def _result(subject: Required, verdict: Verdict, partitions: list[int], reasons:
     interval, (because, remedy) = subject.check_interval_ms, _OUTCOMES[verdict]
     return CheckResult(
         verdict,
-        f"records past retention.ms are still present in {len(partitions)} of "
-        f"{subject.live.topic.partitions} partitions",
+        "records past retention.ms are still present in "
+        f"{share(len(partitions), subject.live.topic.partitions, 'partition')}",
         path=("config", "retention.ms"),
         partitions=tuple(partitions),
         because=(
-            f"the oldest is {(subject.snapshot.taken_at - oldest):,} ms old, retention.ms is {retention:,}"
-            + ("" if interval is None else f", and the brokers check every {interval:,} ms"),
+            f"the oldest is {duration_text(subject.snapshot.taken_at - oldest)} old, retention.ms is "
+            + DURATION.text(retention)
+            + ("" if interval is None else f", and the brokers check every {DURATION.text(interval)}"),
             *(reasons or [because]),
         ),
-        remedy=remedy,
+        remedy=unknown_grace_remedy(subject.snapshot) if verdict is Verdict.UNDECIDABLE else remedy,
         evidence={
             "retention.ms": retention,
             "oldest_timestamp": oldest,

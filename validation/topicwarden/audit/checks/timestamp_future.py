@@ -5,7 +5,7 @@
 Such a record keeps its segment, and all segments after it, from expiring (see ``retention-blocked``). With
 ``min.compaction.lag.ms``, the record also keeps the segment from being compacted.
 
-Example: ``1 record with a timestamp further ahead than the declared 3,600,000 ms, first at offset 14 of partition 0``.
+Example: ``1 record with a timestamp further ahead than the declared 1h, first at offset 14 of partition 0``.
 
 Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.timestamp=true``
 prints the timestamp of the finding's offset.
@@ -24,6 +24,7 @@ from dataclasses import replace
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import judge_faults
 from topicwarden.audit.evidence import CommittedCounts, Live
+from topicwarden.model.units import DURATION
 
 
 class Required(CommittedCounts): ...
@@ -35,7 +36,7 @@ def applies(subject: Live) -> bool:
 
 def judge(subject: Required) -> Iterable[CheckResult]:
     bound, now = subject.contents.timestamps.max_ahead or 0, subject.snapshot.taken_at
-    what = f"with a timestamp further ahead than the declared {bound:,} ms"
+    what = f"with a timestamp further ahead than the declared {DURATION.text(bound)}"
     path, remedy = ("contents", "timestamps", "max_ahead"), "find the producer with the wrong clock, time zone or unit"
     for result in judge_faults(subject, "timestamp-future", what, path, remedy):
         counts = [subject.committed[partition] for partition in result.partitions]

@@ -64,6 +64,6 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         partitions=tuple(wrong),
         because=(f"{_SETTING}={effective} is in effect, and brokers set timestamps by it",),
         remedy=f"declare config: {{{_SETTING}: {declared}}} and deploy; existing records keep their timestamps",
-        evidence={"offset": offset, "seen": name, "in_force": effective},
+        evidence={"offset": offset, "actual": name, "in_force": effective},
     )
     yield undecidable_if_upper_bound((subject.committed[number] for number in wrong), result)

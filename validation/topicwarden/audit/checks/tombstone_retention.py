@@ -31,6 +31,7 @@ from topicwarden.audit.checks.common.persistence import extent, removed_by_clean
 from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.audit.evidence import ApacheLog, Counts, LiveSettings, PreviousState
 from topicwarden.audit.history.topic_state import RememberedRecord
+from topicwarden.model.units import DURATION, duration_text
 from topicwarden.model.verdict import Verdict
 
 
@@ -89,8 +90,9 @@ def _judge_tombstone(subject: Required, tombstone: RememberedRecord) -> Iterable
         path=("config", "delete.retention.ms"),
         partitions=(partition,) if removed_late else (),
         because=(
-            f"the cleaner had passed the tombstone at least {subject.snapshot.taken_at - cleaned_at:,} ms ago, and "
-            f"delete.retention.ms is {retention:,}",
+            f"the cleaner had passed the tombstone at least {duration_text(subject.snapshot.taken_at - cleaned_at)} "
+            f"ago, and "
+            f"delete.retention.ms is {DURATION.text(retention)}",
             f"the cleaner has since removed offset {removed_late[0]:,}, which was written after that time",
         )
         if removed_late

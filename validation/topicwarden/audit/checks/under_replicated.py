@@ -21,6 +21,7 @@ from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import Live
+from topicwarden.model.message_text import share
 from topicwarden.model.verdict import Verdict
 
 
@@ -58,7 +59,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         because.append(f"partition {_listed(leaderless)} has no leader, and can be neither read nor written")
     yield CheckResult(
         Verdict.FAIL,
-        f"{len(behind)} of {len(subject.live.replicas)} partitions are under-replicated: "
+        f"{share(len(behind), len(subject.live.replicas), 'partition', 'are')} under-replicated: "
         f"{_listed(state.partition for state in behind)}",
         path=("replication_factor",),
         partitions=tuple(state.partition for state in behind),

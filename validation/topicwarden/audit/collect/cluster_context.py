@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.collect.internal_topics import InternalTopic, connect_candidates, recognise_internal_topics
+from topicwarden.kafka.read.group_lags import GroupLag, UnreadRecords, group_lags, unread_positions
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 
 if TYPE_CHECKING:
@@ -39,29 +40,52 @@ class ClusterContext:
     """Facts about topics from the cluster, besides their records.
 
     ``internal``: the internal topics and their roles. ``consumer_groups``: the groups of each topic. ``unreadable``:
-    the topics that this user may not read.
+    the topics that this user may not read. ``groups``: all groups of the cluster, whatever they read. ``group_lags``:
+    what the groups of each readable topic have not read, by topic and group.
     """
 
     internal: Mapping[str, InternalTopic] = field(default_factory=dict)
     consumer_groups: Mapping[str, GroupProgress] = field(default_factory=dict)
     unreadable: frozenset[str] = frozenset()
+    groups: tuple[ConsumerGroup, ...] = ()
+    group_lags: Mapping[str, Mapping[str, GroupLag]] = field(default_factory=dict)
 
 
 def read_cluster_context(cluster: Cluster, snapshot: Snapshot, topics: Mapping[str, LiveTopic]) -> ClusterContext:
     """Return the context of ``topics``.
 
-    The number of requests is bounded: the group requests of ``kafka/read/consumer_groups.py``, and three for offsets.
+    The number of requests is bounded: the group requests of ``kafka/read/consumer_groups.py``, three for offsets, and
+    the fetches of ``kafka/read/unread_records.py``.
     Groups are read after the snapshot, so that no committed offset is older than the log start offsets.
     """
     # Groups of all topics: a Kafka Streams application's group identifies its changelog topics.
-    groups = cluster.groups(snapshot.topics)
+    every = cluster.groups(snapshot.topics, lambda _: True)
+    groups = tuple(group for group in every if _may_read(group, snapshot.topics))
     candidates = connect_candidates(topics)
     newest = cluster.newest_records(candidates) if candidates else {}
     samples = {name: records.sample for name, records in newest.items()}
     workers = any(samples.values()) and cluster.has_connect_workers()
     internal = recognise_internal_topics(topics, groups, samples, workers=workers)
     consumer_groups = _consumer_groups(cluster, snapshot, topics, groups)
-    return ClusterContext(internal, consumer_groups, cluster.unreadable(snapshot, topics))
+    unreadable = cluster.unreadable(snapshot, topics)
+    lags = _group_lags(cluster, snapshot, {name: topics[name] for name in topics.keys() - unreadable}, groups)
+    return ClusterContext(internal, consumer_groups, unreadable, every, lags)
+
+
+def _may_read(group: ConsumerGroup, topics: Collection[str]) -> bool:
+    unknown = group.hidden or (group.share and not group.offsets)
+    return unknown or not group.topics.isdisjoint(topics)
+
+
+def _group_lags(
+    cluster: Cluster, snapshot: Snapshot, topics: Mapping[str, LiveTopic], groups: tuple[ConsumerGroup, ...]
+) -> dict[str, dict[str, GroupLag]]:
+    positions = unread_positions(groups, topics)
+    unread = cluster.unread_records(snapshot, positions) if positions else UnreadRecords()
+    by_topic: dict[str, dict[str, GroupLag]] = {name: {} for name in topics}
+    for (group, topic), lag in group_lags(groups, topics, unread).items():
+        by_topic[topic][group] = lag
+    return by_topic
 
 
 def _consumer_groups(

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Snapshot
 from topicwarden.model.topic import Topic
@@ -68,6 +68,20 @@ class Horizon:
 
     They are cleanable, and older than ``max.compaction.lag.ms`` by a segment roll time.
     """
+
+
+NO_BORDERS: Final = Horizon(
+    start=0,
+    rolled=0,
+    cleanable=0,
+    blocked_by=None,
+    overdue=0,
+    unexpired=None,
+    expired_time=None,
+    future_offset=None,
+    future_timestamp=None,
+)
+"""The horizon of a partition about which nothing is proven."""
 
 
 def roll_time(topic: Topic) -> int | None:

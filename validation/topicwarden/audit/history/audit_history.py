@@ -8,19 +8,23 @@ from pyspark.sql import SparkSession
 
 from topicwarden.audit.history.store import HistoryStore, HistoryUnavailable
 from topicwarden.audit.history.topic_state import TopicState
+from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.model.problem import Refusal
-
-NONE = "none"
-"""The value of ``--history`` that turns the history off."""
+from topicwarden.usage.use_history import UseHistory
 
 
 class AuditHistory:
     """The history at ``url``; empty if that is None. ``notes`` has the problems for the report."""
 
-    def __init__(self, spark: SparkSession, url: str | None) -> None:
+    def __init__(self, spark: SparkSession | SparkSource, url: str | None) -> None:
         self._store = HistoryStore(spark, url) if url is not None else None
         self._url = url
         self.notes: list[str] = []
+
+    @property
+    def use(self) -> UseHistory:
+        """The history of the use of topics, beside that of audits."""
+        return UseHistory(self._url, self._store.files if self._store else None)
 
     @property
     def store(self) -> HistoryStore | None:

@@ -6,10 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.history.key_store import FOLDER, KeyStore
 from topicwarden.audit.history.remembered_records import still_present
@@ -21,12 +17,13 @@ from topicwarden.audit.history.scan_plan import (
     known_partition,
     renewed_records,
 )
-from topicwarden.audit.history.store import HistoryStore, HistoryUnavailable, part_name
-from topicwarden.audit.history.topic_state import KnownPartition
+from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnavailable, part_name
+from topicwarden.audit.history.topic_state import CommittedRead, FoundPairs, KnownPartition
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.scan.full_scan import scan
+from topicwarden.audit.scan.full_scan import counts_by_partition, scan
 from topicwarden.audit.scan.partition_reads import DeletedKey
+from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.message_text import counted
@@ -45,10 +42,14 @@ class IncrementalScan:
     horizons: Mapping[TopicPartition, Horizon] = field(default_factory=dict)
     """Horizons with borders lowered to offsets for which the counts are known."""
     notes: tuple[str, ...] = ()
+    pairs: Mapping[TopicPartition, FoundPairs] = field(default_factory=dict)
+    """The superseded pairs that earlier audits found in partitions without new records."""
+    committed: Mapping[TopicPartition, CommittedRead] = field(default_factory=dict)
+    """The committed records that earlier audits counted in such partitions."""
 
 
 def scan_since(
-    spark: SparkSession,
+    spark: SparkSource,
     connection: Connection,
     steps: list[ScanStep],
     snapshot: Snapshot,
@@ -60,7 +61,8 @@ def scan_since(
 ) -> IncrementalScan | None:
     """Return the result of the incremental scan; None if the history cannot be used.
 
-    If the new records show that the cleaner has removed known ones, the scan reads those partitions again, in full.
+    If no partition has new records, the counts of the history are the result, without Spark. If the new records show
+    that the cleaner has removed known ones, the scan reads those partitions again, in full.
     ``rate`` (bytes a second) and ``deleted_keys`` as in ``full_scan.scan``.
     """
     tombstones = list(deleted_keys)
@@ -75,19 +77,24 @@ def scan_since(
         cleaned = {at for at, records in renewed.items() if not present[at].issuperset(records)}
         in_full = {at: step.in_full(CLEANED) for step in steps if (at := step.read.topic_partition) in cleaned}
         again = scan_steps(list(in_full.values())) if in_full else IncrementalScan({})
-    except (PySparkException, Py4JJavaError, HistoryUnavailable):
+    except ConnectionError:  # Spark's JVM has ended
+        raise
+    except (*FAILURES, HistoryUnavailable):
         return None
+    unchanged = {step.read.topic_partition: step.known for step in steps if step.unchanged and step.known}
     return IncrementalScan(
         {**first.counts, **again.counts},
         {**{at: known for at, known in first.known.items() if at not in cleaned}, **again.known},
         first.read + again.read,
         {**first.horizons, **again.horizons},
         tuple(_notes(in_full.get(step.read.topic_partition, step) for step in steps)),
+        {at: known.pairs for at, known in unchanged.items() if known.pairs is not None},
+        {at: known.committed for at, known in unchanged.items() if known.committed is not None},
     )
 
 
 def _scan_steps(
-    spark: SparkSession,
+    spark: SparkSource,
     connection: Connection,
     steps: list[ScanStep],
     snapshot: Snapshot,
@@ -98,19 +105,31 @@ def _scan_steps(
     rate: int | None,
 ) -> IncrementalScan:
     name = part_name(snapshot.taken_at)
-    new_offsets = sum(step.read.range.size for step in steps if step.known)
-    keys = KeyStore(spark, store, {step.read.range.part: step.stored for step in steps}, name, new_offsets)
-    found = scan(
+    changed = [step for step in steps if not step.unchanged]
+    keys = KeyStore(
         spark,
-        connection,
-        [step.read for step in steps],
-        snapshot.taken_at,
-        rules,
-        deleted_keys=deleted_keys,
-        earlier_reads=keys,
-        rate=rate,
+        store,
+        {step.read.range.part: step.stored for step in steps},
+        name,
+        reading={step.read.range.part for step in changed},
+        new_offsets=sum(step.read.range.size for step in changed if step.known),
+        now=snapshot.taken_at,
     )
-    keys.merge_parts()
+    if changed:
+        found = scan(
+            spark(),
+            connection,
+            [step.read for step in changed],
+            snapshot.taken_at,
+            rules,
+            deleted_keys=deleted_keys,
+            earlier_reads=keys,
+            counted_before=[step.read for step in steps if step.unchanged],
+            rate=rate,
+        )
+        keys.merge_parts()
+    else:
+        found = counts_by_partition([step.read for step in steps], keys.known_totals(), rules)
     counts = {
         step.read.topic_partition: complete_counts(step, found[step.read.topic_partition])
         for step in steps
@@ -123,7 +142,7 @@ def _scan_steps(
             counts[step.read.topic_partition],
             snapshot.topics[step.read.range.topic],
             rules,
-            WrittenPart(name, keys.read[step.read.range.part], keys.totals[step.read.range.part]),
+            WrittenPart(name if changed else None, keys.read[step.read.range.part], keys.totals[step.read.range.part]),
         )
         for step in steps
         if step.read.topic_partition in complete
@@ -142,5 +161,5 @@ def stored_part_names(store: HistoryStore) -> frozenset[str]:
     """Return the names of the complete parts in ``keys/``; empty if the history cannot be read."""
     try:
         return frozenset(part.name for part in store.parts(FOLDER))
-    except (PySparkException, Py4JJavaError):
+    except FAILURES:
         return frozenset()

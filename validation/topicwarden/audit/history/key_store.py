@@ -1,30 +1,30 @@
 """Save the groups of an audit's scan, so that the next audit only reads new records (``--since last``).
 
-A part of the history has a row of counts for each key, identified by its hash, and for each block of offsets. The
-counts of a key are the sum over all parts. The first part of a partition has the counts of all records at that time;
-later parts have those of newer records. Later parts are merged before there are many. Once they are large, the first
-part is merged, too.
+A part of the history has a row of counts for each key, identified by its hash, and the counts of each block of offsets
+(``offset_blocks.py``). The counts of a key are the sum over all parts. The first part of a partition has the counts of
+all records at that time; later parts have those of newer records. Later parts are merged before there are many. Once
+they are large, the first part is merged, too. An audit that reads no records adds no part.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from topicwarden.audit.history.store import HistoryPart, HistoryStore
+from topicwarden.audit.history.offset_blocks import FILE, OffsetBlocks, block_totals, from_bytes, to_bytes
+from topicwarden.audit.history.store import FAILURES, HistoryPart, HistoryStore, HistoryUnavailable, reason_of
 from topicwarden.audit.history.stored_partitions import StoredPartition, merged_name
 from topicwarden.audit.scan.aggregate import GROUP, Counted, RangeTotals, add_up, merge_groups
 from topicwarden.audit.scan.counts import METRICS
-from topicwarden.audit.scan.literal_rows import literal
 from topicwarden.audit.scan.merge import hottest_rank
-from topicwarden.audit.scan.partition_reads import BANDS_AT_MOST, BLOCK
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
+from topicwarden.audit.scan.spark_source import SparkSource, literal
 
 _ADDED = ("keys", "superseded", "clean_bytes_at_most", *(algorithm.name for algorithm in ALGORITHMS))
 _PAIR = ("pair_second", "pair_first", "pair_key")
@@ -34,8 +34,6 @@ _HOTTEST = ("hottest", "hottest_offset", "hottest_key")
 FOLDER = "keys"
 MOST_LOOKED_UP = 1_000_000
 """The number of keys that are looked up at a time, because these keys are kept in memory."""
-_BY_BORDER = tuple(name for name, metric in METRICS.items() if metric.by_border)
-"""Counts by the borders of one audit; for records of earlier audits, ``Checkpoint`` has these counts."""
 _KNOWN_COUNTS = ("records", "largest_record", "first_offset")
 """The counts that are needed of a known key; merged parts only keep these."""
 _KNOWN_KEY = "topic_id string, partition int, bucket long, records long, largest_record int, first_offset long"
@@ -109,34 +107,53 @@ class KeyTotals:
 class KeyStore:
     """The saved counts of the partitions of one scan, and the part ``name`` that this audit adds.
 
-    ``stored``: the partitions by their number in the scan. ``new_offsets``: how many offsets of partitions that earlier
-    audits have counted are read now.
+    ``stored``: the partitions by their number in the scan. ``reading``: the numbers of those that this audit reads; the
+    others have no new records. ``new_offsets``: how many offsets of partitions that earlier audits have counted are
+    read now. ``now``: the time of the audit in milliseconds.
     """
 
     def __init__(
         self,
-        spark: SparkSession,
+        spark: SparkSource,
         store: HistoryStore,
         stored: Mapping[int, StoredPartition],
         name: str,
+        *,
+        reading: Collection[int],
         new_offsets: int,
+        now: int,
     ) -> None:
-        self._spark = spark
+        self._source = spark
         self._store = store
         self._stored = stored
         self._known = {number: partition for number, partition in stored.items() if partition.parts}
+        self._renewed = {number: partition for number, partition in self._known.items() if number in reading}
         self._name = name
         self._lookups = max(1, -(-new_offsets // MOST_LOOKED_UP))
+        self._now = now
+        self._earlier: dict[int, OffsetBlocks] | None = None
+        self._written: dict[int, OffsetBlocks] = {}
         self.read: dict[int, int] = {}
         """The number of records that this audit read, by the partition's number in the scan."""
         self.totals: dict[int, str] = {}
         """The totals of the keys of each partition for the next audit, as JSON, by the same number."""
 
+    @property
+    def _spark(self) -> SparkSession:
+        return self._source()
+
+    def known_totals(self) -> list[RangeTotals]:
+        """Return the totals of all records if this audit reads none. Adds no part, and needs no Spark."""
+        totals = self._block_totals()
+        return totals + self._unchanged(totals)
+
     def add_up(self, read: DataFrame, cut: Collection[int], counting: str) -> list[RangeTotals]:
         """Save the groups in ``read``, and return the totals of all records; see ``full_scan.IncrementalReads``."""
-        self._write(self._name, read)
-        totals = self._add_up(self._blocks(read.columns), counting)
-        keys = self._read([self._name], _READ_KEY, keyed=True)
+        self._write_rows(self._name, read)
+        self._written = self._read_blocks()
+        self._complete(self._name, self._written)
+        totals = self._block_totals()
+        keys = self._read([self._name], _READ_KEY)
         if keys is not None:
             new = {number: partition for number, partition in self._stored.items() if not partition.parts}
             by_one_task = {number: partition for number, partition in new.items() if number not in cut}
@@ -146,22 +163,20 @@ class KeyStore:
                 number: replace(partition, parts=(self._name,)) for number, partition in new.items() if number in cut
             }
             if by_several_tasks:
-                rows = self._rows(by_several_tasks, keyed=True).select(read.columns)
-                totals += self._add_up(merge_groups(rows), counting)
-            for index in range(self._lookups if self._known else 0):
+                rows = self._rows(by_several_tasks).select(read.columns)
+                groups = add_up(self._spark, merge_groups(rows), counting)
+                totals += [RangeTotals.from_json(row[0]) for row in groups.collect()]
+            for index in range(self._lookups if self._renewed else 0):
                 totals += self._look_up(keys, counting, index)
         return totals + self._unchanged(totals)
 
-    def _add_up(self, groups: DataFrame, counting: str) -> list[RangeTotals]:
-        return [RangeTotals.from_json(row[0]) for row in add_up(self._spark, groups, counting).collect()]
-
     def _look_up(self, read: DataFrame, counting: str, index: int) -> list[RangeTotals]:
         """Return the totals of the keys read with their earlier counts, for the ``index``-th share of these keys."""
-        lookup = self._lookup(read._jdf, _numbers(self._known), counting, index, self._lookups)
-        for partitions, names in _by_parts(self._known):
-            known = self._read(names, _KNOWN_KEY, keyed=True)
+        lookup = self._lookup(read._jdf, _numbers(self._renewed), counting, index, self._lookups)
+        for partitions, names in _by_parts(self._renewed):
+            known = self._read(names, _KNOWN_KEY)
             if known is not None:
-                lookup.find(known._jdf, _numbers({number: self._known[number] for number in partitions}))
+                lookup.find(known._jdf, _numbers({number: self._renewed[number] for number in partitions}))
         return _parse(lookup.totals())
 
     @property
@@ -182,7 +197,7 @@ class KeyStore:
             for number, partition in self._stored.items()
         }
         self.totals = {number: totals.plus(after[number]).to_json() for number, totals in unchanged.items()}
-        return [RangeTotals(number, 0, [], [], unchanged[number].row()) for number in self._known]
+        return [RangeTotals(number, [], [], unchanged[number].row()) for number in self._known]
 
     def merge_parts(self) -> None:
         """Merge the parts of partitions that have too many."""
@@ -192,58 +207,97 @@ class KeyStore:
             if partition.unmerged < len(partition.parts)
         }
         if to_merge:
-            keys = merge_groups(self._rows(to_merge, keyed=True).select(*GROUP, *_KNOWN_COUNTS))
-            blocks = merge_groups(self._rows(to_merge, keyed=False))
-            self._write(merged_name(self._name), keys.unionByName(blocks, allowMissingColumns=True))
+            name = merged_name(self._name)
+            self._write_rows(name, merge_groups(self._rows(to_merge).select(*GROUP, *_KNOWN_COUNTS)))
+            self._complete(name, {number: blocks.merged() for number, blocks in self._blocks(to_merge).items()})
 
-    def _write(self, name: str, groups: DataFrame) -> None:
+    def _write_rows(self, name: str, groups: DataFrame) -> None:
+        """Write the rows of a part. Keys and blocks have separate folders."""
         rows = groups.join(F.broadcast(self._partition_rows(self._stored)), "part")
-        # Keys and blocks have separate folders, because blocks are few, and every audit reads all of them.
         self._spark.conf.set("spark.sql.maxConcurrentOutputFileWriters", "4")
-        self._store.write(FOLDER, name, rows.select(*_cast_columns(), "keyed"), partition_by="keyed")
+        columns = [F.col(column).cast(kind) for column, kind in _columns() if column in rows.columns]
+        self._store.write(FOLDER, name, rows.select(*columns, "keyed"), partition_by="keyed")
 
-    def _blocks(self, columns: Iterable[str]) -> DataFrame:
-        """Return the blocks and notes of this audit and of earlier ones; ``read`` is 0 for those of earlier ones."""
-        new = {number: replace(partition, parts=(self._name,), start=0) for number, partition in self._stored.items()}
-        blocks = self._rows(new, keyed=False).withColumn("read", F.col("records"))
-        if self._known:
-            zeros = {name: F.lit(0).cast("long") for name in (*_BY_BORDER, "read")}
-            blocks = blocks.unionByName(self._rows(self._known, keyed=False).withColumns(zeros))
-        return blocks.select(*columns, "read")
+    def _complete(self, name: str, blocks: Mapping[int, OffsetBlocks]) -> None:
+        """Add the blocks to a part, and mark it as valid."""
+        by_id = {
+            (self._stored[number].topic_id, self._stored[number].partition): each for number, each in blocks.items()
+        }
+        self._store.write_bytes(FOLDER, name, FILE, to_bytes(by_id))
+        self._store.complete(FOLDER, name)
 
-    def _rows(self, partitions: Mapping[int, StoredPartition], *, keyed: bool) -> DataFrame:
-        """Return the stored rows of these partitions, with their numbers in this scan.
+    def _read_blocks(self) -> dict[int, OffsetBlocks]:
+        """Return the blocks that the tasks of this audit have written, and delete their files."""
+        numbers = {(each.topic_id, each.partition): number for number, each in self._stored.items()}
+        blocks: dict[int, OffsetBlocks] = {}
+        rows = self._read([self._name], _COLUMNS, keyed=False)
+        for row in () if rows is None else rows.select(F.to_json(F.struct("*"))).collect():
+            values = json.loads(row[0])
+            number = numbers[values["topic_id"], values["partition"]]
+            blocks.setdefault(number, OffsetBlocks(log_start=self._stored[number].start)).add(values)
+        self._store.delete_within(FOLDER, self._name, _folder(keyed=False))
+        return blocks
 
-        Blocks that begin before the log start are left out.
-        """
+    def _block_totals(self) -> list[RangeTotals]:
+        """Return the totals of all blocks in the log, read now or by earlier audits."""
+        if self._earlier is None:
+            self._earlier = self._blocks(self._known)
+        none = OffsetBlocks()
+        return [
+            block_totals(
+                number,
+                self._earlier.get(number, none),
+                self._written.get(number, none),
+                self._now,
+            )
+            for number in self._stored
+            if number in self._earlier or number in self._written
+        ]
+
+    def _blocks(self, partitions: Mapping[int, StoredPartition]) -> dict[int, OffsetBlocks]:
+        """Return the stored blocks of these partitions that are in the log. Raises HistoryUnavailable."""
+        found: dict[int, OffsetBlocks] = {}
+        for numbers, names in _by_parts(partitions):
+            by_id = {(partitions[number].topic_id, partitions[number].partition): number for number in numbers}
+            for name in names:
+                try:
+                    content = self._store.read_bytes(FOLDER, name, FILE)
+                    if content is None:
+                        raise HistoryUnavailable(f"the part {name} is incomplete")
+                    for partition, blocks in from_bytes(content, frozenset(by_id)):
+                        number, start = by_id[partition], partitions[by_id[partition]].start
+                        found.setdefault(number, OffsetBlocks(log_start=start)).extend(blocks.since(start))
+                except FAILURES as error:
+                    raise HistoryUnavailable(reason_of(error)) from error
+        return found
+
+    def _rows(self, partitions: Mapping[int, StoredPartition]) -> DataFrame:
+        """Return the stored rows of the keys of these partitions, with their numbers in this scan."""
         tables = []
         for parts, names in _by_parts(partitions):
-            stored = self._read(names, _COLUMNS, keyed=keyed)
+            stored = self._read(names, _COLUMNS)
             rows = literal(self._spark, [], _COLUMNS) if stored is None else stored
             numbers = self._partition_rows({number: partitions[number] for number in parts})
-            rows = rows.withColumn("keyed", F.lit(keyed)).join(F.broadcast(numbers), ["topic_id", "partition"])
-            block_start = F.floor(F.col("bucket") / BANDS_AT_MOST) * BLOCK
-            in_log = F.col("keyed") | F.col("note").isNotNull() | (block_start >= F.col("log_start"))
-            tables.append(rows.where(in_log).drop("topic_id", "partition", "log_start"))
+            rows = rows.withColumn("keyed", F.lit(True)).join(F.broadcast(numbers), ["topic_id", "partition"])
+            tables.append(rows.drop("topic_id", "partition"))
         return reduce(DataFrame.unionByName, tables)
 
-    def _read(self, names: list[str], columns: str, *, keyed: bool) -> DataFrame | None:
+    def _read(self, names: list[str], columns: str, *, keyed: bool = True) -> DataFrame | None:
         """Return the rows of keys, or of blocks, in the parts ``names``; None if there are none."""
-        folder = f"keyed={str(keyed).lower()}"
+        folder = _folder(keyed=keyed)
         parts = [HistoryPart(name, 0) for name in names if self._store.has(FOLDER, name, folder)]
         return self._store.read(FOLDER, parts, columns, folder) if parts else None
 
     def _partition_rows(self, partitions: Mapping[int, StoredPartition]) -> DataFrame:
         rows = [
-            {
-                "part": number,
-                "topic_id": partition.topic_id,
-                "partition": partition.partition,
-                "log_start": partition.start,
-            }
+            {"part": number, "topic_id": partition.topic_id, "partition": partition.partition}
             for number, partition in partitions.items()
         ]
-        return literal(self._spark, rows, "part int, topic_id string, partition int, log_start long")
+        return literal(self._spark, rows, "part int, topic_id string, partition int")
+
+
+def _folder(*, keyed: bool) -> str:
+    return f"keyed={str(keyed).lower()}"
 
 
 def _by_parts(partitions: Mapping[int, StoredPartition]) -> list[tuple[frozenset[int], list[str]]]:
@@ -264,6 +318,8 @@ def _parse(lines: str) -> list[RangeTotals]:
     return [RangeTotals.from_json(line) for line in lines.splitlines()]
 
 
-def _cast_columns() -> Iterable[Column]:
-    pairs = (column.strip().split(" ") for column in _COLUMNS.split(","))
-    return [F.col(name).cast(kind) for name, kind in pairs]
+def _columns() -> Iterator[tuple[str, str]]:
+    """Yield the names and the types of the columns of a part."""
+    for column in _COLUMNS.split(","):
+        name, kind = column.strip().split(" ")
+        yield name, kind

@@ -2,7 +2,7 @@
 
 ::
 
-    v3/outcomes/<selection>/<started>-<uuid>/   a JSON file: this audit, and each earlier one
+    v4/outcomes/<selection>/<started>-<uuid>/   a JSON file: this audit, and each earlier one
 
 Each audit writes the earlier ones again, so that later audits read few files. The newest parts are merged, because two
 audits that run at the same time do not know of each other.
@@ -14,13 +14,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
-from py4j.protocol import Py4JJavaError
 from pydantic import TypeAdapter
-from pyspark.errors import PySparkException
 
 from topicwarden.audit.history.audit_history import AuditHistory
-from topicwarden.audit.history.store import HistoryStore, HistoryUnavailable, part_name
-from topicwarden.model.finding import AuditReport, Finding, PastAudit, SeenFinding
+from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnavailable, part_name
+from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, PastAudit, PastFinding
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 
 MOST_AUDITS = 60
@@ -42,10 +40,12 @@ def trend(history: AuditHistory, report: AuditReport, patterns: Iterable[str]) -
     try:
         earlier = _read(store, folder)
         current = PastAudit(
-            started=report.started, topics=worst_verdicts(report), seen=list(_seen(with_changes(report, earlier)))
+            started=report.started,
+            topics=worst_verdicts(report),
+            findings=list(_past_findings(with_changes(report, earlier))),
         )
-        _write(store, folder, [*map(_without_seen, earlier), current][-MOST_AUDITS:])
-    except (PySparkException, Py4JJavaError, HistoryUnavailable, ValueError):
+        _write(store, folder, [*map(_without_findings, earlier), current][-MOST_AUDITS:])
+    except (*FAILURES, HistoryUnavailable):
         history.add_note("has no readable outcomes of earlier audits: there is no trend")
         return []
     return earlier
@@ -53,10 +53,10 @@ def trend(history: AuditHistory, report: AuditReport, patterns: Iterable[str]) -
 
 def with_changes(report: AuditReport, earlier: Sequence[PastAudit]) -> AuditReport:
     """Return ``report`` with what is new, still open and resolved since the last of the ``earlier`` audits."""
-    trend = [_without_seen(audit) for audit in earlier]
-    if not earlier or earlier[-1].seen is None:
+    trend = [_without_findings(audit) for audit in earlier]
+    if not earlier or earlier[-1].findings is None:
         return report.model_copy(update={"trend": trend})
-    before = {(each.topic, each.check): each for each in earlier[-1].seen}
+    before = {(each.topic, each.check): each for each in earlier[-1].findings}
     findings = [
         finding
         if finding.verdict is Verdict.PASS
@@ -66,12 +66,12 @@ def with_changes(report: AuditReport, earlier: Sequence[PastAudit]) -> AuditRepo
         for finding in report.findings
     ]
     now = {(finding.topic, finding.check) for finding in findings if finding.verdict is not Verdict.PASS}
-    audited = {topic.name for topic in report.topics}
+    audited = {topic.name for topic in report.topics} | {f.topic for f in report.findings if f.topic == OF_CLUSTER}
     resolved = [each for at, each in before.items() if at not in now and each.topic in audited]
     return report.model_copy(update={"trend": trend, "findings": findings, "resolved": resolved})
 
 
-def _seen(report: AuditReport) -> Iterator[SeenFinding]:
+def _past_findings(report: AuditReport) -> Iterator[PastFinding]:
     worst: dict[tuple[str, str], Finding] = {}
     for finding in report.findings:
         at = finding.topic, finding.check
@@ -79,11 +79,11 @@ def _seen(report: AuditReport) -> Iterator[SeenFinding]:
     for (topic, check), finding in worst.items():
         if finding.verdict is not Verdict.PASS:
             since = report.started if finding.since is None else finding.since
-            yield SeenFinding(topic=topic, check=check, verdict=finding.verdict, since=since)
+            yield PastFinding(topic=topic, check=check, verdict=finding.verdict, since=since)
 
 
-def _without_seen(audit: PastAudit) -> PastAudit:
-    return audit.model_copy(update={"seen": None})
+def _without_findings(audit: PastAudit) -> PastAudit:
+    return audit.model_copy(update={"findings": None})
 
 
 def selection_key(report: AuditReport, patterns: Iterable[str]) -> str:
@@ -97,7 +97,8 @@ def worst_verdicts(report: AuditReport) -> dict[Verdict, int]:
     """Return the number of topics by their worst verdict; a topic without findings passes."""
     worst: dict[str, Verdict] = {topic.name: Verdict.PASS for topic in report.topics}
     for finding in report.findings:
-        worst[finding.topic] = _worse(finding, worst)
+        if finding.topic != OF_CLUSTER:
+            worst[finding.topic] = _worse(finding, worst)
     counts = Counter(worst.values())
     return {verdict: counts[verdict] for verdict in WORST_FIRST if counts[verdict]}
 

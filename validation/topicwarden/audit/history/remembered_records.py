@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.history.topic_state import KnownTombstone, RememberedRecord
-from topicwarden.audit.scan.literal_rows import literal
+from topicwarden.audit.scan.key_hash import key_hash
 from topicwarden.audit.scan.offset_ranges import (
     READ_COMMITTED,
     OffsetRange,
@@ -17,11 +16,18 @@ from topicwarden.audit.scan.offset_ranges import (
     nearby_ranges,
     read_ranges,
 )
+from topicwarden.audit.scan.spark_source import SparkSource, literal
 from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kafka.read.record_decoder import UnreadableRecords
+from topicwarden.model.problem import Refusal
+
+MOST_FETCHED = 2_000
+"""The most ranges of nearby offsets that the driver looks up itself: more take longer than a start of Spark."""
 
 
 def still_present(
-    spark: SparkSession, connection: Connection, remembered: Mapping[TopicPartition, Iterable[RememberedRecord]]
+    spark: SparkSource, connection: Connection, remembered: Mapping[TopicPartition, Iterable[RememberedRecord]]
 ) -> dict[TopicPartition, frozenset[RememberedRecord]]:
     """Return the records that are still in the log; of a pair, both records must be there.
 
@@ -40,7 +46,7 @@ def still_present(
 
 
 def _lookup(
-    spark: SparkSession, connection: Connection, remembered: Mapping[TopicPartition, frozenset[RememberedRecord]]
+    spark: SparkSource, connection: Connection, remembered: Mapping[TopicPartition, frozenset[RememberedRecord]]
 ) -> dict[TopicPartition, frozenset[RememberedRecord]]:
     """Return the records that one lookup finds."""
     lookups = {
@@ -57,13 +63,13 @@ def _lookup(
 
 
 def committed_tombstones(
-    spark: SparkSession, connection: Connection, tombstones: Mapping[TopicPartition, Iterable[KnownTombstone]]
+    spark: SparkSource, connection: Connection, tombstones: Mapping[TopicPartition, Iterable[KnownTombstone]]
 ) -> dict[TopicPartition, tuple[KnownTombstone, ...]]:
     """Return the tombstones that a consumer with ``isolation.level=read_committed`` sees."""
     lookups = {
         partition: [(tombstone.offset, tombstone.key) for tombstone in found] for partition, found in tombstones.items()
     }
-    present = _find(spark, connection, lookups, READ_COMMITTED)
+    present = _find_with_spark(spark, connection, lookups, READ_COMMITTED)
     return {
         partition: tuple(tombstone for tombstone in found if (partition, tombstone.offset, tombstone.key) in present)
         for partition, found in tombstones.items()
@@ -75,15 +81,43 @@ def _offsets(record: RememberedRecord) -> list[int]:
 
 
 def _find(
-    spark: SparkSession,
+    spark: SparkSource, connection: Connection, lookups: Mapping[TopicPartition, list[tuple[int, int]]]
+) -> set[tuple[TopicPartition, int, int]]:
+    """Return the records among ``lookups`` that are in the log, each by offset and hash of the key.
+
+    The driver reads a few records itself, and Spark reads many, or what the driver cannot read.
+    """
+    requested = {partition: records for partition, records in lookups.items() if records}
+    if not requested:
+        return set()
+    offsets = {partition: [offset for offset, _ in records] for partition, records in requested.items()}
+    if sum(len(nearby_ranges(each)) for each in offsets.values()) <= MOST_FETCHED:
+        try:
+            with open_cluster(connection) as cluster:
+                keys = cluster.keys_at(offsets)
+        except (UnreadableRecords, Refusal):
+            pass
+        else:
+            return {
+                (partition, offset, key)
+                for partition, records in requested.items()
+                for offset, key in records
+                if offset in keys[partition] and key_hash(keys[partition][offset]) == key
+            }
+    return _find_with_spark(spark, connection, requested)
+
+
+def _find_with_spark(
+    spark: SparkSource,
     connection: Connection,
     lookups: Mapping[TopicPartition, list[tuple[int, int]]],
     options: Mapping[str, str] | None = None,
 ) -> set[tuple[TopicPartition, int, int]]:
-    """Return the records among ``lookups`` that are in the log, each by offset and hash of the key."""
+    """Return the same as ``_find``; ``options`` override those of the consumer."""
     partitions = [partition for partition, records in lookups.items() if records]
     if not partitions:
         return set()
+    session = spark()
     rows = [
         {"part": part, "offset": offset, "hash": key}
         for part, partition in enumerate(partitions)
@@ -94,9 +128,9 @@ def _find(
         for part, partition in enumerate(partitions)
         for start, end in nearby_ranges(offset for offset, _ in lookups[partition])
     ]
-    records = read_ranges(spark, connection, in_separate_tasks(ranges), consumer=options).select(
+    records = read_ranges(session, connection, in_separate_tasks(ranges), consumer=options).select(
         "part", "offset", F.xxhash64("key").alias("hash"), F.col("key").isNotNull().alias("keyed")
     )
-    requested = F.broadcast(literal(spark, rows, "part int, offset long, hash long"))
+    requested = F.broadcast(literal(session, rows, "part int, offset long, hash long"))
     found = records.where("keyed").join(requested, ["part", "offset", "hash"]).collect()
     return {(partitions[row["part"]], row["offset"], row["hash"]) for row in found}

@@ -41,20 +41,28 @@ class ScanStep:
     reason: str
     whole: PartitionRead
 
+    @property
+    def unchanged(self) -> bool:
+        """Return whether earlier audits have counted all records in the log, so that there is nothing to read."""
+        return self.known is not None and self.read.range.size == 0 and self.read.reread is None
+
     def in_full(self, reason: str) -> ScanStep:
         """Return the step that reads all records of the partition."""
-        return _full_step(self.whole, self.stored.topic_id, reason)
+        return _full_step(self.whole, self.stored.topic_id, reason, self.stored.start)
 
 
-def _full_step(whole: PartitionRead, topic_id: str, reason: str) -> ScanStep:
-    return ScanStep(whole, StoredPartition(topic_id, whole.range.partition), None, reason, whole)
+def _full_step(whole: PartitionRead, topic_id: str, reason: str, start: int) -> ScanStep:
+    return ScanStep(whole, StoredPartition(topic_id, whole.range.partition, start=start), None, reason, whole)
 
 
 @dataclass(frozen=True)
 class WrittenPart:
-    """The part that this audit adds for a partition: its name, the records read, and the totals of all keys (JSON)."""
+    """The part that this audit adds for a partition: its name, the records read, and the totals of all keys (JSON).
 
-    name: str
+    The name is None if the audit adds no part, because no partition has new records.
+    """
+
+    name: str | None
     read: int
     totals: str
 
@@ -79,24 +87,46 @@ def plan_scan(
     return [_step(read, snapshot.topics[read.range.topic], rules, history) for read in reads]
 
 
+def has_new_records(topics: Iterable[LiveTopic], states: Mapping[str, TopicState]) -> bool:
+    """Return whether the log ends alone show that an audit must read records; ``states`` are the last ones, by topic.
+
+    If not, ``plan_scan`` may still find a reason to read a partition. A topic does not matter if the last audit
+    remembered no counts of it: perhaps this user may not read it.
+    """
+    return any(
+        extent.start < extent.end and ends.get(partition) != extent.end
+        for live in topics
+        if (ends := _known_ends(states.get(live.topic.name), live.id)) is not None
+        for partition, extent in live.extents.items()
+    )
+
+
+def _known_ends(state: TopicState | None, topic_id: str) -> dict[int, int] | None:
+    """Return the offset before which the records of each partition are known; None if none is known."""
+    if state is None or state.topic_id != topic_id:
+        return {}
+    return {each.partition: each.known.end for each in state.partitions if each.known is not None} or None
+
+
 def _step(read: PartitionRead, live: LiveTopic, rules: Contracts, history: HistoryState) -> ScanStep:
     state = history.states.get(read.range.topic)
     before = state.partition(read.range.partition) if state else None
+    by_key = counted_by_key(read, rules)
+    start = 0 if by_key else read.range.start
     if before is None or before.known is None or state is None:
-        return _full_step(read, live.id, "no earlier audit with --since last has read it")
+        return _full_step(read, live.id, "no earlier audit with --since last has read it", start)
     reason = _reason_for_full_read(read, live, before.known, rules, history.parts) or _cleaned(
         read, state, before, live, history.still_present.get(read.topic_partition, frozenset())
     )
     if reason:
-        return _full_step(read, live.id, reason)
-    known, by_key = before.known, counted_by_key(read, rules)
+        return _full_step(read, live.id, reason, start)
+    known = before.known
     log_start, block_end = read.range.start, min(_first_block_end(read), known.end)
-    reread = replace(read.range, start=log_start, end=block_end) if not by_key and log_start < block_end else None
+    is_cut = not by_key and known.start < log_start < block_end
+    reread = replace(read.range, start=log_start, end=block_end) if is_cut else None
     horizon = _lowered_horizon(read, known)
     new = replace(read, range=replace(read.range, start=known.end), horizon=horizon, reread=reread)
-    stored = StoredPartition(
-        live.id, read.range.partition, known.parts, known.read, 0 if by_key else log_start, known.totals
-    )
+    stored = StoredPartition(live.id, read.range.partition, known.parts, known.read, start, known.totals)
     return ScanStep(new, stored, known, "", read)
 
 
@@ -109,16 +139,16 @@ def _reason_for_full_read(
     read: PartitionRead, live: LiveTopic, known: KnownPartition, rules: Contracts, parts: frozenset[str]
 ) -> str:
     by_key, start = counted_by_key(read, rules), read.range.start
-    recounted = not by_key and start < _first_block_end(read)
     limits_future = "latest" in (rules.topics.get(read.range.topic, {}).get("records") or {})
     reasons = {
         "the history of keys is incomplete": not set(known.parts) <= parts,
         "judged by other rules than last time": known.terms != terms_digest(live, rules),
         "the log was truncated": read.range.end < known.end,
+        # A killed broker forgets a log start that it has not written to its checkpoint yet.
+        "deleted records are present again": start < known.start,
         "all known records were deleted": start >= known.end > known.start,
         "retention deleted records with keys": by_key and start > known.start,
-        "records with faults may have been deleted": known.faulty
-        and (start > known.start or recounted or limits_future),
+        "records with faults may have been deleted": known.faulty and (start > known.start or limits_future),
         "a compacted topic has records without a key": read.compacted and known.null_keys > 0,
         "records have expired or have a timestamp in the future": read.horizon.future_offset is not None
         or read.horizon.overdue > read.horizon.start
@@ -225,7 +255,9 @@ def known_partition(
     by_offset[horizon.cleanable] = Checkpoint(horizon.cleanable, counts.cleanable, counts.cleanable_bytes, keys)
     by_offset[end] = Checkpoint(end, counts.records, counts.payload_bytes, counts.keys)
     checkpoints = sorted(by_offset.values(), key=lambda checkpoint: checkpoint.offset)[-_CHECKPOINTS:]
-    parts, read = step.stored.with_part(written.name, written.read)
+    parts, read = step.stored.parts, step.stored.read
+    if written.name is not None:
+        parts, read = step.stored.with_part(written.name, written.read)
     return KnownPartition(
         parts=parts,
         read=read,

@@ -12,8 +12,8 @@ MOST_PARTS = 8
 class StoredPartition:
     """A partition of the scan: its topic's id and, if earlier audits counted it, the parts that contain its counts.
 
-    ``read``: how many records were read for each part. ``start``: the current log start offset; blocks that begin
-    before it are counted again. ``totals``: the totals of its keys, as JSON.
+    ``read``: how many records were read for each part. ``start``: the current log start offset, or 0 if it does
+    not matter, because records are counted by key. ``totals``: the totals of its keys, as JSON.
     """
 
     topic_id: str

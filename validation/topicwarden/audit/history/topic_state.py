@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
+
 SHAPING = ("cleanup.policy", "segment.ms", "segment.bytes", "max.compaction.lag.ms")
 """Settings that decide where segments end. A change does not affect the segments that were rolled before."""
 
@@ -23,6 +25,24 @@ class Checkpoint:
     records: int
     payload_bytes: int
     keys: int
+
+
+@dataclass(frozen=True)
+class FoundPairs:
+    """The superseded pairs among the offsets ``[start, end)``."""
+
+    start: int
+    end: int
+    pairs: tuple[SupersededPair, ...]
+
+
+@dataclass(frozen=True)
+class CommittedRead:
+    """The counts of the committed records among the offsets ``[start, end)``. Ages and borders are of that audit."""
+
+    start: int
+    end: int
+    counts: PartitionCounts
 
 
 @dataclass(frozen=True)
@@ -45,6 +65,10 @@ class KnownPartition:
 
     totals: str
     """The totals of all keys, as JSON; see ``KeyTotals``."""
+    pairs: FoundPairs | None = None
+    """What the audit found that searched for superseded pairs; None if none did."""
+    committed: CommittedRead | None = None
+    """The counts of committed records, if an audit counted all of them; see ``committed_evidence.py``."""
 
     @property
     def end(self) -> int:

@@ -33,16 +33,17 @@ Counted = dict[str, int]
 class RangeTotals:
     """The totals that one task reports for the partition with the number ``part`` in the scan.
 
-    ``read``: the records that this audit read. ``bands``: the counts of each age band. ``keys``: the counts of the
-    keys. ``before``: what earlier audits had counted for the same keys. ``notes``: the reader's notes on the records.
+    ``bands``: the counts of each age band. ``notes``: the reader's notes on the records. ``keys``: the counts of the
+    keys. ``before``: what earlier audits had counted for the same keys. ``read``: the records that this audit read, if
+    blocks of earlier audits are added.
     """
 
     part: int
-    read: int
     bands: list[Counted]
     notes: list[str]
     keys: Counted = field(default_factory=dict)
     before: Counted = field(default_factory=dict)
+    read: int = 0
 
     @staticmethod
     def from_json(text: str) -> RangeTotals:
@@ -66,8 +67,7 @@ def merge_groups(counted: DataFrame) -> DataFrame:
 def add_up(spark: SparkSession, groups: DataFrame, counting: str) -> DataFrame:
     """Return rows of ``RangeTotals`` as JSON.
 
-    ``groups`` has the reader's columns in their order. A column ``read`` may follow: how many records of a block this
-    audit read. ``counting`` is the JSON that the reader received.
+    ``groups`` has the reader's columns in their order. ``counting`` is the JSON that the reader received.
 
     ``GroupTotals.java`` adds up, with the code that the reader uses, so that each count has one definition.
     """

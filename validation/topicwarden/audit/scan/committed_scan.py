@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.scan.contracts import Contracts
-from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
+from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, SchemaIdCount
 from topicwarden.audit.scan.full_scan import scan
-from topicwarden.audit.scan.literal_rows import literal
 from topicwarden.audit.scan.offset_ranges import READ_COMMITTED, in_separate_tasks, nearby_ranges, read_ranges
 from topicwarden.audit.scan.partition_reads import PartitionRead
+from topicwarden.audit.scan.spark_source import SparkSource, literal
 from topicwarden.kafka.connect.connection import Connection
 
 MOST_RECORDS = 10_000_000
@@ -41,7 +40,7 @@ def may_hold_uncommitted(counts: PartitionCounts, end: int, last_stable: int) ->
 
 
 def committed_counts(
-    spark: SparkSession,
+    spark: SparkSource,
     connection: Connection,
     reads: Iterable[PartitionRead],
     counts: Mapping[TopicPartition, PartitionCounts],
@@ -63,7 +62,7 @@ def committed_counts(
         remaining -= counts[read.topic_partition].records
         (in_full if remaining >= 0 else sampled).append(read)
     nonempty = [read for read in in_full if read.range.start < read.range.end]
-    exact = scan(spark, connection, nonempty, now, contracts, rate=rate, consumer=READ_COMMITTED)
+    exact = scan(spark(), connection, nonempty, now, contracts, rate=rate, consumer=READ_COMMITTED) if nonempty else {}
     committed = _committed_offsets(spark, connection, sampled, counts)
     given_up = {partition for partition, found in exact.items() if found.unread}
     return {
@@ -77,13 +76,14 @@ def committed_counts(
 
 
 def _faulty_offsets(counts: PartitionCounts) -> set[int]:
-    """Return the reported offsets of records with a fault."""
+    """Return the reported offsets of records with a fault, and of records that are first with a schema id."""
     firsts = {offset for offset in (counts.first_null_key, counts.first_empty_value) if offset is not None}
+    firsts |= {found.first for found in counts.schema_ids}
     return firsts.union(*(fault.offsets for fault in counts.faults))
 
 
 def _committed_offsets(
-    spark: SparkSession,
+    spark: SparkSource,
     connection: Connection,
     reads: Iterable[PartitionRead],
     counts: Mapping[TopicPartition, PartitionCounts],
@@ -104,9 +104,9 @@ def _committed_offsets(
         for offsets in ranges
         for start, end in nearby_ranges(faulty[offsets.part])
     ]
-    selected = F.broadcast(literal(spark, rows, "part int, offset long"))
+    selected = F.broadcast(literal(spark(), rows, "part int, offset long"))
     found: dict[int, set[int]] = {}
-    records = read_ranges(spark, connection, in_separate_tasks(windows), READ_COMMITTED).select("part", "offset")
+    records = read_ranges(spark(), connection, in_separate_tasks(windows), READ_COMMITTED).select("part", "offset")
     for row in records.join(selected, ["part", "offset"]).collect():
         found.setdefault(row["part"], set()).add(row["offset"])
     return {number: frozenset(offsets) for number, offsets in found.items()}
@@ -123,8 +123,15 @@ def _bounded(counts: PartitionCounts, committed: Container[int]) -> PartitionCou
         empty_values=empty_values,
         first_empty_value=first_empty_value,
         faults=tuple(bounded for fault in counts.faults if (bounded := _bounded_fault(fault, committed)).count),
+        schema_ids=tuple(ids for found in counts.schema_ids if (ids := _bounded_ids(found, committed))),
         at_most=True,
     )
+
+
+def _bounded_ids(found: SchemaIdCount, committed: Container[int]) -> SchemaIdCount | None:
+    if found.first in committed:
+        return replace(found, at_most=found.records > 1)
+    return replace(found, at_most=True, unconfirmed=True) if found.records > 1 else None
 
 
 def _first(count: int, first: int | None, committed: Container[int]) -> tuple[int, int | None]:

@@ -16,10 +16,11 @@ from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.kafka.connect.schema_registry import for_java
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.contents import Contents
-from topicwarden.model.files import read_regular_file
+from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects, SubjectUse
 from topicwarden.record_schemas.protobuf import ProtoError, compile_proto
+from topicwarden.specs.declared_subjects import subject_name
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.schema_files import schema_path
+from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
 from topicwarden.stacks.registry_settings import RegistrySettings
 
 
@@ -47,14 +48,18 @@ def build_contracts(
     root: Path,
     registry: RegistrySettings | None,
     now: int,
+    *,
+    subjects: DeclaredSubjects = NO_SUBJECTS,
 ) -> Contracts:
     """Return the contracts of ``topics``.
 
-    ``root`` is the project's folder. Timestamps after ``now`` (ms) are in the future. A schema that cannot be used does
-    not stop the audit; its topic's records remain undecided.
+    ``root`` is the project's folder. ``subjects`` are the declared subjects of the Schema Registry. Timestamps after
+    ``now`` (ms) are in the future. A schema that cannot be used does not stop the audit; its topic's records remain
+    undecided.
     """
     by_topic: dict[str, dict[str, Any]] = {}
     by_key = set()
+    schemas = ProjectSchemas(root)
     for live in topics:
         topic, declaration = live.topic, declarations.get(live.topic.name)
         contents = declaration.topic.contents if declaration else Contents()
@@ -64,18 +69,18 @@ def build_contracts(
             terms["partitions"] = topic.partitions
         if contents.timestamps.max_late is not None:
             terms["late"] = contents.timestamps.max_late
-        if declaration and (records := _records(declaration, root, now)):
+        if declaration and (records := _records(declaration, schemas, now, subjects)):
             terms["records"] = records
         if terms:
             by_topic[topic.name] = terms
     return Contracts(by_topic, registry, frozenset(by_key))
 
 
-def _records(declaration: Declaration, root: Path, now: int) -> dict[str, Any]:
+def _records(declaration: Declaration, schemas: ProjectSchemas, now: int, subjects: DeclaredSubjects) -> dict[str, Any]:
     contents = declaration.topic.contents
     rules = {
-        "key": _encoding(declaration, "key", root),
-        "value": _encoding(declaration, "value", root),
+        "key": _encoding(declaration, "key", schemas, subjects),
+        "value": _encoding(declaration, "value", schemas, subjects),
         "headers": list(contents.headers.required or ()),
         "expressions": [{"id": rule.id, "require": rule.require} for rule in contents.expressions or ()],
         "largest": contents.records.max_bytes,
@@ -84,27 +89,48 @@ def _records(declaration: Declaration, root: Path, now: int) -> dict[str, Any]:
     return {name: rule for name, rule in rules.items() if rule not in (None, [], {})}
 
 
-def _encoding(declaration: Declaration, part: str, root: Path) -> dict[str, Any]:
-    encoding = declaration.topic.contents.encoding(part).model_dump(
-        include={"format", "message", "registry", "subject"}
-    )
-    if encoding["format"] is None:
+def _encoding(
+    declaration: Declaration, part: str, schemas: ProjectSchemas, subjects: DeclaredSubjects
+) -> dict[str, Any]:
+    declared, path = declaration.topic.contents.encoding(part), schema_path(declaration, part)
+    if declared.format is None:
         return {}
-    if encoding["registry"]:
-        encoding["subject"] = encoding["subject"] or f"{declaration.topic.name}-{part}"
-    if path := schema_path(declaration, part):
-        encoding |= _schema(root / path, encoding["format"], registry=bool(encoding["registry"]))
+    encoding: dict[str, Any] = {"format": declared.format}
+    if declared.registry:
+        encoding |= {"registry": True, "subject": subject_name(declaration, part, schemas)}
+    referenced = _referenced(declaration, part, subjects)
+    if declared.registered:
+        encoding |= {"ids": True, "references": referenced}
+    by_own_schema = declared.registered is None or (declared.format == "avro" and referenced is not None)
+    if by_own_schema:
+        encoding |= {"message": declared.message}
+        encoding |= _schema(path, declared.format, schemas, registry=bool(declared.registry)) if path else {}
     return {name: value for name, value in encoding.items() if value or name == "schema"}
 
 
-def _schema(file: Path, kind: str, *, registry: bool) -> dict[str, str]:
+def _referenced(declaration: Declaration, part: str, subjects: DeclaredSubjects) -> list[str] | None:
+    """Return the schemas that the declared one refers to, dependencies first; None if not all of them are declared."""
+    registered = declaration.topic.contents.encoding(part).registered
+    if registered is None or not registered.references:
+        return []
+    managed = subjects.of_use(SubjectUse(declaration.topic.name, part))
+    if managed is None:
+        return None
+    needed = subjects.with_references([managed.name])
+    used = [subject for subject in subjects.in_order() if subject.name in needed]
+    if any(each.subject not in needed or each.version for subject in used for each in subject.schema.references):
+        return None
+    return [subject.schema.text for subject in used if subject is not managed]
+
+
+def _schema(path: str, kind: str, schemas: ProjectSchemas, *, registry: bool) -> dict[str, str]:
     """Return the text of a schema or the descriptors of a ``.proto`` file; or the reason, as ``unusable``."""
     try:
-        text = read_regular_file(file).decode()
+        text = schemas.text(path)
         if kind != "protobuf" or registry:
             return {"schema": text}
         return {"descriptors": b64encode(compile_proto(text)).decode()}
-    except (OSError, UnicodeDecodeError):
+    except UnusableSchema:
         return {"unusable": "its file cannot be read; see `topicwarden check`"}
     except ProtoError as error:
         return {"unusable": f"the file {error}"}

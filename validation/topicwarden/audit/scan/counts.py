@@ -23,6 +23,8 @@ class ContentFault:
 
     ``at_least``: ``count`` is a lower bound. ``at_most``: ``count`` may include records of aborted and open
     transactions. ``unconfirmed``: like ``at_most``, and none of the records is known to be committed.
+
+    ``last_offset`` and ``newest``, the highest timestamp (ms), are known only of records that a new schema concerns.
     """
 
     rule: str
@@ -34,6 +36,8 @@ class ContentFault:
     at_least: bool = False
     at_most: bool = False
     unconfirmed: bool = False
+    last_offset: int | None = None
+    newest: int | None = None
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,25 @@ class TimestampTypeCount:
 
     records: int
     last_offset: int
+
+
+@dataclass(frozen=True)
+class SchemaIdCount:
+    """The records of a partition whose keys or values (``part``) name the same schema id in Confluent's wire format.
+
+    ``id``: None for records that are not in the wire format. ``others``: the records have several further ids, because
+    the reader counts a bounded number of ids one by one. ``invalid``: the records break the declared format or schema.
+    ``first``: the offset of the first of them. ``at_most`` and ``unconfirmed`` as in ``ContentFault``.
+    """
+
+    part: str
+    id: int | None
+    records: int
+    first: int
+    invalid: bool = False
+    others: bool = False
+    at_most: bool = False
+    unconfirmed: bool = False
 
 
 class Merge(Enum):
@@ -141,6 +164,8 @@ class PartitionCounts:
     hottest_key: int | None = None
     """The 64-bit hash of that key."""
     faults: tuple[ContentFault, ...] = ()
+    schema_ids: tuple[SchemaIdCount, ...] = ()
+    """Counted where the YAML declares the subject of the schemas."""
     timestamp_types: Mapping[str, TimestampTypeCount] = field(default_factory=dict)
     """Counts by Kafka's name of the timestamp type."""
     last_gap: int | None = None

@@ -45,6 +45,7 @@ def scan(
     *,
     deleted_keys: Iterable[DeletedKey] = (),
     earlier_reads: IncrementalReads | None = None,
+    counted_before: Iterable[PartitionRead] = (),
     rate: int | None = None,
     consumer: Mapping[str, str] | None = None,
 ) -> dict[TopicPartition, PartitionCounts]:
@@ -52,7 +53,8 @@ def scan(
 
     Record ages are measured from ``now`` (ms). For each of ``deleted_keys``, the scan looks for a record that was
     resurrected after the key was seen deleted. With ``earlier_reads``, ``reads`` are the new ranges, and it adds the
-    counts of the others. ``rate`` limits the bytes a second; ``consumer`` overrides ``offset_ranges.READ_OPTIONS``.
+    counts of the others; ``counted_before`` are the partitions without new ranges. ``rate`` limits the bytes a second;
+    ``consumer`` overrides ``offset_ranges.READ_OPTIONS``.
     """
     if not reads:
         return {}
@@ -72,6 +74,13 @@ def scan(
     else:
         texts = add_up(spark, merge_groups(found), counting) if cut else found
         totals = [RangeTotals.from_json(row[0]) for row in texts.collect()]
+    return counts_by_partition([*reads, *counted_before], totals, contracts)
+
+
+def counts_by_partition(
+    reads: Iterable[PartitionRead], totals: Iterable[RangeTotals], contracts: Contracts
+) -> dict[TopicPartition, PartitionCounts]:
+    """Return the counts of each of ``reads`` that has any of ``totals``."""
     counted: dict[int, list[Counted]] = {}
     notes: dict[int, list[str]] = {}
     for total in totals:

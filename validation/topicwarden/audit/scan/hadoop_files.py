@@ -26,13 +26,6 @@ class ReportFolder:
         path = path_of(spark, f"{self._url}/{name}")
         files_of(spark, path).delete(path, False)
 
-    @classmethod
-    def of_active_session(cls, url: str) -> ReportFolder:
-        """Return the folder for the Spark session of this thread."""
-        spark = SparkSession.getActiveSession()
-        assert spark
-        return cls(spark, url)
-
     def write(self, texts: Mapping[str, str]) -> list[str]:
         """Write a file for each name, over an earlier one; return their addresses."""
         try:
@@ -47,14 +40,19 @@ class ReportFolder:
 
 def write_text(spark: SparkSession, url: str, text: str) -> None:
     """Write a file in UTF-8, over an earlier one, from the driver. Raises Py4JJavaError."""
+    write_bytes(spark, url, text.encode())
+
+
+def write_bytes(spark: SparkSession, url: str, content: bytes) -> None:
+    """Write a file, over an earlier one, from the driver. Raises Py4JJavaError."""
     path = path_of(spark, url)
     stream = files_of(spark, path).create(path, True)
-    stream.write(bytearray(text, "utf-8"))
+    stream.write(bytearray(content))
     stream.close()
 
 
-def read_text(spark: SparkSession, url: str) -> str | None:
-    """Return the content of a file in UTF-8; None if there is no such file. Raises Py4JJavaError."""
+def read_bytes(spark: SparkSession, url: str) -> bytes | None:
+    """Return the content of a file; None if there is no such file. Raises Py4JJavaError."""
     path = path_of(spark, url)
     try:
         stream = files_of(spark, path).open(path)
@@ -63,7 +61,7 @@ def read_text(spark: SparkSession, url: str) -> str | None:
             return None
         raise
     try:
-        return bytes(stream.readAllBytes()).decode()
+        return bytes(stream.readAllBytes())
     finally:
         stream.close()
 

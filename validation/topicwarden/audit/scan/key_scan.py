@@ -34,6 +34,7 @@ from topicwarden.audit.scan.key_placement import (
 )
 from topicwarden.audit.scan.offset_ranges import READ_COMMITTED, OffsetRange, pack_tasks, read_ranges
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, ALGORITHMS_BY_NAME, DECLARED_ALGORITHMS, HASHES
+from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.contents import Contents
 from topicwarden.policies.custom_partitioners import refusal_reason
@@ -73,7 +74,7 @@ class TopicKeys:
 
 
 def key_placements(
-    spark: SparkSession, connection: Connection, topics: Iterable[TopicKeys], root: Path, functions: frozenset[str]
+    spark: SparkSource, connection: Connection, topics: Iterable[TopicKeys], root: Path, functions: frozenset[str]
 ) -> dict[str, KeyPlacement]:
     """Return the conclusion about each topic; reads the keys again only if the scan's counts do not suffice.
 
@@ -86,11 +87,11 @@ def key_placements(
 
 
 def _studies(
-    spark: SparkSession, connection: Connection, topics: list[TopicKeys], root: Path, functions: frozenset[str]
+    spark: SparkSource, connection: Connection, topics: list[TopicKeys], root: Path, functions: frozenset[str]
 ) -> dict[str, PlacementStudy]:
     if not topics:
         return {}
-    placed = _placed_keys(spark, connection, topics).persist(StorageLevel.DISK_ONLY)
+    placed = _placed_keys(spark(), connection, topics).persist(StorageLevel.DISK_ONLY)
     try:
         totals, scattered, samples = _totals(placed), _scattered(placed), _samples(placed)
         studies = {}

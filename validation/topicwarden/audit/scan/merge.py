@@ -9,7 +9,7 @@ from typing import Any
 from topicwarden.audit.scan.aggregate import Counted
 from topicwarden.audit.scan.counts import BANDS, METRICS, Merge, PartitionCounts, SupersededPair
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
-from topicwarden.audit.scan.reader_notes import last_gap, merge_faults, timestamp_types, unread_reason
+from topicwarden.audit.scan.reader_notes import last_gap, merge_faults, schema_ids, timestamp_types, unread_reason
 
 _DELETED_KEYS = 4
 """How many deleted keys ``KeyTotals.java`` reports, as ``deleted_key_0`` and so on."""
@@ -41,6 +41,7 @@ def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> Part
         hottest_offset=hottest.get("hottest_offset"),
         hottest_key=hottest.get("hottest_key"),
         faults=merge_faults(notes, max_late),
+        schema_ids=schema_ids(notes),
         timestamp_types=timestamp_types(notes),
         last_gap=last_gap(notes),
         unread=unread_reason(notes),

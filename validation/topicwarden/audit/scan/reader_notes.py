@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from topicwarden.audit.scan.counts import ContentFault, TimestampTypeCount
+from topicwarden.audit.scan.counts import ContentFault, Merge, SchemaIdCount, TimestampTypeCount
 
 MOST_OFFSETS = 5
 """The most offsets that a fault lists."""
@@ -30,6 +30,27 @@ def merge_faults(notes: Iterable[str], max_late: int | None) -> tuple[ContentFau
         for late in _late_across_ranges(parsed, max_late):
             _add(merged, late)
     return tuple(sorted(merged.values(), key=lambda fault: (-fault.count, fault.rule, fault.reason)))
+
+
+def schema_ids(notes: Iterable[str]) -> tuple[SchemaIdCount, ...]:
+    """Return the counts of records by the schema id that they name (``SchemaIds.java``), by the first offset."""
+    merged: dict[tuple[str, int | str | None, bool], tuple[int, int]] = {}
+    for note in notes:
+        for part, rows in json.loads(note).get("ids", {}).items():
+            for _, id, invalid, records, first in rows:
+                before = merged.get((part, id, invalid), (0, first))
+                merged[part, id, invalid] = before[0] + records, min(before[1], first)
+    counts = (_schema_id_count(*key, *counted) for key, counted in merged.items())
+    return tuple(sorted(counts, key=lambda found: (found.part, found.first, found.invalid)))
+
+
+def without_ids_before(note: str, block: int) -> str:
+    """Return a note without the schema ids in blocks of offsets before ``block``."""
+    parsed = json.loads(note)
+    if "ids" not in parsed:
+        return note
+    parsed["ids"] = {part: [row for row in rows if row[0] >= block] for part, rows in parsed["ids"].items()}
+    return json.dumps(parsed)
 
 
 def timestamp_types(notes: Iterable[str]) -> dict[str, TimestampTypeCount]:
@@ -67,8 +88,19 @@ def _add(merged: dict[tuple[str, str, bool], ContentFault], fault: ContentFault)
             count=before.count + fault.count,
             offsets=tuple(sorted({*before.offsets, *fault.offsets})[:MOST_OFFSETS]),
             at_least=before.at_least or fault.at_least,
+            last_offset=_highest(before.last_offset, fault.last_offset),
+            newest=_highest(before.newest, fault.newest),
         )
     merged[key] = fault
+
+
+def _schema_id_count(part: str, id: int | str | None, invalid: bool, records: int, first: int) -> SchemaIdCount:
+    """Return the count; the reader writes ``others`` in place of an id for all further ids."""
+    return SchemaIdCount(part, None if isinstance(id, str) else id, records, first, invalid, isinstance(id, str))
+
+
+def _highest(*numbers: int | None) -> int | None:
+    return Merge.MAX.of(number for number in numbers if number is not None)
 
 
 def _late_across_ranges(notes: list[dict[str, Any]], max_late: int) -> Iterable[ContentFault]:

@@ -21,9 +21,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from topicwarden.audit.scan import reader_jars
+from topicwarden.audit.scan.executors import require_executor
 from topicwarden.audit.scan.java_errors import root_cause
 from topicwarden.audit.scan.spark_classes import SparkClasses, spark_classes
 from topicwarden.audit.scan.spark_platform import on_databricks, refuse_connect_session, refuse_unsupported, submitted
+from topicwarden.audit.scan.spark_source import SparkOnce, SparkSource
 from topicwarden.child_processes import defer_signals
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -113,6 +115,23 @@ def spark_session(
                     note("archiving Spark's classes, once, so that the next audits start faster")
                 _end_jvm()
                 archive.complete()
+
+
+def session_on_demand(
+    resources: ExitStack, project: Project, master: str | None, note: Callable[[str], None]
+) -> SparkSource:
+    """Return a source that starts a session with the first call, and waits for an executor.
+
+    The session lasts as long as ``resources``. ``note`` receives lines about waits. The source raises what
+    ``spark_session`` and ``require_executor`` do.
+    """
+
+    def start() -> SparkSession:
+        session = resources.enter_context(spark_session(project, master, note=note))
+        require_executor(session, note)
+        return session
+
+    return SparkOnce(start)
 
 
 def archive_spark_classes(project: Project, say: Callable[[str], None]) -> None:

@@ -6,16 +6,16 @@ compares SHA-256 digests of the keys, which do not collide in practice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
-from topicwarden.audit.scan.offset_ranges import pack_tasks, read_ranges
+from topicwarden.audit.scan.offset_ranges import OffsetRange, pack_tasks, read_ranges
 from topicwarden.audit.scan.partition_reads import PartitionRead
+from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.connection import Connection
 
 WINDOW_OFFSETS = 1_000
@@ -24,27 +24,29 @@ MOST_PARTITIONS = 100
 """The number of partitions that are read by one audit."""
 
 
-def superseded_pairs(
-    spark: SparkSession,
-    connection: Connection,
-    reads: list[PartitionRead],
-    counts: Mapping[TopicPartition, PartitionCounts],
-) -> dict[TopicPartition, tuple[SupersededPair, ...]]:
-    """Return the pairs within ``WINDOW_OFFSETS`` after the first superseded record of each partition.
+def pair_windows(reads: Iterable[PartitionRead], counts: Mapping[TopicPartition, PartitionCounts]) -> list[OffsetRange]:
+    """Return the windows to search: ``WINDOW_OFFSETS`` from the first superseded record of each partition on.
 
-    Reads ``MOST_PARTITIONS`` partitions at most, and none without superseded records.
+    ``MOST_PARTITIONS`` at most, and none of partitions without superseded records.
     """
-    windows = [
+    return [
         replace(read.range, start=first, end=min(read.range.end, first + WINDOW_OFFSETS))
         for read in reads
         if (first := _first_superseded(counts, read)) is not None
     ][:MOST_PARTITIONS]
+
+
+def superseded_pairs(
+    spark: SparkSource, connection: Connection, windows: list[OffsetRange]
+) -> dict[TopicPartition, tuple[SupersededPair, ...]]:
+    """Return the pairs in each of ``windows``, by partition; without partitions that have none."""
     if not windows:
         return {}
+    session = spark()
     # The key itself does not leave Spark, only its digest. One stage, because this adds to the time of every audit.
     hashes = F.xxhash64("key").alias("hash"), F.sha2("key", 256).alias("digest")
-    rows = read_ranges(spark, connection, pack_tasks(spark, windows)).where(F.col("key").isNotNull())
-    partitions = {read.range.part: read.topic_partition for read in reads}
+    rows = read_ranges(session, connection, pack_tasks(session, windows)).where(F.col("key").isNotNull())
+    partitions = {window.part: (window.topic, window.partition) for window in windows}
     previous: dict[tuple[int, str], int] = {}
     pairs: dict[TopicPartition, list[SupersededPair]] = {}
     for row in sorted(rows.select("part", "offset", *hashes).collect(), key=lambda row: row["offset"]):

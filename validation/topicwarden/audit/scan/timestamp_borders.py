@@ -19,9 +19,9 @@ from pyspark.sql import functions as F
 
 from topicwarden.audit.collect.horizon import CLOCK_MS, Horizon, TopicPartition
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.scan.literal_rows import literal
 from topicwarden.audit.scan.offset_ranges import OffsetRange, pack_tasks, read_ranges
 from topicwarden.audit.scan.partition_reads import PartitionRead
+from topicwarden.audit.scan.spark_source import SparkSource, literal
 from topicwarden.kafka.connect.connection import Connection
 
 
@@ -35,7 +35,7 @@ class _FoundBorders:
 
 
 def resolve_timestamp_borders(
-    spark: SparkSession,
+    spark: SparkSource,
     connection: Connection,
     reads: Iterable[PartitionRead],
     counts: Mapping[TopicPartition, PartitionCounts],
@@ -54,15 +54,16 @@ def resolve_timestamp_borders(
     ]
     if not unresolved:
         return {}, {}
-    tasks = pack_tasks(spark, (read.range for read in unresolved))
-    found = _find_borders(spark, unresolved, read_ranges(spark, connection, tasks, rate=rate), now)
+    session = spark()
+    tasks = pack_tasks(session, (read.range for read in unresolved))
+    found = _find_borders(session, unresolved, read_ranges(session, connection, tasks, rate=rate), now)
     behind_future = {
         offsets.part: replace(offsets, start=future + 1)
         for offsets in (read.range for read in unresolved)
         if (future := found[offsets.part].future_offset) is not None and future + 1 < offsets.end
     }
     limits = {read.range.part: read.horizon.expired_time for read in unresolved}
-    expired = _count_expired(spark, connection, behind_future, limits, rate)
+    expired = _count_expired(session, connection, behind_future, limits, rate)
     horizons = {read.topic_partition: _horizon(read, found[read.range.part]) for read in unresolved}
     corrected = {
         read.topic_partition: replace(

@@ -1,4 +1,4 @@
-"""Arguments of the commands that use a cluster: plan, up, destroy, refresh, audit, rebalance, doctor and demo."""
+"""Arguments of the commands that use a cluster: plan, up, destroy, refresh, audit, usage, rebalance, doctor, demo."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def up(
     ] = False,
 ) -> None:
     """Deploy the topics: run `pulumi up` with the options that fit the backend and the number of topics."""
-    from topicwarden.cli.up import up
+    from topicwarden.cli.deploy import up
 
     raise typer.Exit(up(stack, yes, refresh))
 
@@ -67,7 +67,7 @@ def destroy(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
 ) -> None:
     """Delete the topics of a stack, if the deployed YAML of each allows that: runs `pulumi destroy`."""
-    from topicwarden.cli.destroy import destroy
+    from topicwarden.cli.deploy import destroy
 
     raise typer.Exit(destroy(stack, yes))
 
@@ -75,7 +75,7 @@ def destroy(
 @app.command(epilog="Example: topicwarden refresh --stack prod. It changes no topic.")
 def refresh(stack: Stack) -> None:
     """Read the topics as they are on the cluster into Pulumi's state: runs `pulumi refresh`."""
-    from topicwarden.cli.refresh import refresh
+    from topicwarden.cli.deploy import refresh
 
     raise typer.Exit(refresh(stack))
 
@@ -145,6 +145,23 @@ def audit(
             "--rate", metavar="BYTES", help="Read at most this many bytes per second, in all tasks together: 50MiB."
         ),
     ] = None,
+    authorizer_log: Annotated[
+        str | None,
+        typer.Option(
+            "--authorizer-log",
+            metavar="DIR",
+            help="The folder of the brokers' authorizer logs, kafka-authorizer.log, with one folder for each broker: a "
+            "path, or a URI such as s3a://bucket/logs.",
+        ),
+    ] = None,
+    log_time_zone: Annotated[
+        str,
+        typer.Option(
+            "--log-time-zone",
+            metavar="ZONE",
+            help="The time zone of the brokers, for lines of authorizer logs that name none: Europe/Berlin, +02:00.",
+        ),
+    ] = "UTC",
     fail_on: Annotated[
         FailOn,
         typer.Option(
@@ -170,7 +187,9 @@ def audit(
     from topicwarden.cli.audit import audit, bounds
     from topicwarden.operations.audit import AuditOptions
 
-    options = AuditOptions(history, since, bounds(max_records, sample, rate))
+    options = AuditOptions(
+        history, since, bounds(max_records, sample, rate), authorizer_log=authorizer_log, log_time_zone=log_time_zone
+    )
     raise typer.Exit(
         audit(
             stack,
@@ -183,6 +202,70 @@ def audit(
             form=form,
         )
     )
+
+
+@app.command(epilog="Example: topicwarden usage --stack prod --topics 'orders.*' --out reports/")
+def usage(
+    stack: Stack,
+    topics: Topics = None,
+    form: Annotated[
+        str,
+        typer.Option("--format", "-f", metavar="FORMAT", help="text, json, markdown, html or openmetrics."),
+    ] = "text",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="The folder for usage.html, .md, .json and .prom (OpenMetrics)."
+        ),
+    ] = None,
+    *,
+    history: Annotated[
+        str | None,
+        typer.Option(
+            "--history",
+            metavar="WHERE",
+            help="The history of audits and observations: a path, a URI such as s3a://bucket/history, which needs "
+            "Spark, or none (default: topicwarden:history of the stack, else .cache/history/STACK).",
+            show_default=False,
+        ),
+    ] = None,
+    authorizer_log: Annotated[
+        str | None,
+        typer.Option(
+            "--authorizer-log",
+            metavar="DIR",
+            help="The folder of the brokers' authorizer logs, kafka-authorizer.log, with one folder for each broker: a "
+            "path, or a URI such as s3a://bucket/logs. Needs Spark.",
+        ),
+    ] = None,
+    log_time_zone: Annotated[
+        str,
+        typer.Option(
+            "--log-time-zone",
+            metavar="ZONE",
+            help="The time zone of the brokers, for lines of authorizer logs that name none: Europe/Berlin, +02:00.",
+        ),
+    ] = "UTC",
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="The Spark master, if Spark is needed (default: local)."),
+    ] = None,
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write",
+            help="Add access: of what is used and not declared to the YAML, if the principal is known exactly. Prints "
+            "the changes.",
+        ),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --write: only show the changes.")] = False,
+) -> None:
+    """Show who reads and writes each topic, what nobody uses, and what topics cost. Only reads from Kafka."""
+    from topicwarden.cli.usage import usage
+    from topicwarden.operations.usage import UsageOptions
+
+    options = UsageOptions(history, authorizer_log, master, log_time_zone)
+    raise typer.Exit(usage(stack, tuple(topics or ()), options, form, out, write=write, dry_run=dry_run))
 
 
 @app.command(

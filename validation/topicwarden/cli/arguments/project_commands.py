@@ -67,11 +67,21 @@ def check(
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="The folder for check.sarif, .xml (JUnit) and .json."),
     ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--base",
+            metavar="REF",
+            help="Compare schemas that a deploy registers with those of a Git commit, such as origin/main, by their "
+            "compatibility. Starts a JVM if a schema differs, and downloads the checkers once (151 MiB).",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Check specs and policies without a cluster, and print each problem as file:line:col: message [rule]."""
     from topicwarden.cli.check import check
 
-    raise typer.Exit(check(stack, form, paths or (), fix=fix, diff=diff, out=out))
+    raise typer.Exit(check(stack, form, paths or (), fix=fix, diff=diff, out=out, base=base))
 
 
 @app.command(epilog="Example: topicwarden show orders.placed.v1 --stack prod")
@@ -130,11 +140,33 @@ def import_(
     files_only: Annotated[
         bool, typer.Option("--files-only", help="Only write YAML; adopt no topic. Needs no Pulumi.")
     ] = False,
+    access: Annotated[
+        bool,
+        typer.Option("--access", help="Also write the access of the cluster: ACLs, quotas, users, settings of groups."),
+    ] = False,
+    schemas: Annotated[
+        bool,
+        typer.Option(
+            "--schemas",
+            help="Also write the subjects of the stack's Schema Registry: schemas, compatibility, references.",
+        ),
+    ] = False,
 ) -> None:
     """Write YAML for live topics and adopt them into the stack. Changes nothing on the cluster."""
     from topicwarden.cli.import_ import import_
 
-    raise typer.Exit(import_(stack, patterns or (), sources or (), form, dry_run=dry_run, files_only=files_only))
+    raise typer.Exit(
+        import_(
+            stack,
+            patterns or (),
+            sources or (),
+            form,
+            dry_run=dry_run,
+            files_only=files_only,
+            access=access,
+            schemas=schemas,
+        )
+    )
 
 
 @app.command(epilog="Example: topicwarden export --to asyncapi --stack prod --out asyncapi.yaml")

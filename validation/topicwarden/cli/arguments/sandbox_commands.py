@@ -19,7 +19,12 @@ def up(
         int | None, typer.Option("--port", help="The first broker's port (default: free ones).", min=1024, max=65000)
     ] = None,
 ) -> None:
-    """Start the cluster, or the brokers that are not running. Safe to repeat."""
+    """Start the cluster, or the brokers that are not running. Safe to repeat.
+
+    ACLs are enforced for users with a password (SCRAM-SHA-512), who have a listener of their own. All other clients may
+    do everything. If a stack has `topicwarden:schemaRegistry: sandbox`, a Schema Registry (Apicurio, on Java 21) is
+    started, too.
+    """
     from topicwarden.cli import sandbox
 
     raise typer.Exit(sandbox.up(brokers, port))

@@ -2,74 +2,131 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final
 
+from topicwarden.deploy.access_state import ACL_PROPERTIES, ACL_RESOURCE_TYPES, ACL_TYPE, acl_name, acl_of
+from topicwarden.deploy.intent_log import Announce, Intent
 from topicwarden.deploy.provider.batches import Batches, EngineCalls
 from topicwarden.deploy.provider.properties import Properties
-from topicwarden.deploy.provider.resource_type import PropertyType, ResourceType, one_of
-from topicwarden.kafka.connect.acl_words import words
-from topicwarden.kafka.write.access_admin import (
-    AccessRule,
-    create_rules,
-    delete_rules,
-    list_rules,
-    wait_for_rules,
-)
+from topicwarden.deploy.provider.resource_type import PropertyType, PulumiType, one_of
+from topicwarden.kafka.read.acl_reads import list_acls
+from topicwarden.kafka.write.access_admin import create_acls, delete_acls, wait_for_acls
 from topicwarden.kafka.write.admin_session import AdminSession
+from topicwarden.model.access import Acl, Operation, PatternType, PermissionType
 
-_BATCH: Final = 1_000
+_RECORDS: Final = 8_000
+"""ACLs of one request. The controller refuses more than 10,000 (``MAX_RECORDS_PER_USER_OP``, KIP-919)."""
+_READ: Final = 100_000
+_COMPARISONS: Final = 1_000_000
+"""The controller compares each deletion with each ACL of the cluster, which takes it about a microsecond.
 
+It does nothing else during a request (``AclControlManager.deleteAcls``), and fences brokers if that takes seconds.
+"""
+_FEWEST_DELETED: Final = 10
 
-ACL: Final[ResourceType] = ResourceType(
-    token="kafka:index/acl:Acl",
+CREATE_TOGETHER: Final = "kafka:index:createTogether"
+"""A function that only this provider has: the first ACLs of a resource are created with one request."""
+
+ACL: Final[PulumiType] = PulumiType(
+    token=ACL_TYPE,
     properties={
         "aclPrincipal": PropertyType(required=True, replaces=True),
         "aclHost": PropertyType(required=True, replaces=True),
-        "aclOperation": PropertyType(required=True, replaces=True, check=one_of(words("operation"))),
-        "aclPermissionType": PropertyType(required=True, replaces=True, check=one_of(words("permission"))),
-        "aclResourceType": PropertyType(required=True, replaces=True, check=one_of(words("resource_type"))),
+        "aclOperation": PropertyType(required=True, replaces=True, check=one_of([*Operation])),
+        "aclPermissionType": PropertyType(required=True, replaces=True, check=one_of([*PermissionType])),
+        "aclResourceType": PropertyType(required=True, replaces=True, check=one_of(ACL_RESOURCE_TYPES)),
         "aclResourceName": PropertyType(required=True, replaces=True),
         "resourcePatternTypeFilter": PropertyType(
-            replaces=True, default="Literal", default_in_inputs=True, check=one_of(words("pattern_type"))
+            replaces=True, default="Literal", default_in_inputs=True, check=one_of([*PatternType])
         ),
     },
     id_of=lambda properties: "|".join(properties[key] for key in ACL.properties),
     raw_state=lambda _: {"obj": {"renamed": {"aclResourceName": "resource_name", "aclResourceType": "resource_type"}}},
     meta='{"schema_version":"1"}',
+    title=lambda properties: str(acl_of(properties)),
+    permission="Alter on the cluster",
 )
 
 
 class Acls:
-    """The ACLs of one cluster. The id of an ACL is its properties, with ``|`` between them."""
+    """The ACLs of one cluster. The id of an ACL is its properties, with ``|`` between them.
 
-    def __init__(self, session: AdminSession, calls: EngineCalls) -> None:
-        created, deleted = partial(wait_for_rules, exist=True), partial(wait_for_rules, exist=False)
-        self._creates = Batches[AccessRule, None, None](
-            lambda rules: session.write(create_rules, created, rules), _BATCH, calls=calls
+    A request of creations is atomic (``AclControlManager``). Brokers apply its ACLs one after another, in its order,
+    within microseconds: a DENY before the ALLOWs that it restricts, and the other way round when they are deleted.
+    ``announce`` records the names of the resources that are about to be written.
+    """
+
+    def __init__(self, session: AdminSession, calls: EngineCalls, announce: Announce) -> None:
+        self._session, self._announce = session, announce
+        self._together: dict[Acl, None] = {}
+        self._creates = Batches[Acl, None, None](self._create, _RECORDS, calls=calls)
+        self._deletes = Batches[Acl, None, None](self._delete, _RECORDS, calls=calls)
+        self._reads = Batches[Acl, None, bool](
+            lambda _: dict.fromkeys(session.request(list_acls).acls, True), _READ, calls=calls
         )
-        self._deletes = Batches[AccessRule, None, None](
-            lambda rules: session.write(delete_rules, deleted, rules), _BATCH, calls=calls
-        )
-        self._reads = Batches[AccessRule, None, bool](
-            lambda _: dict.fromkeys(session.request(list_rules), True), _BATCH, calls=calls
-        )
+
+    def create_together(self, acls: Iterable[Properties]) -> None:
+        """Create all of ``acls`` as soon as the engine asks for one of them."""
+        self._together = dict.fromkeys(map(acl_of, acls))
 
     async def create(self, inputs: Properties) -> None:
         """Create an ACL; one that exists counts as created."""
-        await self._creates.submit(AccessRule(*(inputs[key] for key in ACL.properties)), None)
+        await self._creates.submit(acl_of(inputs), None)
 
     async def update(self, id: str, olds: Properties, news: Properties) -> None:
         raise AssertionError("every property of an ACL replaces it")
 
     async def read(self, id: str, declared: Properties | None) -> Properties | None:
         """Return the properties of the ACL with this id, or None if it does not exist."""
-        values = id.split("|")
-        if len(values) != len(ACL.properties):
-            raise ValueError(f"the id of an ACL has {len(ACL.properties)} parts: {'|'.join(ACL.properties)}; got {id}")
-        found = await self._reads.submit(AccessRule(*values), None)
-        return dict(zip(ACL.properties, values, strict=True)) if found else None
+        properties = {key: declared[key] for key in ACL_PROPERTIES} if declared else parsed_acl_id(id)
+        found = await self._reads.submit(acl_of(properties), None)
+        return properties if found else None
 
-    async def delete(self, id: str) -> None:
-        """Delete the ACL with this id; one that does not exist counts as deleted."""
-        await self._deletes.submit(AccessRule(*id.split("|")), None)
+    async def delete(self, id: str, properties: Properties) -> None:
+        """Delete the ACL with these ``properties``; one that does not exist counts as deleted."""
+        await self._deletes.submit(acl_of(properties), None)
+
+    def _create(self, acls: Mapping[Acl, None]) -> Mapping[Acl, Exception | None]:
+        together, self._together = (self._together, {}) if acls.keys() & self._together.keys() else ({}, self._together)
+        ordered = sorted({**acls, **together}, key=_denials_first)
+        self._announce(Intent.CREATE, map(acl_name, ordered))
+        errors: dict[Acl, Exception | None] = {}
+        for start in range(0, len(ordered), _RECORDS):
+            batch = dict.fromkeys(ordered[start : start + _RECORDS])
+            errors |= self._session.write(create_acls, partial(wait_for_acls, exist=True), batch)
+        return errors
+
+    def _delete(self, acls: Mapping[Acl, None]) -> Mapping[Acl, Exception | None]:
+        ordered = sorted(acls, key=_denials_first, reverse=True)
+        self._announce(Intent.DELETE, map(acl_name, ordered))
+        existing = len(self._session.request(list_acls).acls) if len(ordered) > _FEWEST_DELETED else 0
+        size = max(_FEWEST_DELETED, _COMPARISONS // max(existing, 1))
+        errors: dict[Acl, Exception | None] = {}
+        for start in range(0, len(ordered), size):
+            self._session.writing_admin()
+            errors |= self._session.request(delete_acls, ordered[start : start + size])
+        deleted = dict.fromkeys(acl for acl in ordered if acl not in errors)
+        self._session.request(partial(wait_for_acls, exist=False), deleted)
+        return errors
+
+
+def _denials_first(acl: Acl) -> tuple[bool, Acl]:
+    return acl.permission is not PermissionType.DENY, acl
+
+
+def parsed_acl_id(id: str) -> Properties:
+    """Return the properties in the id of an ACL, whose principal and name may contain ``|``."""
+    parts = id.split("|")
+    found = [
+        ["|".join(parts[: at - 1]), *parts[at - 1 : at + 3], "|".join(parts[at + 3 : -1]), parts[-1]]
+        for at in range(2, len(parts) - 4)
+        if parts[at] in [*Operation]
+        and parts[at + 1] in [*PermissionType]
+        and parts[at + 2] in ACL_RESOURCE_TYPES
+        and parts[-1] in [*PatternType]
+    ]
+    if len(found) != 1:
+        raise ValueError(f"the id of an ACL has {len(ACL_PROPERTIES)} parts: {'|'.join(ACL_PROPERTIES)}; got {id}")
+    return dict(zip(ACL_PROPERTIES, found[0], strict=True))

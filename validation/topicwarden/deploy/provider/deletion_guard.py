@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from topicwarden.model.access import Acl, PermissionType
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.deployed_stack import DeployedStack
@@ -26,6 +27,7 @@ class DeletionGuard:
         self._registered: dict[str, str] = {}
         self._replaced: set[str] = set()
         self._deleted: set[str] = set()
+        self._access: set[tuple[str, str]] = set()
 
     def register(self, urn: str, name: str) -> None:
         """Note that a program registers the topic."""
@@ -51,6 +53,22 @@ class DeletionGuard:
         """Return whether a program has registered the topic in this deploy."""
         return self._registered.get(urn) == name
 
+    def register_access(self, token: str, id: str) -> None:
+        """Note that a program registers an ACL, a quota, a user or settings of a group."""
+        self._access.add((token, id))
+
+    def keeps_access(self, token: str, id: str) -> bool:
+        """Return whether a program registers what this resource of the type ``token`` is, as this or another resource.
+
+        Then only the state loses the resource: two resources of one ACL are one ACL, and a replaced one is the same.
+        """
+        return (token, id) in self._access
+
+    @property
+    def judged(self) -> bool:
+        """True if a program runs: it has predicted who loses which access."""
+        return bool(self._registered or self._access)
+
     def check_delete(self, urn: str, name: str, state: DeployedStack | None) -> None:
         """Refuse a deletion that no YAML allows by name.
 
@@ -65,6 +83,25 @@ class DeletionGuard:
         elif state is not None:
             _check_state(state, urn, name)
         self._deleted.add(name)
+
+
+def check_access(state: DeployedStack, acl: Acl | None, title: str) -> None:
+    """Refuse to remove an ACL, or the credential of a user (None), if no YAML allowed that at the last deploy.
+
+    A command without a program does not say who uses the access. ``title`` is the access in words.
+    """
+    today, access = datetime.now(UTC).date(), state.access
+    needed = AllowedChange.REMOVE_CREDENTIAL
+    if acl is not None:
+        denied = acl.permission is PermissionType.DENY
+        needed = AllowedChange.OPEN_ACCESS if denied else AllowedChange.REVOKE_ACCESS
+    topics = [state.topics[name].declared for name in access.topics.get(acl, ()) if name in state.topics] if acl else []
+    allowed = {allowance.change for allowance in access.allow if allowance.valid_on(today)}
+    if needed not in allowed.union(*(topic.allowed(today) for topic in topics if topic)):
+        raise Refusal(
+            f"`topicwarden destroy` says who would lose {title}, and this command does not: run that, or write "
+            f"`allow: [{needed}]` into the YAML and deploy it first"
+        )
 
 
 def _check_state(state: DeployedStack, urn: str, name: str) -> None:

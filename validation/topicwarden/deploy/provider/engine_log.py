@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import Final
+
 import grpc
 
 from topicwarden.deploy.provider.stubs import engine_pb2, engine_pb2_grpc
+
+_WARNING_S: Final = 5.0
 
 
 class EngineLog:
@@ -21,7 +26,11 @@ class EngineLog:
 
     def progress(self, message: str) -> None:
         """Show a line about work that takes long. It does not stay in the output of a terminal."""
-        if self._stub is None:
-            return
-        request = engine_pb2.LogRequest(severity=engine_pb2.INFO, message=message, ephemeral=True)
-        self._stub.Log.future(request)
+        if self._stub is not None:
+            self._stub.Log.future(engine_pb2.LogRequest(severity=engine_pb2.INFO, message=message, ephemeral=True))
+
+    def warn(self, message: str) -> None:
+        """Show a warning, which stays in the output; return when the engine has it."""
+        if self._stub is not None:
+            with suppress(grpc.RpcError):  # a warning that cannot be shown fails no resource
+                self._stub.Log(engine_pb2.LogRequest(severity=engine_pb2.WARNING, message=message), timeout=_WARNING_S)

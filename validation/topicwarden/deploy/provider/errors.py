@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from topicwarden.kafka.connect.request_error import RequestError
 from topicwarden.model.problem import Location
 
-_DENIED = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
+_DENIED = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED")
 _PERMISSIONS = (
     "a new topic needs Create, changed settings AlterConfigs, more partitions Alter, a deletion Delete, and every "
     "topic Describe and DescribeConfigs"
@@ -33,18 +33,26 @@ class ResourceUrn:
         return self.text.rpartition("::")[2]
 
 
-def resource_error(error: Exception, urn: str, location: Location | None) -> str:
-    """Return the line for ``error`` of the resource ``urn``, whose topic is declared at ``location``."""
-    name = ResourceUrn(urn).name
-    return f"{location}: {name}: {reason_of(error)}" if location else f"{name}: {reason_of(error)}"
+def resource_error(
+    error: Exception, urn: str, location: Location | None, title: str | None = None, permission: str | None = None
+) -> str:
+    """Return the line for ``error`` of the resource ``urn``, which is declared at ``location``.
+
+    ``title`` names the resource if its own name is a hash. ``permission``: what a write of this type needs, such as
+    "Alter on the cluster"; None for a topic.
+    """
+    line = f"{title or ResourceUrn(urn).name}: {reason_of(error, permission)}"
+    return f"{location}: {line}" if location else line
 
 
-def reason_of(error: Exception) -> str:
+def reason_of(error: Exception, permission: str | None = None) -> str:
     """Return what is wrong, without the resource."""
     if not isinstance(error, RequestError):
         return str(error)
     if error.name in _DENIED:
-        needed = f"grant {error.permission} on the topic" if error.permission else _PERMISSIONS
+        needed = _PERMISSIONS
+        if permission or error.permission:
+            needed = f"grant {permission or f'{error.permission} on the topic'}"
         return f"Kafka denies this user the change: {error}; {needed}"
     if error.passing:
         return f"Kafka has not done this in time: {error}; run the command again"

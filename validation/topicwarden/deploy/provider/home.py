@@ -6,26 +6,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from topicwarden.deploy.intent_log import Intent, intent_log
+from topicwarden.deploy.access_state import resource_locations
+from topicwarden.deploy.intent_log import Intent, access_intent_log, intent_log
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_project import runs_topicwarden
 from topicwarden.deploy.stack_state import SET_TYPE, deployed_stack
+from topicwarden.deploy.subject_state import subject_locations
+from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.plan.deployed_stack import DeployedStack
+from topicwarden.specs.access_files import load_access, resolve_access
+from topicwarden.specs.declared_subjects import resolve_subjects
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
+from topicwarden.specs.schema_files import ProjectSchemas
+from topicwarden.specs.subject_files import load_subjects
+from topicwarden.stacks.registry_settings import RegistrySettings
 
 
 @dataclass(frozen=True)
 class ProviderHome:
     """The project; None if another program than topicwarden's uses the provider.
 
-    ``variables`` are added to the environment of ``pulumi``, which reads the state.
+    ``variables`` are added to the environment of ``pulumi``, which reads the state. ``judged``: the command has
+    predicted who loses access, although it runs no program.
     """
 
     project: Project | None
     variables: Mapping[str, str] = field(default_factory=dict)
+    judged: bool = False
 
     @classmethod
     def here(cls) -> ProviderHome:
@@ -52,14 +62,28 @@ class ProviderHome:
         ours = runs_topicwarden(self.project) or any(resource["type"] == SET_TYPE for resource in resources)
         return deployed_stack(resources) if ours else None
 
+    def registry(self, stack: str) -> RegistrySettings | None:
+        """Return the Schema Registry of ``stack``; None if the project or the stack names none."""
+        return None if self.project is None else registry_of(self.project, stack, self.variables)
+
     def announce(self, stack: str, intent: Intent, topics: list[str]) -> None:
         """Record what is about to be sent, for a program of topicwarden; other programs have no record."""
         if self.project is not None:
             intent_log(self.project, stack).write(intent, topics)
 
+    def announce_access(self, stack: str, intent: Intent, resources: list[str]) -> None:
+        """Record which resources of access are about to be written; see ``announce``."""
+        if self.project is not None:
+            access_intent_log(self.project, stack).write(intent, resources)
+
     def locations(self, stack: str) -> Mapping[str, Location]:
-        """Return where each topic of ``stack`` is declared."""
+        """Return where each topic, subject and part of the access of ``stack`` is declared, by the resource's name."""
         if self.project is None:
             return {}
-        loaded = load(self.project.topics, self.project.root, self.project.stack_names())
-        return {each.topic.name: each.locations.at(()) for each in resolve(loaded, stack).declarations}
+        project, stacks = self.project, self.project.stack_names()
+        declarations = resolve(load(project.topics, project.root, stacks), stack).declarations
+        access = resolve_access(load_access(project.access, project.root, stacks), declarations, stack).access
+        loaded = load_subjects(project.subjects, project.root, stacks)
+        subjects = resolve_subjects(loaded, declarations, ProjectSchemas(project.root), stack).subjects
+        topics = {each.topic.name: each.locations.at(()) for each in declarations}
+        return topics | resource_locations(access) | subject_locations(subjects)

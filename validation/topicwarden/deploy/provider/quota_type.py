@@ -1,17 +1,33 @@
-"""``kafka:index/quota:Quota``: rates that clients, users or addresses may not exceed."""
+"""``kafka:index/quota:Quota`` and ``ClientQuota``: rates that clients, users or addresses may not exceed.
+
+The official type knows entities of one part. ``ClientQuota`` is our own, for a user and a client id together.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from topicwarden.deploy.access_state import (
+    CLIENT_QUOTA_TYPE,
+    QUOTA_TYPE,
+    quota_entity_of,
+    quota_name,
+    quota_properties,
+    quota_title,
+)
+from topicwarden.deploy.intent_log import Announce, announce_writes
 from topicwarden.deploy.provider.batches import Batches, EngineCalls
 from topicwarden.deploy.provider.properties import Properties
-from topicwarden.deploy.provider.resource_type import Kind, PropertyType, ResourceType, as_texts, one_of
+from topicwarden.deploy.provider.resource_type import Kind, PropertyType, PulumiType, as_texts, one_of
 from topicwarden.kafka.write.admin_session import AdminSession
-from topicwarden.kafka.write.quota_admin import ENTITY_TYPES, QuotaEntity, alter_quotas, read_quotas, wait_for_quotas
+from topicwarden.kafka.write.quota_admin import ENTITY_TYPES, alter_quotas, read_quotas, wait_for_quotas
+from topicwarden.model.access import QuotaEntity
 
-_BATCH: Final = 1_000
+_RECORDS: Final = 8_000
+"""Metadata records of one request: one for each rate. The controller refuses more than 10,000."""
+_READ: Final = 100_000
 _DEFAULT: Final = "entity-default"
 
 
@@ -24,13 +40,20 @@ def _numbers(config: Properties) -> str | None:
     return None
 
 
+def _entity_types(entity: Properties) -> str | None:
+    types = sorted(as_texts(entity))
+    known = ", ".join(ENTITY_TYPES)
+    valid = len(types) > 1 and set(types) <= {*ENTITY_TYPES}
+    return None if valid else f"expected at least two keys of {known}, got {', '.join(types)}"
+
+
 def _raw_state(outputs: Properties) -> Properties:
     numbers: dict[str, Any] = {key: {"num": {}} for key in outputs.get("config") or {}}
     return {"obj": {"ps": {"config": {"map": {"el": numbers} if numbers else {}}}}}
 
 
-QUOTA: Final = ResourceType(
-    token="kafka:index/quota:Quota",
+QUOTA: Final = PulumiType(
+    token=QUOTA_TYPE,
     properties={
         "entityName": PropertyType(replaces=True),
         "entityType": PropertyType(required=True, replaces=True, check=one_of(ENTITY_TYPES)),
@@ -38,24 +61,40 @@ QUOTA: Final = ResourceType(
     },
     id_of=lambda properties: f"{properties.get('entityName') or _DEFAULT}|{properties['entityType']}",
     raw_state=_raw_state,
+    title=lambda properties: quota_title(quota_entity_of(properties)),
+    permission="AlterConfigs on the cluster",
 )
+CLIENT_QUOTA: Final = PulumiType(
+    token=CLIENT_QUOTA_TYPE,
+    properties={
+        "entity": PropertyType(Kind.MAP, required=True, replaces=True, check=_entity_types),
+        "config": PropertyType(Kind.MAP, check=_numbers),
+    },
+    id_of=lambda properties: json.dumps(as_texts(properties["entity"]), sort_keys=True),
+    raw_state=lambda _: {"obj": {}},
+    title=lambda properties: quota_title(quota_entity_of(properties)),
+    permission="AlterConfigs on the cluster",
+)
+"""An empty name in ``entity`` is the default of its type."""
 
 
 class Quotas:
-    """The client quotas of one cluster. The id of a quota is ``name|type``, for a default ``entity-default|type``."""
+    """The client quotas of one cluster.
 
-    def __init__(self, session: AdminSession, calls: EngineCalls) -> None:
-        self._writes = Batches[QuotaEntity, Mapping[str, float | None], None](
-            lambda quotas: session.write(alter_quotas, wait_for_quotas, quotas), _BATCH, calls=calls
-        )
+    The id of a ``Quota`` is ``name|type``, for a default ``entity-default|type``. The id of a ``ClientQuota`` is its
+    entity in JSON. Only the rates that the resource has are its own: others of the same entity stay as they are.
+    """
+
+    def __init__(self, session: AdminSession, calls: EngineCalls, announce: Announce) -> None:
+        self._session, self._announce = session, announce
+        self._writes = Batches(self._write, _RECORDS, len, calls=calls)
         self._reads = Batches[QuotaEntity, None, dict[str, float]](
-            lambda entities: session.request(read_quotas, entities), _BATCH, calls=calls
+            lambda entities: session.request(read_quotas, entities), _READ, calls=calls
         )
 
     async def create(self, inputs: Properties) -> None:
         """Write a quota."""
-        entity = QuotaEntity(inputs["entityType"], inputs.get("entityName") or None)
-        await self._writes.submit(entity, _rates(inputs))
+        await self._writes.submit(quota_entity_of(inputs), _rates(inputs))
 
     async def update(self, id: str, olds: Properties, news: Properties) -> None:
         """Write the rates, and remove those that are no longer declared.
@@ -64,29 +103,45 @@ class Quotas:
         same name as the old ones.
         https://github.com/Mongey/terraform-provider-kafka/blob/main/kafka/resource_kafka_quota.go
         """
-        await self._writes.submit(_entity(id), {**dict.fromkeys(_rates(olds)), **_rates(news)})
+        await self._writes.submit(quota_entity_of(news), {**dict.fromkeys(_rates(olds)), **_rates(news)})
 
     async def read(self, id: str, declared: Properties | None) -> Properties | None:
-        """Return the properties of the quota with this id, or None if it does not exist."""
-        entity = _entity(id)
-        values = await self._reads.submit(entity, None)
+        """Return the properties of the quota with this id with its ``declared`` rates (None: all of the entity).
+
+        Return None if the entity has none of them.
+        """
+        entity = parsed_quota_id(id) if declared is None else quota_entity_of(declared)
+        values = await self._reads.submit(entity, None) or {}
+        if declared is not None:
+            values = {key: value for key, value in values.items() if key in _rates(declared)}
         if not values:
             return None
-        properties: Properties = {"entityType": entity.type, "config": values}
-        return {"entityName": entity.name, **properties} if entity.name else properties
+        return {**quota_properties(entity, {}), "config": values}
 
-    async def delete(self, id: str) -> None:
-        """Remove the rates of the quota with this id."""
-        entity = _entity(id)
-        values = await self._reads.submit(entity, None)
-        if values:
-            await self._writes.submit(entity, dict.fromkeys(values))
+    async def delete(self, id: str, properties: Properties) -> None:
+        """Remove the rates of the quota with these ``properties``."""
+        rates = _rates(properties)
+        if rates:
+            await self._writes.submit(quota_entity_of(properties), dict.fromkeys(rates))
+
+    def _write(
+        self, quotas: Mapping[QuotaEntity, Mapping[str, float | None]]
+    ) -> Mapping[QuotaEntity, Exception | None]:
+        announce_writes(self._announce, {quota_name(entity): rates for entity, rates in quotas.items()})
+        return self._session.write(alter_quotas, wait_for_quotas, quotas)
 
 
 def _rates(properties: Properties) -> dict[str, float]:
     return {key: float(value) for key, value in as_texts(properties.get("config") or {}).items()}
 
 
-def _entity(id: str) -> QuotaEntity:
+def parsed_quota_id(id: str) -> QuotaEntity:
+    """Return the entity of a ``Quota`` or a ``ClientQuota`` with this id."""
+    try:
+        parsed = json.loads(id)
+    except ValueError:
+        parsed = None
+    if isinstance(parsed, dict):
+        return quota_entity_of({"entity": parsed})
     name, _, kind = id.rpartition("|")
-    return QuotaEntity(kind, None if name == _DEFAULT else name)
+    return ((kind, None if name == _DEFAULT else name),)

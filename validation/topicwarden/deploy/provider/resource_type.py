@@ -19,6 +19,7 @@ class Kind(StrEnum):
     TEXT = "text"
     NUMBER = "a whole number"
     MAP = "a map"
+    LIST = "a list"
 
 
 def one_of(known: Collection[str]) -> Callable[[str], str | None]:
@@ -31,8 +32,8 @@ class PropertyType:
     """One property of a resource type.
 
     ``check`` returns what is wrong with a value, or None. A ``default`` appears in the outputs, and with
-    ``default_in_inputs`` in the inputs, too. ``secret`` values are encrypted in the state, ``write_only`` values are
-    not in its outputs.
+    ``default_in_inputs`` in the inputs, too. ``secret`` values are encrypted in the state. ``write_only`` values are
+    not in the state at all: the provider keeps them from ``Check`` to the write.
     """
 
     kind: Kind = Kind.TEXT
@@ -66,11 +67,12 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class ResourceType:
+class PulumiType:
     """A resource type of ``pulumi-kafka``.
 
     ``raw_state`` and ``meta`` are what the official provider keeps in the outputs to convert them back to Terraform's
-    state. ``named`` is the property that gets the resource's name and a random suffix if it is missing.
+    state. ``named`` is the property that gets the resource's name and a random suffix if it is missing. ``title`` names
+    a resource in messages; None if its name does. ``permission`` is the operation that a refused write needs.
     """
 
     token: str
@@ -81,6 +83,8 @@ class ResourceType:
     named: str | None = None
     replaces_if: Callable[[Properties, Properties], tuple[str, ...]] = lambda _old, _new: ()
     conflicts: Callable[[Properties], list[Failure]] = lambda _: []
+    title: Callable[[Properties], str] | None = None
+    permission: str | None = None
 
     def check(self, news: Properties, olds: Properties, new_name: str | None) -> tuple[Properties, list[Failure]]:
         """Return the inputs of a resource with defaults, and what is wrong with them.
@@ -139,6 +143,10 @@ class ResourceType:
             paths |= {path: f"{change}_REPLACE" if replaces else change for path, change in found.items()}
         return Difference(paths, tuple(sorted(changed)), tuple(sorted(replaced)))
 
+    def previewed(self, olds: Properties, news: Properties) -> Properties:
+        """Return outputs that an update changes beside the inputs, before it happens; a type may have some."""
+        return {}
+
     def stable(self, difference: Difference) -> tuple[str, ...]:
         """Return the properties that only a replacement changes, and that ``difference`` does not change."""
         return tuple(
@@ -167,6 +175,14 @@ class ResourceType:
             return inputs
         kinds = self.properties
         return {key: secret(value) if key in kinds and kinds[key].secret else value for key, value in inputs.items()}
+
+    def split_write_only(self, inputs: Properties) -> tuple[Properties, Properties]:
+        """Return ``inputs`` without write-only values, and these: the state must not have them, even encrypted."""
+        hidden = {key for key, kind in self.properties.items() if kind.write_only}
+        return (
+            {key: value for key, value in inputs.items() if key not in hidden},
+            {key: value for key, value in inputs.items() if key in hidden},
+        )
 
     def outputs(self, id: str, values: Properties, secrets: bool) -> Properties:
         """Return the outputs of a resource with these values; ``secrets``: the engine accepts marked secrets."""
@@ -219,7 +235,7 @@ def _converted(kind: PropertyType, value: Any) -> Any:
 
 
 def _mistyped(kind: PropertyType, value: Any) -> str | None:
-    expected = {Kind.TEXT: str, Kind.NUMBER: float, Kind.MAP: dict}[kind.kind]
+    expected = {Kind.TEXT: str, Kind.NUMBER: float, Kind.MAP: dict, Kind.LIST: list}[kind.kind]
     return None if isinstance(value, expected) else f"expected {kind.kind.value}, got {type(value).__name__}"
 
 

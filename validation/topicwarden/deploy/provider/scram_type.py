@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topicwarden.deploy.access_state import SCRAM_TYPE, user_name, user_title
+from topicwarden.deploy.intent_log import Announce, announce_writes
 from topicwarden.deploy.provider.batches import Batches, EngineCalls
 from topicwarden.deploy.provider.properties import UNKNOWN, Properties
-from topicwarden.deploy.provider.resource_type import Failure, Kind, PropertyType, ResourceType, one_of
+from topicwarden.deploy.provider.resource_type import Failure, Kind, PropertyType, PulumiType, one_of
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kafka.write.credential_admin import (
     MECHANISMS,
@@ -17,13 +19,13 @@ from topicwarden.kafka.write.credential_admin import (
     wait_for_credentials,
     write_credentials,
 )
+from topicwarden.model.access import FEWEST_ITERATIONS
 
-_BATCH: Final = 1_000
-_FEWEST_ITERATIONS: Final = 4096
+_BATCH: Final = 4_000
 
 
 def _iterations(value: float) -> str | None:
-    return None if value >= _FEWEST_ITERATIONS else f"expected at least {_FEWEST_ITERATIONS}, got {value:g}"
+    return None if value >= FEWEST_ITERATIONS else f"expected at least {FEWEST_ITERATIONS}, got {value:g}"
 
 
 def _not_blank(value: str) -> str | None:
@@ -37,12 +39,12 @@ def _one_password(inputs: Properties) -> list[Failure]:
     return [Failure("password", "expected either password or passwordWo, got " + ("both" if given else "neither"))]
 
 
-SCRAM: Final = ResourceType(
-    token="kafka:index/userScramCredential:UserScramCredential",
+SCRAM: Final = PulumiType(
+    token=SCRAM_TYPE,
     properties={
         "username": PropertyType(required=True, replaces=True),
         "scramMechanism": PropertyType(required=True, replaces=True, check=one_of(MECHANISMS)),
-        "scramIterations": PropertyType(Kind.NUMBER, default=float(_FEWEST_ITERATIONS), check=_iterations),
+        "scramIterations": PropertyType(Kind.NUMBER, default=float(FEWEST_ITERATIONS), check=_iterations),
         "password": PropertyType(secret=True, check=_not_blank),
         "passwordWo": PropertyType(secret=True, write_only=True, check=_not_blank),
         "passwordWoVersion": PropertyType(),
@@ -50,17 +52,20 @@ SCRAM: Final = ResourceType(
     id_of=lambda properties: f"{properties['username']}|{properties['scramMechanism']}",
     raw_state=lambda _: {"obj": {}},
     conflicts=_one_password,
+    title=lambda properties: user_title(properties["username"], properties["scramMechanism"]),
+    permission="Alter on the cluster",
 )
 
 
 class Credentials:
     """The SCRAM credentials of one cluster. The id of a credential is ``user|mechanism``.
 
-    An import accepts ``user|mechanism|password`` as well; the password does not stay in the id.
+    An import accepts ``user|mechanism|password`` as well; the password does not stay in the id. With
+    ``user|mechanism||version`` it takes over a credential whose password stays as it is until the version changes.
     """
 
-    def __init__(self, session: AdminSession, calls: EngineCalls) -> None:
-        self._session = session
+    def __init__(self, session: AdminSession, calls: EngineCalls, announce: Announce) -> None:
+        self._session, self._announce = session, announce
         self._writes = Batches(self._write, _BATCH, calls=calls)
         self._reads = Batches[Credential, None, int](lambda _: session.request(read_credentials), _BATCH, calls=calls)
 
@@ -75,21 +80,23 @@ class Credentials:
 
     async def read(self, id: str, declared: Properties | None) -> Properties | None:
         """Return the properties of the credential with this id, or None if it does not exist."""
-        user, mechanism, *password = id.split("|")
+        user, mechanism, password, version = parsed_credential_id(id)
         iterations = await self._reads.submit(Credential(user, mechanism), None)
         if iterations is None:
             return None
         read = {"username": user, "scramMechanism": mechanism, "scramIterations": float(iterations)}
         # Kafka does not give a password back, so the declared one stays.
-        declared = declared or ({"password": password[0]} if password else {})
+        declared = declared or {"password": password, "passwordWoVersion": version}
         return {**{key: declared.get(key) for key in ("password", "passwordWoVersion")}, **read}
 
-    async def delete(self, id: str) -> None:
+    async def delete(self, id: str, properties: Properties) -> None:
         """Delete the credential with this id; one that does not exist counts as deleted."""
-        user, mechanism, *_ = id.split("|")
+        user, mechanism, _, _ = parsed_credential_id(id)
         await self._writes.submit(user, (Credential(user, mechanism), None))
 
     def _write(self, writes: Mapping[str, tuple[Credential, Password | None]]) -> Mapping[str, Exception | None]:
+        written = {user_name(each.user, each.mechanism): {"": password} for each, password in writes.values()}
+        announce_writes(self._announce, written)
         errors = self._session.write(write_credentials, wait_for_credentials, dict(writes.values()))
         return {credential.user: error for credential, error in errors.items()}
 
@@ -98,4 +105,14 @@ def _password(inputs: Properties) -> Password:
     text = inputs.get("password") or inputs["passwordWo"]
     if text == UNKNOWN:
         raise ValueError("the password is not known yet")
-    return Password(text, int(inputs.get("scramIterations") or _FEWEST_ITERATIONS))
+    return Password(text, int(inputs.get("scramIterations") or FEWEST_ITERATIONS))
+
+
+def parsed_credential_id(id: str) -> tuple[str, str, str | None, str | None]:
+    """Return the user, the mechanism, the password and its version in ``id``; a user's name may contain ``|``."""
+    parts = id.split("|")
+    at = next((number for number, part in enumerate(parts) if number and part in MECHANISMS), None)
+    if at is None:
+        raise ValueError(f"the id of a credential is user|mechanism, got {id}")
+    password, _, version = "|".join(parts[at + 1 :]).partition("|")
+    return "|".join(parts[:at]), parts[at], password or None, version or None

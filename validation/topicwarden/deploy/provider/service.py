@@ -15,13 +15,15 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
+from topicwarden.deploy.access_state import acl_of, registered_access
 from topicwarden.deploy.intent_log import Intent
 from topicwarden.deploy.provider import provider_settings
-from topicwarden.deploy.provider.acl_type import ACL, Acls
+from topicwarden.deploy.provider.acl_type import ACL, CREATE_TOGETHER, Acls
 from topicwarden.deploy.provider.batches import EngineCalls
-from topicwarden.deploy.provider.deletion_guard import DeletionGuard
+from topicwarden.deploy.provider.deletion_guard import DeletionGuard, check_access
 from topicwarden.deploy.provider.engine_log import EngineLog
 from topicwarden.deploy.provider.errors import ResourceUrn, reason_of, resource_error
+from topicwarden.deploy.provider.group_config_type import GROUP_CONFIG, GroupConfigs
 from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.properties import (
     UNKNOWN,
@@ -31,12 +33,14 @@ from topicwarden.deploy.provider.properties import (
     to_struct,
     with_secrets,
 )
-from topicwarden.deploy.provider.quota_type import QUOTA, Quotas
-from topicwarden.deploy.provider.resource_type import DEFAULTS, Difference, ResourceType
+from topicwarden.deploy.provider.quota_type import CLIENT_QUOTA, QUOTA, Quotas
+from topicwarden.deploy.provider.resource_type import DEFAULTS, Difference, PulumiType
 from topicwarden.deploy.provider.scram_type import SCRAM, Credentials
 from topicwarden.deploy.provider.stubs import plugin_pb2, provider_pb2_grpc
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
+from topicwarden.deploy.provider.subject_type import SUBJECT, Subjects
 from topicwarden.deploy.provider.topic_type import GET_TOPIC, GET_TOPICS, REQUIRE_CLUSTER, TOPIC, Topics
+from topicwarden.deploy.subject_state import PREPARE_SUBJECTS, location_key
 from topicwarden.kafka.connect.request_error import RequestError
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.model.problem import Location, Refusal
@@ -46,13 +50,17 @@ from topicwarden.plan.deployed_stack import DeployedStack
 class Resources(Protocol):
     """The resources of one type on one cluster."""
 
-    async def create(self, inputs: Properties) -> None: ...
+    async def create(self, inputs: Properties) -> Properties | None:
+        """Create one; return outputs that are no inputs."""
+
     async def read(self, id: str, declared: Properties | None) -> Properties | None: ...
-    async def update(self, id: str, olds: Properties, news: Properties) -> None: ...
-    async def delete(self, id: str) -> None: ...
+    async def update(self, id: str, olds: Properties, news: Properties) -> Properties | None: ...
+    async def delete(self, id: str, properties: Properties) -> None: ...
 
 
-_TYPES: Mapping[str, ResourceType] = {each.token: each for each in (TOPIC, ACL, QUOTA, SCRAM)}
+_TYPES: Mapping[str, PulumiType] = {
+    each.token: each for each in (TOPIC, ACL, QUOTA, CLIENT_QUOTA, SCRAM, GROUP_CONFIG, SUBJECT)
+}
 _SUFFIX_LENGTH = 7  # as in the names that the official provider makes
 _Context: TypeAlias = grpc.aio.ServicerContext
 
@@ -72,6 +80,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         self._stack: str | None = None
         self._guard = DeletionGuard()
         self._state: asyncio.Future[DeployedStack | None] | None = None
+        self._write_only: dict[str, Properties] = {}
 
     async def GetSchema(self, request: rpc.GetSchemaRequest, context: _Context) -> rpc.GetSchemaResponse:
         # The engine needs the name and the version only; generators of SDKs use the official schema.
@@ -79,6 +88,11 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     async def GetPluginInfo(self, request: Empty, context: _Context) -> plugin_pb2.PluginInfo:
         return plugin_pb2.PluginInfo(version=version("pulumi-kafka"))
+
+    async def Handshake(self, request: rpc.ProviderHandshakeRequest, context: _Context) -> NoReturn:
+        # The engine then uses Attach and Configure. gRPC would log the traceback of a missing method.
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED)
+        raise AssertionError("abort raises")
 
     async def Attach(self, request: plugin_pb2.PluginAttach, context: _Context) -> Empty:
         self._log.attach(request.address)
@@ -109,11 +123,15 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             except Refusal as refusal:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(refusal))
             self._session = session
+            quotas = Quotas(session, self._calls, self._announce_access)
             self._resources = {
                 TOPIC.token: Topics(session, self._log.progress, self._announce, self._check_adoption, self._calls),
-                ACL.token: Acls(session, self._calls),
-                QUOTA.token: Quotas(session, self._calls),
-                SCRAM.token: Credentials(session, self._calls),
+                ACL.token: Acls(session, self._calls, self._announce_access),
+                QUOTA.token: quotas,
+                CLIENT_QUOTA.token: quotas,
+                SCRAM.token: Credentials(session, self._calls, self._announce_access),
+                GROUP_CONFIG.token: GroupConfigs(session, self._calls, self._announce_access),
+                SUBJECT.token: Subjects(lambda: self._home.registry(self._stack or ""), self._log.warn),
             }
         # Without `acceptSecrets` the engine sends plain values, and marks outputs of secret inputs as secrets itself.
         return rpc.ConfigureResponse(acceptSecrets=False, supportsPreview=True, supports_autonaming_configuration=True)
@@ -124,6 +142,9 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         inputs, failures = kind.check(from_struct(request.news), from_struct(request.olds), _new_name(request))
         if kind is TOPIC:
             self._guard.register(request.urn, str(inputs.get("name")))
+        elif not failures and not has_unknown(inputs):
+            self._guard.register_access(kind.token, kind.id_of(inputs))
+        inputs, self._write_only[request.urn] = kind.split_write_only(inputs)
         return rpc.CheckResponse(
             inputs=to_struct(kind.marked(inputs, self._secrets)),
             failures=[rpc.CheckFailure(property=failure.property, reason=failure.reason) for failure in failures],
@@ -150,9 +171,10 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         inputs = from_struct(request.properties)
         if request.preview:
             return rpc.CreateResponse(properties=to_struct(kind.outputs(UNKNOWN, inputs, self._secrets)))
-        await self._run(request.urn, lambda resources: resources.create(inputs), context)
+        written = {**inputs, **self._write_only.get(request.urn, {})}
+        more = await self._run(request.urn, lambda resources: resources.create(written), context, inputs) or {}
         id = kind.id_of(inputs)
-        return rpc.CreateResponse(id=id, properties=to_struct(kind.outputs(id, inputs, self._secrets)))
+        return rpc.CreateResponse(id=id, properties=to_struct(kind.outputs(id, {**inputs, **more}, self._secrets)))
 
     async def Read(self, request: rpc.ReadRequest, context: _Context) -> rpc.ReadResponse:
         kind = await _type_of(request.urn, context)
@@ -172,26 +194,55 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         kind = await _type_of(request.urn, context)
         olds, news = from_struct(request.olds), from_struct(request.news)
         # Properties in `ignoreChanges` already have their old values in `news`.
+        more = kind.previewed(olds, news)
         if not request.preview:
-            await self._run(request.urn, lambda resources: resources.update(request.id, olds, news), context)
-        return rpc.UpdateResponse(properties=to_struct(kind.outputs(request.id, news, self._secrets)))
+            written = {**news, **self._write_only.get(request.urn, {})}
+            more = await self._run(
+                request.urn, lambda resources: resources.update(request.id, olds, written), context, news
+            )
+        outputs = kind.outputs(request.id, {**news, **(more or {})}, self._secrets)
+        return rpc.UpdateResponse(properties=to_struct(outputs))
 
     async def Delete(self, request: rpc.DeleteRequest, context: _Context) -> Empty:
         kind = await _type_of(request.urn, context)
+        properties = from_struct(request.properties)
 
         async def delete(resources: Resources) -> None:
             if kind is TOPIC:
                 registered = self._guard.registers(request.urn, request.id)
                 state = None if registered else await self._recorded_state()
                 self._guard.check_delete(request.urn, request.id, state)
-            await resources.delete(request.id)
+            elif self._guard.keeps_access(kind.token, request.id):
+                return
+            else:
+                await self._check_access(kind, request.urn, properties)
+            await resources.delete(request.id, properties)
 
-        await self._run(request.urn, delete, context)
+        await self._run(request.urn, delete, context, properties)
         return Empty()
+
+    async def _check_access(self, kind: PulumiType, urn: str, properties: Properties) -> None:
+        """Refuse to remove access for a command that has not predicted who loses it."""
+        unguarded = kind not in (ACL, SCRAM) or not registered_access(urn)
+        if unguarded or self._guard.judged or self._home.judged or kind.title is None:
+            return
+        state = await self._recorded_state()
+        if state is not None:
+            check_access(state, acl_of(properties) if kind is ACL else None, kind.title(properties))
 
     async def Invoke(self, request: rpc.InvokeRequest, context: _Context) -> rpc.InvokeResponse:
         if request.tok == REQUIRE_CLUSTER:
             return await self._require_cluster(str(from_struct(request.args)["clusterId"]))
+        if request.tok == CREATE_TOGETHER:
+            acls = self._resources[ACL.token] if self._resources else None
+            if isinstance(acls, Acls):
+                acls.create_together(json.loads(from_struct(request.args)["acls"]))
+            return rpc.InvokeResponse()
+        if request.tok == PREPARE_SUBJECTS:
+            subjects = self._resources[SUBJECT.token] if self._resources else None
+            if isinstance(subjects, Subjects):
+                subjects.refuse(json.loads(from_struct(request.args)["undeployed"]))
+            return rpc.InvokeResponse()
         if request.tok not in (GET_TOPIC, GET_TOPICS):
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"unknown function {request.tok}")
         topics = self._resources[TOPIC.token] if self._resources else None
@@ -214,9 +265,12 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             answer = {"refusal": reason_of(error)}
         return rpc.InvokeResponse(**{"return": to_struct(answer)})
 
+    def _announce_access(self, intent: Intent, names: Iterable[str]) -> None:
+        self._home.announce_access(self._stack or "", intent, list(names))
+
     def _location(self, urn: ResourceUrn) -> Location | None:
-        """Return where the topic of the resource is declared; None for another resource."""
-        return self._locations(urn.stack).get(urn.name)
+        """Return where the resource is declared; None for a resource that no YAML declares."""
+        return self._locations(urn.stack).get(location_key(urn.name) if urn.type == SUBJECT.token else urn.name)
 
     def _announce(self, intent: Intent, topics: Iterable[str]) -> None:
         self._home.announce(self._stack or "", intent, list(topics))
@@ -239,8 +293,13 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             self._state = asyncio.ensure_future(asyncio.to_thread(read))
         return await self._state
 
-    async def _run(self, urn: str, work: Callable[[Resources], Any], context: _Context) -> Any:
-        """Return the result of ``work`` on the resources of the type in ``urn``; errors end the call."""
+    async def _run(
+        self, urn: str, work: Callable[[Resources], Any], context: _Context, properties: Properties | None = None
+    ) -> Any:
+        """Return the result of ``work`` on the resources of the type in ``urn``; errors end the call.
+
+        ``properties`` are those of the resource, if they are known.
+        """
         self._calls.note()
         kind = await _type_of(urn, context)
         self._stack = ResourceUrn(urn).stack
@@ -250,11 +309,12 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             return await work(self._resources[kind.token])
         except (RequestError, Refusal, ValueError) as error:
             location = await asyncio.to_thread(self._location, ResourceUrn(urn))
-            reason = resource_error(error, urn, location)
+            title = kind.title(properties) if kind.title and properties else None
+            reason = resource_error(error, urn, location, title, kind.permission)
             await context.abort(grpc.StatusCode.UNKNOWN, reason)
 
 
-async def _type_of(urn: str, context: _Context) -> ResourceType:
+async def _type_of(urn: str, context: _Context) -> PulumiType:
     token = ResourceUrn(urn).type
     if token not in _TYPES:
         await _unknown_type(token, context)
@@ -286,7 +346,7 @@ def _known(olds: Properties, inputs: Properties) -> Properties:
     return known
 
 
-def _keeps_name(kind: ResourceType, news: Properties) -> bool:
+def _keeps_name(kind: PulumiType, news: Properties) -> bool:
     """Return whether the new resource has a name of its own, which the old one must leave first."""
     return kind.named is not None and kind.named not in (news.get(DEFAULTS) or ())
 

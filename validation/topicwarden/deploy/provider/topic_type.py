@@ -10,7 +10,7 @@ from typing import Final
 from topicwarden.deploy.intent_log import Intent
 from topicwarden.deploy.provider.batches import Batches, EngineCalls
 from topicwarden.deploy.provider.properties import Properties
-from topicwarden.deploy.provider.resource_type import Kind, PropertyType, ResourceType, as_texts
+from topicwarden.deploy.provider.resource_type import Kind, PropertyType, PulumiType, as_texts
 from topicwarden.kafka.connect.request_error import RequestError
 from topicwarden.kafka.connect.retry import retry_each
 from topicwarden.kafka.read.topic_reads import (
@@ -23,8 +23,8 @@ from topicwarden.kafka.read.topic_reads import (
 )
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kafka.write.topic_admin import NewTopic, add_partitions, alter_settings, create_topics, delete_topics
-from topicwarden.plan.placement.broker_choice import racks_of
-from topicwarden.plan.placement.new_topic import NewTopicPlacement
+from topicwarden.model.message_text import counted
+from topicwarden.plan.placement.broker_choice import NewTopicPlacement, racks_of
 
 _RECORDS: Final = 8_000
 """Metadata records of one request. The controller refuses more than 10,000 (``MAX_RECORDS_PER_USER_OP``, KIP-919)."""
@@ -59,7 +59,7 @@ GET_TOPICS: Final = "kafka:index:getTopics"
 REQUIRE_CLUSTER: Final = "kafka:index:requireCluster"
 """A function that only this provider has: it refuses to write to any cluster but the one with this id."""
 
-TOPIC: Final = ResourceType(
+TOPIC: Final = PulumiType(
     token="kafka:index/topic:Topic",
     properties={
         "name": PropertyType(replaces=True),
@@ -149,7 +149,7 @@ class Topics:
         without_config = declared is not None and declared.get("config") is None
         return properties if without_config else {**properties, "config": state.config_like(known or {})}
 
-    async def delete(self, name: str) -> None:
+    async def delete(self, name: str, properties: Properties) -> None:
         """Delete a topic; one that does not exist counts as deleted."""
         await self._deletes.submit(name, None)
         await self._visible.submit(name, None)
@@ -226,7 +226,7 @@ class Topics:
 
     def _wait(self, expected: Mapping[str, TopicProperties | None]) -> Mapping[str, None]:
         if late := self._session.request(wait_until_visible, expected, self._session.service):
-            self._progress(f"{len(late)} topics, such as {min(late)}: a broker does not show the change yet")
+            self._progress(f"{counted(len(late), 'topic')}, such as {min(late)}: a broker does not show the change yet")
         return {}
 
     def _retry(
@@ -248,13 +248,13 @@ def _config(properties: Properties) -> Properties:
 
 
 def _differs(topic: NewTopic, state: TopicProperties | None) -> str:
-    seen = (
-        "which this user may not describe"
-        if state is None
-        else f"{state.partitions} partitions, {state.replication_factor} replicas and {dict(state.config)}"
-    )
     return (
-        f"topic {topic.name} exists and is not as declared: expected {topic.partitions} partitions, "
-        f"{topic.replication_factor} replicas and {dict(topic.config)}, got {seen}; `topicwarden import {topic.name}` "
-        "adopts it"
+        f"topic {topic.name} exists and is not as declared: expected {_properties_text(topic)}, got "
+        f"{'a topic that this user may not describe' if state is None else _properties_text(state)}; "
+        f"`topicwarden import {topic.name}` adopts it"
     )
+
+
+def _properties_text(topic: NewTopic | TopicProperties) -> str:
+    counts = f"{counted(topic.partitions, 'partition')}, {counted(topic.replication_factor, 'replica')}"
+    return f"{counts} and {dict(topic.config)}"

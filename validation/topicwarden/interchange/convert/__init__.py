@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Protocol
@@ -23,15 +23,27 @@ from topicwarden.interchange.convert import (
     terraform,
     topicctl,
 )
+from topicwarden.interchange.convert.converted_subject import ConvertedSubject
 from topicwarden.interchange.convert.other_tools import unsupported_message
 from topicwarden.interchange.convert.source_file import SourceFile
 from topicwarden.interchange.convert.topic_reader import ConvertedTopic, TopicReader
 from topicwarden.kafka_facts.topic_names import metric_name
+from topicwarden.model.access import Acl, LiveAccess, QuotaEntity, ScramUser
 from topicwarden.model.problem import Location, Problem
 
-__all__ = ["FORMATS", "ConversionResult", "ConvertedTopic", "SourceFile", "SourceFormat", "TopicReader", "read_all"]
+__all__ = [
+    "FORMATS",
+    "ConversionResult",
+    "ConvertedSubject",
+    "ConvertedTopic",
+    "SourceFile",
+    "SourceFormat",
+    "TopicReader",
+    "read_all",
+]
 
 _HCL: Final = re.compile(r"^\s*(resource|data|module|variable|locals|provider|terraform)\b[^\n=:]*\{", re.MULTILINE)
+NO_LIVE_ACCESS: Final = LiveAccess(frozenset(), {}, {})
 _NO_TOPIC: Final = "this file declares no topic; pass the file with the topics, too: add --from with its path"
 
 
@@ -69,11 +81,16 @@ FORMATS: Final = MappingProxyType[str, SourceFormat](
 
 @dataclass(frozen=True)
 class ConversionResult:
-    """The topics of all files in file order, all problems, and a warning for each part that was not converted."""
+    """The topics of all files in file order, all problems, and a warning for each part that was not converted.
+
+    ``access`` has the ACLs, users and quotas of all files, and ``subjects`` the subjects of a Schema Registry.
+    """
 
     topics: tuple[ConvertedTopic, ...]
     problems: tuple[Problem, ...]
     notes: tuple[Problem, ...]
+    access: LiveAccess = NO_LIVE_ACCESS
+    subjects: tuple[ConvertedSubject, ...] = ()
 
 
 def read_all(sources: Sequence[SourceFile], format_name: str | None = None) -> ConversionResult:
@@ -86,20 +103,31 @@ def read_all(sources: Sequence[SourceFile], format_name: str | None = None) -> C
     notes: list[Problem] = []
     auxiliary: list[SourceFile] = []
     by_metric_name: dict[str, ConvertedTopic] = {}
+    acls: set[Acl] = set()
+    users: dict[tuple[str, str], ScramUser] = {}
+    quotas: dict[QuotaEntity, Mapping[str, float]] = {}
+    subjects: dict[str, ConvertedSubject] = {}
     for source in sources:
         reader = _read_file(TopicReader(source, tuple(other for other in sources if other is not source)), format_name)
         auxiliary += [source] if reader.auxiliary else []
         problems += reader.problems
         notes += reader.notes()
+        acls |= {*reader.acls}
+        users |= {(user.name, user.mechanism): user for user in reader.users}
+        quotas |= reader.quotas
+        problems += _add_subjects(subjects, reader.subjects)
         for converted in reader.topics:
             first = by_metric_name.setdefault(metric_name(converted.topic.name), converted)
             if first is converted:
                 topics.append(converted)
             else:
                 problems.append(_duplicate(converted, first))
-    if sources and len(auxiliary) == len(sources) and not topics and not problems:
+    access = LiveAccess(frozenset(acls), quotas, users)
+    nothing = not topics and not problems and not subjects and access == NO_LIVE_ACCESS
+    if sources and len(auxiliary) == len(sources) and nothing:
         problems = [Problem(Location(source.file), _NO_TOPIC, "empty") for source in auxiliary]
-    return ConversionResult(tuple(topics), tuple(sorted(set(problems))), tuple(sorted(set(notes))))
+    found = tuple(subjects.values())
+    return ConversionResult(tuple(topics), tuple(sorted(set(problems))), tuple(sorted(set(notes))), access, found)
 
 
 def _read_file(reader: TopicReader, format_name: str | None) -> TopicReader:
@@ -112,7 +140,8 @@ def _read_file(reader: TopicReader, format_name: str | None) -> TopicReader:
         _report_unrecognised(reader, format_name)
     else:
         source_format.read(reader)
-        if not reader.topics and not reader.problems and not reader.excluded and not reader.auxiliary:
+        found = reader.topics or reader.problems or reader.excluded or reader.auxiliary or reader.has_access
+        if not found and not reader.subjects:
             internal = any("internal topics of Kafka" in note.message for note in reader.notes())
             what = "only Kafka's internal topics" if internal else "no topic"
             reader.add_problem(Location(source.file), f"this file declares {what}; do not import it", "empty")
@@ -132,6 +161,17 @@ def _report_unrecognised(reader: TopicReader, format_name: str | None) -> None:
         formats = f"the format {format_name}" if format_name else f"one of the formats {', '.join(FORMATS)}"
         message = f"expected topics in {formats}, got none; select the format with --from-format"
         reader.add_problem(Location(source.file), message, "value")
+
+
+def _add_subjects(subjects: dict[str, ConvertedSubject], found: Sequence[ConvertedSubject]) -> list[Problem]:
+    """Add the subjects of one file; return a problem for each one that another schema has already been read for."""
+    problems = []
+    for subject in found:
+        first = subjects.setdefault(subject.name, subject)
+        if (first.schema, first.compatibility) != (subject.schema, subject.compatibility) and subject.location:
+            message = f"the subject {subject.name} is declared twice, first at {first.location}; keep one"
+            problems.append(Problem(subject.location, message, "subject-twice"))
+    return problems
 
 
 def _duplicate(converted: ConvertedTopic, first: ConvertedTopic) -> Problem:

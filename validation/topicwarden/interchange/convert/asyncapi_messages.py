@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from topicwarden.interchange.convert.references import Node
 from topicwarden.interchange.convert.schema_bundle import DRAFT_7, SchemaBundle, json_text
 from topicwarden.interchange.convert.topic_reader import TopicReader
-from topicwarden.model.contents import Contents
+from topicwarden.model.contents import Contents, RegistryContents
 from topicwarden.record_schemas import COMPILERS
 from topicwarden.specs.schema_files import SchemaText
 
@@ -29,6 +31,8 @@ _CONTENT_TYPES: Final = (
     (re.compile(r"application/[\w.+-]*protobuf\b"), "protobuf"),
     (re.compile(r"text/plain\b"), "string"),
 )
+REGISTRY: Final = "x-schema-registry"
+"""An extension of a message, which an export writes: what ``registry:`` declares for ``key`` and ``value``."""
 _CONFLUENT_ENCODINGS: Final = ("4", "confluent")
 """Values of ``schemaIdPayloadEncoding`` that mean Confluent's wire format: 4 bytes, or the vendor's name."""
 _KEY: Final = ("bindings", "kafka", "key")
@@ -49,7 +53,7 @@ class _Encoding:
 
     format: str
     schema: Node | None = None
-    registry: bool = False
+    registry: bool | RegistryContents = False
     draft: str = DRAFT_7
 
 
@@ -95,7 +99,9 @@ def read_contents(messages: Sequence[Message], content_type: str | None, reader:
             schemas.append(schema)
         elif encoding[0].format not in ("json", "string", "uuid") and not encoding[0].registry:
             continue  # Without a schema, these formats cannot be read.
-        settings[part] = {"format": encoding[0].format} | ({"registry": True} if encoding[0].registry else {})
+        # Without a schema, somebody else must register one.
+        registry = encoding[0].registry if schema else bool(encoding[0].registry)
+        settings[part] = {"format": encoding[0].format} | ({"registry": registry} if registry else {})
     if headers := _required_headers(messages, reader):
         settings["headers"] = {"required": headers}
     return MessageContents(Contents.model_validate(settings), tuple(schemas))
@@ -127,7 +133,7 @@ def _value(message: Message, default_type: str | None, reader: TopicReader) -> _
         payload.take()
         reader.note(payload.location, _label(message, "payload"), f"not imported, because {reason}")
         return None
-    return _Encoding(described, payload, _has_registry(message, reader), _draft(schema_format))
+    return _Encoding(described, payload, _registry(message, "value", reader), _draft(schema_format))
 
 
 def _draft(schema_format: str | None) -> str:
@@ -157,11 +163,30 @@ def _key(message: Message, reader: TopicReader) -> _Encoding | None:
     if kind in _AVRO_KINDS and "name" in schema:
         described = "avro"
     if described in ("avro", "protobuf") or kind == "object":
-        return _Encoding(described or "json", key, _has_registry(message, reader), _draft(schema_format))
+        return _Encoding(described or "json", key, _registry(message, "key", reader), _draft(schema_format))
     reason = "not imported, because the schema of the key does not say how the key is encoded"
     reader.note(key.location, _label(message, "key"), reason)
     key.take()
     return None
+
+
+def _registry(message: Message, part: str, reader: TopicReader) -> bool | RegistryContents:
+    """Return ``registry:`` of the keys or values, from the extension of an export, or else from the binding."""
+    if message.find(REGISTRY) is None:
+        return _has_registry(message, reader)
+    for key in ("schemaIdLocation", "schemaIdPayloadEncoding", "schemaLookupStrategy"):
+        message.text("bindings", "kafka", key)
+    node = message.find(REGISTRY, part)
+    written = node.take() if node else None
+    if node is None or isinstance(written, bool):
+        return bool(written)
+    try:
+        return RegistryContents.model_validate(written)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        path = ".".join(map(str, (REGISTRY, part, *first["loc"])))
+        reader.add_problem(node.location, f"{path}: {first['msg']}", "value")
+        return True
 
 
 def _has_registry(message: Message, reader: TopicReader) -> bool:
@@ -204,13 +229,17 @@ def _schema(part: str, encodings: Sequence[_Encoding], reader: TopicReader) -> S
     if not nodes:
         return None
     name = ".".join(map(str, nodes[0].path))
-    if first.registry and first.format != "avro":
+    registered = first.registry if isinstance(first.registry, RegistryContents) else None
+    if first.registry and not registered and first.format != "avro":
         for node in nodes:
             node.take()
         reader.note(nodes[0].location, name, "not imported, because the schema registry has the schema")
         return None
     text = _schema_text(first, nodes)
-    error = COMPILERS[first.format](text, None) if text is not None else "has a reference that leads nowhere"
+    references = tuple((each.name, None) for each in registered.references or ()) if registered else None
+    error = (
+        COMPILERS[first.format](text, None, references) if text is not None else "has a reference that leads nowhere"
+    )
     if text is None or error:
         for node in nodes:
             node.take()

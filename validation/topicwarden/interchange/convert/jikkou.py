@@ -1,36 +1,68 @@
-"""Read Jikkou's ``KafkaTopic`` and ``KafkaTopicList``, with the ``ConfigMap`` documents of the same file."""
+"""Read Jikkou's topics, with the ``ConfigMap`` documents of the same file, its principals, users, quotas and subjects.
+
+https://www.jikkou.io/docs/providers/kafka/resources/,
+https://www.jikkou.io/docs/providers/schema-registry/resources/subject/
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-from topicwarden.interchange.convert.kubernetes import KubernetesResource, declares, resources, topics
+from topicwarden.interchange.convert.access_values import QUOTA_KEYS, add_user, items, take_acls, take_quota, take_text
+from topicwarden.interchange.convert.kubernetes import TOPIC, KubernetesResource, declares, resources, topics
 from topicwarden.interchange.convert.source_file import SourceFile
+from topicwarden.interchange.convert.subject_values import schema_beside, take_name, take_subject
 from topicwarden.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
 from topicwarden.interchange.convert.topic_reader import TopicReader
 from topicwarden.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
 from topicwarden.interchange.convert.unread_fields import UnreadFields
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.specs.yaml_nodes import KeyPath
 
 _GROUP: Final = "kafka.jikkou.io/"
 _CORE: Final = "core.jikkou.io/"
-_TOPIC: Final = ("apiVersion", "kind", "metadata", "spec", "status")
+_REGISTRY: Final = "schemaregistry.jikkou.io/"
+_SUBJECT: Final = "SchemaRegistrySubject"
+_TOPIC_KEYS: Final = ("apiVersion", "kind", "metadata", "spec", "status")
 _SPEC: Final = ("partitions", "replicas", "configs", "configMapRefs", "replicasAssignments")
+_AUTHORIZATION, _ROLE, _KAFKA_USER, _QUOTA = (
+    "KafkaPrincipalAuthorization",
+    "KafkaPrincipalRole",
+    "KafkaUser",
+    "KafkaClientQuota",
+)
+_ACCESS: Final = (_AUTHORIZATION, _ROLE, _KAFKA_USER, _QUOTA)
+_QUOTA_TYPES: Final = {
+    "USER": (("user", False),),
+    "USERS_DEFAULT": (("user", True),),
+    "CLIENT": (("client-id", False),),
+    "CLIENTS_DEFAULT": (("client-id", True),),
+    "USER_CLIENT": (("client-id", False), ("user", False)),
+    "USER_ALL_CLIENTS": (("client-id", True), ("user", False)),
+    "IP": (("ip", False),),
+    "IPS_DEFAULT": (("ip", True),),
+}
+"""The parts of the entity of a quota, and whether each one is the default, by Jikkou's type (``KafkaClientQuotaType``).
+"""
 _EXCLUDED: Final = {
     "jikkou.io/delete": "marked for deletion (jikkou.io/delete), so not imported",
     "jikkou.io/ignore": "ignored by Jikkou (jikkou.io/ignore), so not imported",
 }
-"""Reasons to exclude a topic, by annotation (``CoreAnnotations``). Jikkou reads it with ``Boolean.parseBoolean``."""
+"""Reasons to exclude a resource, by annotation (``CoreAnnotations``). Jikkou reads it with ``Boolean.parseBoolean``."""
+_NORMALIZE: Final = "schemaregistry.jikkou.io/normalize-schema"
+_ALWAYS_NORMALIZED: Final = "not imported, because schemas are always compared in their canonical form"
 
 
 def recognises(source: SourceFile) -> bool:
-    return declares(source, _GROUP)
+    return declares(source, _REGISTRY, _SUBJECT) or any(declares(source, _GROUP, kind) for kind in (TOPIC, *_ACCESS))
 
 
 def read(reader: TopicReader) -> None:
     documents = reader.documents()
     config_maps = _ConfigMaps(documents, reader)
-    for resource in topics(documents, reader, _GROUP, "Jikkou", other_kinds=("ConfigMap",)):
+    _access(documents, reader)
+    _subjects(documents, reader)
+    for resource in topics(documents, reader, _GROUP, "Jikkou", other_kinds=("ConfigMap", _SUBJECT, *_ACCESS)):
         annotations = resource.annotations()
         reasons = [reason for annotation, reason in _EXCLUDED.items() if annotations.get(annotation) == "true"]
         if reasons:
@@ -40,9 +72,115 @@ def read(reader: TopicReader) -> None:
     config_maps.note_unused()
 
 
+def _access(documents: list[UnreadFields], reader: TopicReader) -> None:
+    """Read principals with their roles, users and quotas."""
+    of_jikkou = [resource for resource in resources(documents) if resource.in_group(_GROUP)]
+    roles: dict[str, list[str]] = {}
+    for resource in of_jikkou:
+        if resource.kind == _AUTHORIZATION:
+            fields = resource.fields
+            principal = take_text(fields, (*resource.path, "metadata", "name"), reader)
+            for path in items(fields, (*resource.path, "spec", "roles"), reader):
+                role = take_text(fields, path, reader)
+                if role and principal:
+                    roles.setdefault(role, []).append(principal)
+            _acls(resource, [principal] if principal else [], reader)
+    for resource in of_jikkou:
+        if resource.kind == _ROLE:
+            name = take_text(resource.fields, (*resource.path, "metadata", "name"), reader)
+            _acls(resource, roles.get(name or "", []), reader)
+        elif resource.kind == _KAFKA_USER:
+            _user(resource, reader)
+        elif resource.kind == _QUOTA:
+            _quota(resource, reader)
+        if resource.kind in _ACCESS:
+            for key in ("apiVersion", "kind"):
+                resource.fields.take((*resource.path, key))
+
+
+def _acls(resource: KubernetesResource, principals: list[str], reader: TopicReader) -> None:
+    fields = resource.fields
+    for path in items(fields, (*resource.path, "spec", "acls"), reader):
+        resource_path = (*path, "resource")
+        for principal in principals:
+            take_acls(
+                fields,
+                reader,
+                principal=principal,
+                host=(*path, "host"),
+                operations=items(fields, (*path, "operations"), reader),
+                permission=(*path, "type"),
+                kind=(*resource_path, "type"),
+                name=(*resource_path, "pattern"),
+                pattern=(*resource_path, "patternType"),
+            )
+
+
+def _user(resource: KubernetesResource, reader: TopicReader) -> None:
+    fields = resource.fields
+    name = take_text(fields, (*resource.path, "metadata", "name"), reader)
+    for path in items(fields, (*resource.path, "spec", "authentications"), reader):
+        mechanism, location = fields.take((*path, "type"))
+        iterations, _ = fields.take((*path, "iterations"))
+        if name is not None:
+            add_user(reader, name, mechanism, iterations, location)
+
+
+def _quota(resource: KubernetesResource, reader: TopicReader) -> None:
+    fields, spec = resource.fields, (*resource.path, "spec")
+    kind, location = fields.take((*spec, "type"))
+    parts = _QUOTA_TYPES.get(str(kind).upper())
+    if parts is None:
+        message = f"type: unknown type of quota {describe_value(kind)}; expected one of {', '.join(_QUOTA_TYPES)}"
+        reader.add_problem(location, message, "value")
+        return
+    names = {"user": "user", "client-id": "clientId", "ip": "ip"}
+    entity = [
+        (part, None if is_default else take_text(fields, (*spec, "entity", names[part]), reader))
+        for part, is_default in parts
+    ]
+    take_quota(fields, (*spec, "configs"), tuple(entity), QUOTA_KEYS, reader)
+
+
+def _subjects(documents: list[UnreadFields], reader: TopicReader) -> None:
+    for resource in resources(documents):
+        if resource.kind != _SUBJECT:
+            continue
+        annotations = resource.annotations()
+        reasons = [reason for annotation, reason in _EXCLUDED.items() if annotations.get(annotation) == "true"]
+        if reasons or not resource.in_group(_REGISTRY):
+            resource.exclude(reader, reasons[0] if reasons else f"{resource.api} is not of Jikkou, so not imported")
+            continue
+        fields, spec = resource.fields, (*resource.path, "spec")
+        for key in ("apiVersion", "kind"):
+            fields.take((*resource.path, key))
+        normalize = (*resource.path, "metadata", "annotations", _NORMALIZE)
+        if fields.peek(normalize)[0] is not None:
+            reader.note(fields.take(normalize)[1], _NORMALIZE, _ALWAYS_NORMALIZED)
+        subject = take_subject(
+            fields,
+            reader,
+            name=take_name(fields, (*resource.path, "metadata", "name"), reader),
+            schema_format=(*spec, "schemaType"),
+            text=_schema_text(fields, (*spec, "schema"), reader),
+            compatibility=(*spec, "compatibilityLevel"),
+            references=(*spec, "references"),
+        )
+        reader.subjects += [subject] if subject else []
+
+
+def _schema_text(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> str | None:
+    """Return a schema that is written in the resource, or in the file that its ``$ref`` names."""
+    value, location = fields.peek(path)
+    if isinstance(value, dict) and "$ref" in value:
+        reference, location = fields.take((*path, "$ref"))
+        return schema_beside(reader, reference, location)
+    return take_text(fields, path, reader)
+
+
 def _topic(resource: KubernetesResource, config_maps: _ConfigMaps, reader: TopicReader) -> None:
     fields, spec = resource.fields, (*resource.path, "spec")
-    report_unknown_keys(fields, resource.path, _TOPIC, reader)
+    report_unknown_keys(fields, resource.path, _TOPIC_KEYS, reader)
     report_unknown_keys(fields, spec, _SPEC, reader)
     inherited = _config_map_settings(resource, config_maps, reader)
     add_topic(

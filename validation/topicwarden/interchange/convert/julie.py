@@ -2,32 +2,44 @@
 
 https://github.com/kafka-ops/julie/blob/master/docs/the-descriptor-files.rst. The full name of a topic is built as in
 ``TopicImpl`` and ``ProjectImpl``: the context, all other keys of the topology in their order, the project, the topic's
-name and its ``dataType``; or by ``topology.topic.prefix.format``.
+name and its ``dataType``; or by ``topology.topic.prefix.format``. ``Subject.buildSubjectName`` names subjects.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from topicwarden.access import roles
+from topicwarden.interchange.convert.access_values import take_text
 from topicwarden.interchange.convert.source_file import SourceFile
+from topicwarden.interchange.convert.subject_values import schema_beside, take_subject
 from topicwarden.interchange.convert.take_values import take_settings
 from topicwarden.interchange.convert.topic_reader import ACCESS, TopicReader
 from topicwarden.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
 from topicwarden.interchange.convert.unread_fields import UnreadFields
 from topicwarden.kafka_facts.topic_names import name_problem
+from topicwarden.model.access import WILDCARD, Grant
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.problem import Location
+from topicwarden.model.subject import SubjectUse
 from topicwarden.specs.yaml_nodes import KeyPath
 
 _NOT_IN_NAMES: Final = ("context", "projects", "platform", "special_topics")
 """Keys of a topology that are not part of names (``TopologyCustomDeserializer``)."""
-_ACCESS: Final = ("consumers", "producers", "streams", "connectors", "ksql", "rbac", "schemas")
+_ROLES: Final = ("consumers", "producers")
+_ACCESS: Final = ("streams", "connectors", "ksql", "rbac", "schemas")
 _COUNTS: Final = {"partitions": "num.partitions", "replication factor": "replication.factor"}
 _SPECIAL: Final = "special topics are named by other rules, so not imported; import them from the cluster"
-_SCHEMAS: Final = "not imported; declare the format and the schema under contents"
+_SCHEMA_PARTS: Final = ("value", "key")
+_STRATEGIES: Final = {
+    "TopicNameStrategy": "{topic}-{part}",
+    "RecordNameStrategy": "{record}",
+    "TopicRecordNameStrategy": "{topic}-{record}",
+}
+"""How subjects are named, by ``subject.name.strategy``; the first one is the default."""
 _PROPERTY: Final = re.compile(
     r"^[ \t]*(topology\.(?:topic\.prefix\.(?:format|separator)|project\.prefix\.format))"
     r"[ \t]*[=:][ \t]*(['\"]?)(.*?)\2[ \t]*\r?$",
@@ -140,6 +152,7 @@ class _Topology:
 
     def _project(self, path: KeyPath, parts: dict[str, str]) -> None:
         name = self._text((*path, "name"), "expected the project's name, as it is a part of the topics' names")
+        shared = [grant for key in _ROLES for grant in self._grants((*path, key))]
         for key in _ACCESS:
             self._note((*path, key), ACCESS)
         topics = self._items((*path, "topics"))
@@ -148,7 +161,7 @@ class _Topology:
             return
         parts = {**parts, "project": name}
         for topic_path in topics:
-            self._topic(topic_path, parts)
+            self._topic(topic_path, parts, shared)
 
     def _items(self, path: KeyPath) -> list[KeyPath]:
         """Return the paths of the items of the list at ``path``; report a value that is not a list."""
@@ -161,15 +174,31 @@ class _Topology:
             self.reader.add_problem(location, message, "type")
         return []
 
-    def _topic(self, path: KeyPath, parts: dict[str, str]) -> None:
+    def _grants(self, path: KeyPath) -> list[tuple[str, Grant]]:
+        """Read the consumers or the producers at ``path``. A consumer without a group may use every group.
+
+        Source: ``Consumer.groupString`` and ``Producer`` of JulieOps.
+        """
+        fields, reader, role = self.fields, self.reader, str(path[-1])
+        found: list[tuple[str, Grant]] = []
+        if fields.peek(path)[0] == []:
+            fields.take(path)
+        for entry in self._items(path):
+            principal = take_text(fields, (*entry, "principal"), reader)
+            if role == "consumers":
+                name = take_text(fields, (*entry, "group"), reader, WILDCARD)
+            else:
+                name = take_text(fields, (*entry, "transactionId"), reader, "") or None
+            if principal:
+                found.append((role, Grant(principal, name=name)))
+        return found
+
+    def _topic(self, path: KeyPath, parts: dict[str, str], shared: Sequence[tuple[str, Grant]]) -> None:
         fields, reader = self.fields, self.reader
         name = self._text((*path, "name"), "expected the topic's name")
         data_type, _ = fields.take((*path, "dataType"))
         location = fields.document.at((*path, "name"))
-        for key in ("consumers", "producers"):
-            self._note((*path, key), ACCESS)
-        for key in ("schemas", "subject.name.strategy"):
-            self._note((*path, key), _SCHEMAS)
+        grants = [*shared, *(grant for key in _ROLES for grant in self._grants((*path, key)))]
         config = take_settings(fields, (*path, "config"), reader)
         config |= self.plans.settings(*fields.take((*path, "plan")))
         if name is None:
@@ -179,13 +208,54 @@ class _Topology:
         except ValueError as error:
             reader.add_problem(location, str(error), "value")
             return
+        self._schemas(path, full_name)
         if problem := name_problem(full_name):
             reader.add_problem(location, f"{problem}; the name is made of {', '.join(parts)} and topic", "topic-name")
             return
+        for role, grant in grants:
+            reader.acls += (roles.consume if role == "consumers" else roles.produce)(full_name, grant)
         counts = {part: _count(config.pop(key, None), location) for part, key in _COUNTS.items()}
         comments = [f"{key}: {text}" for key, text in parts.items()]
         comments += fields.take_as_comments((*path, "metadata"), len(path))
         add_topic(reader, TopicValues((full_name, location), counts, config, default="Julie's default"), comments)
+
+    def _schemas(self, path: KeyPath, topic: str) -> None:
+        """Read the schemas of a topic: one mapping or a list of them, each with the files of a key and a value."""
+        fields, reader = self.fields, self.reader
+        written, location = fields.take((*path, "subject.name.strategy"))
+        pattern, schemas = _STRATEGIES.get(str(written or next(iter(_STRATEGIES)))), (*path, "schemas")
+        if pattern is None:
+            fields.take(schemas)
+            hint = did_you_mean(str(written), _STRATEGIES) or f"; expected one of {', '.join(_STRATEGIES)}"
+            message = f"subject.name.strategy: unknown strategy {quoted(str(written))}{hint}"
+            reader.add_problem(location, message, "value")
+            return
+        entries = [schemas] if isinstance(fields.peek(schemas)[0], dict) else self._items(schemas)
+        for entry in entries:
+            for part in _SCHEMA_PARTS:
+                self._schema(entry, part, topic, pattern)
+
+    def _schema(self, entry: KeyPath, part: str, topic: str, pattern: str) -> None:
+        fields, reader = self.fields, self.reader
+        file, location = fields.take((*entry, f"{part}.schema.file"))
+        record, record_location = fields.take((*entry, f"{part}.record.type"))
+        if file is None:
+            return
+        if record is None and "{record}" in pattern:
+            fields.take(entry)
+            message = f"expected {part}.record.type, which names the subject, got nothing"
+            reader.add_problem(location, message, "missing")
+            return
+        subject = take_subject(
+            fields,
+            reader,
+            name=(pattern.format(topic=topic, part=part, record=record), record_location if record else location),
+            schema_format=(*entry, f"{part}.format"),
+            text=schema_beside(reader, file, location),
+            compatibility=(*entry, f"{part}.compatibility"),
+            use=SubjectUse(topic, part),
+        )
+        reader.subjects += [subject] if subject else []
 
     def _text(self, path: KeyPath, message: str) -> str | None:
         """Return the text of the value at ``path``; report a value that is missing or not a scalar."""

@@ -9,13 +9,18 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from topicwarden.access import roles
+from topicwarden.access.roles import StreamsApplication
+from topicwarden.interchange.convert.access_values import items, take_acls, take_text
 from topicwarden.interchange.convert.source_file import SourceFile
 from topicwarden.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
 from topicwarden.interchange.convert.topic_reader import ACCESS, TopicReader
 from topicwarden.interchange.convert.topic_values import TopicValues, add_topic
 from topicwarden.interchange.convert.unread_fields import UnreadFields
+from topicwarden.model.access import Grant
 from topicwarden.model.message_text import describe_value, quoted
 from topicwarden.model.problem import Location
+from topicwarden.specs.yaml_nodes import KeyPath
 from topicwarden.stacks.stack_settings import SCOPE
 
 _ACCESS: Final = ("services", "users", "customServiceAcls", "customUserAcls")
@@ -35,6 +40,7 @@ def read(reader: TopicReader) -> None:
     default = _default_replication(reader)
     for fields in reader.documents():
         fields.take(_DEFAULT)
+        _read_access(fields, reader)
         _note_access(fields, reader)
         if fields.peek(_IGNORED)[0] is not None:
             reader.note(fields.document.at_key(_IGNORED), ".".join(_IGNORED), _IGNORED_REASON)
@@ -96,8 +102,66 @@ def _check_files(fields: UnreadFields, reader: TopicReader) -> None:
             reader.add_problem(fields.document.at(path), message, "missing")
 
 
+def _read_access(fields: UnreadFields, reader: TopicReader) -> None:
+    """Read applications, streams applications and custom ACLs; note all other access (``ApplicationService``)."""
+    for name in _names(fields, "services"):
+        _service(fields, name, reader)
+    for key, owners in (("customServiceAcls", "services"), ("customUserAcls", "users")):
+        for name in _names(fields, key):
+            owner, _ = fields.peek((owners, name, "principal"))
+            for acl in _names(fields, key, name):
+                if isinstance(written := fields.peek((key, name, acl))[0], dict) and "operation" in written:
+                    _custom_acl(fields, (key, name, acl), owner, reader)
+
+
+def _service(fields: UnreadFields, name: Any, reader: TopicReader) -> None:
+    path = ("services", name)
+    kind, principal = fields.peek((*path, "type"))[0], fields.peek((*path, "principal"))[0]
+    if kind not in ("application", "kafka-streams") or not isinstance(principal, str):
+        return
+    for key in ("type", "principal"):
+        fields.take((*path, key))
+    identity = "group-id" if kind == "application" else "application-id"
+    name_of_group = take_text(fields, (*path, identity), reader, str(name))
+    for topic_path in items(fields, (*path, "produces"), reader):
+        if topic := take_text(fields, topic_path, reader):
+            reader.acls += roles.produce(topic, Grant(principal))
+    group = name_of_group if kind == "application" else None
+    for topic_path in items(fields, (*path, "consumes"), reader):
+        if topic := take_text(fields, topic_path, reader):
+            reader.acls += roles.consume(topic, Grant(principal, name=group))
+    if kind == "kafka-streams" and name_of_group:
+        reader.acls += roles.streams(StreamsApplication(principal, name_of_group))
+
+
+def _custom_acl(fields: UnreadFields, path: KeyPath, owner: Any, reader: TopicReader) -> None:
+    principal, _ = fields.peek((*path, "principal"))
+    if principal is None and not isinstance(owner, str):
+        return  # Confluent Cloud's service accounts have no principal in the file
+    fields.take((*path, "principal"))
+    take_acls(
+        fields,
+        reader,
+        principal=str(principal or owner),
+        host=(*path, "host"),
+        operations=[(*path, "operation")],
+        permission=(*path, "permission"),
+        kind=(*path, "type"),
+        name=(*path, "name"),
+        pattern=(*path, "pattern"),
+    )
+
+
+def _names(fields: UnreadFields, *path: Any) -> list[Any]:
+    value, _ = fields.peek(path)
+    return list(value) if isinstance(value, dict) else []
+
+
 def _note_access(fields: UnreadFields, reader: TopicReader) -> None:
+    """Note the access that was not read."""
     for path in _access(fields):
+        if fields.touched(path):
+            continue
         reader.note(fields.document.at_key(path), ".".join(map(str, path)), ACCESS)
         fields.take(path)
 

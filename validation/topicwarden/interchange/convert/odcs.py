@@ -23,6 +23,7 @@ from topicwarden.model.contents import Contents
 from topicwarden.model.message_text import describe_value
 from topicwarden.model.problem import Location
 from topicwarden.record_schemas import COMPILERS
+from topicwarden.record_schemas.referenced_schemas import References
 from topicwarden.specs.schema_files import SchemaText
 
 PARTITIONS: Final = "partitions"
@@ -226,7 +227,7 @@ class _Contract:
             if schema_format is None or schema_format not in COMPILERS:
                 message = f"{name}: records of the format {schema_format} have no schema; delete it"
                 self._reader.add_problem(custom[name].location, message, "value")
-            elif schema_error := COMPILERS[schema_format](text, None):
+            elif schema_error := COMPILERS[schema_format](text, None, _references(contents, part)):
                 self._reader.add_problem(custom[name].location, f"{name} {schema_error}", "value")
             else:
                 schemas.append(SchemaText(part, schema_format, text))
@@ -241,8 +242,8 @@ class _Contract:
         if distinct != [_DEFAULT_FORMAT]:
             if properties:
                 properties.take()
-            seen = " and ".join(distinct) or "unknown"
-            reason = f"properties are imported for the format json only; here it is {seen}, so not imported"
+            encoding_text = " and ".join(distinct) or "unknown"
+            reason = f"properties are imported for the format json only; here it is {encoding_text}, so not imported"
             self._reader.note(item.location, f"the format and the properties of {_text(item, 'name')}", reason)
             return Contents(), ()
         if properties is None or not properties.value:
@@ -256,6 +257,12 @@ class _Contract:
             return Contents(), ()
         contents = Contents.model_validate({"value": {"format": "json"}})
         return contents, (SchemaText("value", "json", text),)
+
+
+def _references(contents: Contents, part: str) -> References | None:
+    """Return the names of what the schema of ``part`` refers to, if a deploy registers it."""
+    registered = contents.encoding(part).registered
+    return tuple((each.name, None) for each in registered.references or ()) if registered else None
 
 
 def _is_kafka(server: Node) -> bool:

@@ -1,28 +1,39 @@
-"""Read Strimzi's ``KafkaTopic``, from a manifest or from the output of ``kubectl get kafkatopics -o yaml``."""
+"""Read Strimzi's ``KafkaTopic`` and ``KafkaUser``, from a manifest or from the output of ``kubectl get -o yaml``.
+
+The principal of a user with TLS is ``User:CN=<name>``, of all others ``User:<name>`` (``KafkaUserModel``).
+https://strimzi.io/docs/operators/latest/configuring.html#type-KafkaUserSpec-reference
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from topicwarden.interchange.convert.kubernetes import NOT_APPLIED, KubernetesResource, declares, topics
+from topicwarden.interchange.convert.access_values import QUOTA_KEYS, add_user, items, take_acls, take_quota, take_text
+from topicwarden.interchange.convert.kubernetes import NOT_APPLIED, KubernetesResource, declares, resources, topics
 from topicwarden.interchange.convert.source_file import SourceFile
 from topicwarden.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
 from topicwarden.interchange.convert.topic_reader import TopicReader
 from topicwarden.interchange.convert.topic_values import TopicValues, add_topic
 
 _GROUP: Final = "kafka.strimzi.io/"
+_USER: Final = "KafkaUser"
+_SCRAM: Final = "scram-sha-512"
 _SPEC: Final = ("partitions", "replicas", "config", "topicName")
 _UNMANAGED: Final = ("strimzi.io/managed", "false")
 _PAUSED: Final = ("strimzi.io/pause-reconciliation", "true")
 
 
 def recognises(source: SourceFile) -> bool:
-    return declares(source, _GROUP)
+    return declares(source, _GROUP) or declares(source, _GROUP, _USER)
 
 
 def read(reader: TopicReader) -> None:
-    for resource in topics(reader.documents(), reader, _GROUP, "Strimzi"):
+    documents = reader.documents()
+    for resource in resources(documents):
+        if resource.in_group(_GROUP) and resource.kind == _USER:
+            _user(resource, reader)
+    for resource in topics(documents, reader, _GROUP, "Strimzi", other_kinds=(_USER,)):
         fields, spec = resource.fields, (*resource.path, "spec")
         report_unknown_keys(fields, spec, _SPEC, reader)
         name, location, comments = resource.take_topic_name("topicName")
@@ -37,6 +48,36 @@ def read(reader: TopicReader) -> None:
             ),
             comments,
         )
+
+
+def _user(resource: KubernetesResource, reader: TopicReader) -> None:
+    """Read the ACLs, the SCRAM credential and the quotas of a user. The operator generates the password itself."""
+    fields, spec = resource.fields, (*resource.path, "spec")
+    for key in ("apiVersion", "kind"):
+        fields.take((*resource.path, key))
+    name = take_text(fields, (*resource.path, "metadata", "name"), reader)
+    mechanism, location = fields.take((*spec, "authentication", "type"))
+    if name is None:
+        return
+    user = f"CN={name}" if mechanism in ("tls", "tls-external") else name
+    if mechanism == _SCRAM:
+        add_user(reader, name, mechanism, None, location)
+    authorization, _ = fields.take((*spec, "authorization", "type"))
+    for path in items(fields, (*spec, "authorization", "acls"), reader) if authorization == "simple" else ():
+        resource_path = (*path, "resource")
+        operations = [(*path, "operation")] if fields.peek((*path, "operation"))[0] is not None else []
+        take_acls(
+            fields,
+            reader,
+            principal=f"User:{user}",
+            host=(*path, "host"),
+            operations=[*operations, *items(fields, (*path, "operations"), reader)],
+            permission=(*path, "type"),
+            kind=(*resource_path, "type"),
+            name=(*resource_path, "name"),
+            pattern=(*resource_path, "patternType"),
+        )
+    take_quota(fields, (*spec, "quotas"), (("user", user),), QUOTA_KEYS, reader)
 
 
 def _not_applied(resource: KubernetesResource) -> Iterator[str]:

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from topicwarden.interchange.convert.converted_subject import ConvertedSubject
 from topicwarden.interchange.convert.source_file import SourceFile
 from topicwarden.interchange.convert.unread_fields import UnreadFields, UnreadText
+from topicwarden.model.access import Acl, QuotaEntity, ScramUser
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
 from topicwarden.specs.schema_files import SchemaText
@@ -43,7 +45,8 @@ class TopicReader:
     """Collects the topics, problems and notes of one file, and tracks which parts of the file were read.
 
     ``others`` are the other files of the same import. ``excluded`` counts the topics that the file itself excludes,
-    such as topics marked for deletion. ``auxiliary`` is set if the file only completes other files.
+    such as topics marked for deletion. ``auxiliary`` is set if the file only completes other files. ``acls``, ``users``
+    and ``quotas`` are the access that the file declares, and ``subjects`` its subjects of a Schema Registry.
     """
 
     source: SourceFile
@@ -52,8 +55,17 @@ class TopicReader:
     problems: list[Problem] = field(default_factory=list)
     excluded: int = 0
     auxiliary: bool = False
+    acls: list[Acl] = field(default_factory=list)
+    users: list[ScramUser] = field(default_factory=list)
+    quotas: dict[QuotaEntity, Mapping[str, float]] = field(default_factory=dict)
+    subjects: list[ConvertedSubject] = field(default_factory=list)
     _unread: list[UnreadFields | UnreadText] = field(default_factory=list)
     _notes: dict[str, list[tuple[Location, str]]] = field(default_factory=dict)
+
+    @property
+    def has_access(self) -> bool:
+        """True if the file has ACLs, users or quotas."""
+        return bool(self.acls or self.users or self.quotas)
 
     def documents(self) -> list[UnreadFields]:
         """Return the documents of the file. A note will name each field that remains unread."""

@@ -67,9 +67,9 @@ class TopicValues:
         if number is not None and 1 <= number <= MAX_COUNTS[part]:
             return number
         if value is None or number == -1:
-            seen = "nothing" if value is None else "-1"
+            got = "nothing" if value is None else "-1"
             name, _ = self.name_field
-            message = f"expected the {part}, got {seen}, so {self.default} applies; write the topic's actual number"
+            message = f"expected the {part}, got {got}, so {self.default} applies; write the topic's actual number"
             message = f"{name}: {message}" if isinstance(name, str) else message
             reader.add_problem(location, message, "missing")
         else:

@@ -38,6 +38,10 @@ class UnreadFields:
         self._taken_paths.add(path)
         return self.peek(path)
 
+    def touched(self, path: KeyPath) -> bool:
+        """Return whether a part of the value at ``path`` was read."""
+        return any(taken[: len(path)] == path for taken in self._taken_paths)
+
     def take_as_comments(self, path: KeyPath, skip: int = 0) -> Iterator[str]:
         """Mark the value at ``path`` as read, and yield it as comment lines; ``skip`` shortens its path."""
         if path not in self.document.values:

@@ -1,20 +1,24 @@
 """Write declared topics as an AsyncAPI 3.0 document, with Kafka bindings 0.5.0.
 
 Sources: https://www.asyncapi.com/docs/reference/specification/v3.0.0;
-https://github.com/asyncapi/bindings/blob/master/kafka/README.md. The document is self-contained.
+https://github.com/asyncapi/bindings/blob/master/kafka/README.md. The document is self-contained, except for schemas in
+other subjects of the Schema Registry: ``x-schema-registry`` of a message has what ``registry:`` declares.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from topicwarden.interchange.convert.asyncapi import OWNER
+from topicwarden.interchange.convert.asyncapi_messages import REGISTRY
 from topicwarden.interchange.convert.schema_bundle import DRAFT_7
 from topicwarden.interchange.export.exported_topic import ExportedTopic, LostSetting
 from topicwarden.kafka_facts import configs
-from topicwarden.model.contents import EncodedContents
+from topicwarden.model.compatibility import SubjectStrategy
+from topicwarden.model.contents import EncodedContents, RegistryContents
 
 BINDING_VERSION: Final = "0.5.0"
 _VERSION: Final = "3.0.0"
@@ -33,23 +37,77 @@ _NOT_EMBEDDED: Final = ("$anchor", "$dynamicAnchor", "$dynamicRef", "$id", "$rec
 """Keywords with which a JSON Schema cannot become a part of another document."""
 
 
-def document(title: str, topics: Sequence[ExportedTopic]) -> tuple[dict[str, Any], list[LostSetting]]:
-    """Return the document of ``topics``, and the settings that AsyncAPI has no place for."""
+_STRATEGIES: Final = {
+    SubjectStrategy.TOPIC: "TopicNameStrategy",
+    SubjectStrategy.RECORD: "RecordNameStrategy",
+    SubjectStrategy.TOPIC_RECORD: "TopicRecordNameStrategy",
+}
+"""The names of Confluent's strategies, without their package."""
+
+
+@dataclass(frozen=True)
+class KafkaServer:
+    """The cluster and the Schema Registry of a stack. ``tls``: clients connect with TLS."""
+
+    host: str
+    registry_url: str
+    tls: bool = False
+
+
+def document(
+    title: str, topics: Sequence[ExportedTopic], server: KafkaServer | None = None
+) -> tuple[dict[str, Any], list[LostSetting]]:
+    """Return the document of ``topics``, and the settings that AsyncAPI has no place for.
+
+    Without ``server``, it has nothing about the Schema Registry: AsyncAPI then allows no schema ids.
+    """
     channels: dict[str, Any] = {}
     schemas: dict[str, Any] = {}
     lost: list[LostSetting] = []
     for exported in topics:
-        channels[exported.topic.name] = _channel(exported, schemas)
+        channels[exported.topic.name] = _channel(exported, schemas, with_registry=server is not None)
         lost += _lost(exported, channels[exported.topic.name])
-    root: dict[str, Any] = {"asyncapi": _VERSION, "info": {"title": title, "version": "1.0.0"}, "channels": channels}
+    root: dict[str, Any] = {"asyncapi": _VERSION, "info": {"title": title, "version": "1.0.0"}}
+    if server and any(_registries(exported) for exported in topics):
+        root["servers"] = {"kafka": _server(server)}
+    root["channels"] = channels
     return root | ({"components": {"schemas": schemas}} if schemas else {}), lost
 
 
-def _channel(exported: ExportedTopic, schemas: dict[str, Any]) -> dict[str, Any]:
+def _server(server: KafkaServer) -> dict[str, Any]:
+    registry = {"schemaRegistryUrl": server.registry_url, "schemaRegistryVendor": "confluent"}
+    return {
+        "host": server.host,
+        "protocol": "kafka-secure" if server.tls else "kafka",
+        "bindings": {"kafka": registry | {"bindingVersion": BINDING_VERSION}},
+    }
+
+
+def _registries(exported: ExportedTopic) -> dict[str, Any]:
+    """Return ``registry:`` of the keys and values that have a schema id, as in YAML."""
+    found: dict[str, Any] = {}
+    for part in ("key", "value"):
+        declared = exported.topic.contents.encoding(part)
+        if declared.registered:
+            found[part] = declared.registered.model_dump(mode="json", exclude_defaults=True)
+        elif declared.registry:
+            found[part] = True
+    return found
+
+
+def _registry_binding(exported: ExportedTopic) -> dict[str, Any]:
+    declared = exported.topic.contents.value.registered or exported.topic.contents.key.registered or RegistryContents()
+    binding = {"schemaIdLocation": "payload", "schemaIdPayloadEncoding": "confluent"}
+    if declared.subject is None:
+        binding["schemaLookupStrategy"] = _STRATEGIES[declared.strategy or SubjectStrategy.TOPIC]
+    return binding
+
+
+def _channel(exported: ExportedTopic, schemas: dict[str, Any], *, with_registry: bool) -> dict[str, Any]:
     topic = exported.topic
     channel: dict[str, Any] = {"address": topic.name}
     channel |= {key: text for key, text in (("description", topic.description), (OWNER, topic.owner)) if text}
-    message = _message(exported, schemas)
+    message = _message(exported, schemas, with_registry=with_registry)
     if message:
         channel["messages"] = {"record": message}
     binding: dict[str, Any] = {"partitions": topic.partitions, "replicas": topic.replication_factor}
@@ -69,7 +127,7 @@ def _typed(name: str, value: str) -> int | bool | str | list[str]:
     return value == "true" if kind == "boolean" else value
 
 
-def _message(exported: ExportedTopic, schemas: dict[str, Any]) -> dict[str, Any]:
+def _message(exported: ExportedTopic, schemas: dict[str, Any], *, with_registry: bool) -> dict[str, Any]:
     contents, message = exported.topic.contents, dict[str, Any]()
     if contents.headers.required:
         message["headers"] = {"type": "object", "required": list(contents.headers.required)}
@@ -78,8 +136,15 @@ def _message(exported: ExportedTopic, schemas: dict[str, Any]) -> dict[str, Any]
         message["contentType"] = _CONTENT_TYPES[contents.value.format or ""]
     if payload:
         message["payload"] = payload
-    if key := _key_schema(exported):
-        message["bindings"] = {"kafka": {"key": key, "bindingVersion": BINDING_VERSION}}
+    key = _key_schema(exported)
+    binding = {"key": key} if key else dict[str, Any]()
+    described = {"key": key, "value": payload}
+    registries = {part: each for part, each in _registries(exported).items() if described[part]}
+    if with_registry and registries:
+        binding |= _registry_binding(exported)
+        message[REGISTRY] = registries
+    if binding:
+        message["bindings"] = {"kafka": binding | {"bindingVersion": BINDING_VERSION}}
     return message
 
 
@@ -109,7 +174,9 @@ def _schema(exported: ExportedTopic, part: str, pointer: str) -> dict[str, Any] 
     """Return the schema of ``part`` for the place ``pointer`` of the document; None if it cannot be a part of it."""
     declared: EncodedContents = exported.topic.contents.encoding(part)
     text = exported.schemas.get(part)
-    if text is None or declared.registry or declared.message:
+    has_references = bool(declared.registered and declared.registered.references)
+    # The reference of a JSON Schema names a subject, and would lead to a file of the document here.
+    if text is None or declared.message or (has_references and declared.format == "json"):
         return None
     if declared.format == "protobuf":
         return {"schemaFormat": _SCHEMA_FORMATS["protobuf"], "schema": text}
@@ -158,6 +225,7 @@ def _lost(exported: ExportedTopic, channel: Mapping[str, Any]) -> Iterator[LostS
         kept.add(("value", "format"))
     if "payload" in message:
         kept.add(("value", "schema"))
-    if "bindings" in message:
+    if "key" in message.get("bindings", {}).get("kafka", {}):
         kept |= {("key", "format"), ("key", "schema")}
+    kept |= {(part, "registry") for part in message.get(REGISTRY, {})}
     yield from exported.lost_settings(kept)

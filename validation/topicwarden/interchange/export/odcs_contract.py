@@ -12,6 +12,7 @@ from typing import Any, Final
 from topicwarden.interchange.convert import odcs
 from topicwarden.interchange.convert.odcs_properties import properties_of
 from topicwarden.interchange.export.exported_topic import ExportedTopic
+from topicwarden.interchange.export.odcs_avro_properties import avro_properties
 from topicwarden.model.topic import Topic
 from topicwarden.specs.write import explicit_contents
 
@@ -47,11 +48,20 @@ def _schema_object(exported: ExportedTopic) -> dict[str, Any]:
     found["customProperties"] = [
         {"property": name, "value": value} for name, value in _custom_properties(exported).items()
     ]
-    if topic.contents.value.format == "json" and "value" in exported.schemas:
-        schema = json.loads(exported.schemas["value"])
-        properties = properties_of(schema) if isinstance(schema, dict) else []
-        found |= {"logicalType": "object", "properties": properties} if properties else {}
+    if properties := _properties(exported):
+        found |= {"logicalType": "object", "properties": properties}
     return found
+
+
+def _properties(exported: ExportedTopic) -> list[dict[str, Any]]:
+    """Return the properties of the values; none for Protobuf and without a schema."""
+    form = exported.topic.contents.value.format
+    if "value" not in exported.schemas or form not in ("json", "avro"):
+        return []
+    schema = json.loads(exported.schemas["value"])
+    if form == "avro":
+        return avro_properties(schema)
+    return properties_of(schema) if isinstance(schema, dict) else []
 
 
 def _custom_properties(exported: ExportedTopic) -> dict[str, Any]:

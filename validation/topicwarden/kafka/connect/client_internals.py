@@ -2,14 +2,14 @@
 
 - ``KafkaAdminClient._manager``: its ``run`` and ``send`` carry requests that the Admin client has no method for. These
   are a fetch of raw record batches (``FetchRequest``), ``ConsumerGroupDescribeRequest``,
-  ``DescribeShareGroupOffsetsRequest`` and ``StreamsGroupDescribeRequest``.
-- ``KafkaAdminClient._find_coordinator_ids``: finds the coordinators of groups. The public methods do
-  this only for requests of their own.
+  ``DescribeShareGroupOffsetsRequest``, ``ShareGroupDescribeRequest`` and ``StreamsGroupDescribeRequest``; and those
+  that ``call_soon`` sends to all brokers at the same time.
 - ``KafkaAdminClient._controller_id``: the cached controller. The client does not look for a new controller when the
   controller moves, so the cache must be cleared.
 - ``KafkaAdminClient._manager.broker_version_data``: the requests that the brokers answer. The public method fails for a
   request that the client does not know.
-- ``KafkaAdminClient._manager.cluster``: the brokers of the metadata, with the addresses that they advertise.
+- ``KafkaAdminClient._manager.cluster``: the brokers of the metadata, with the addresses that they advertise, and
+  ``request_update``, because the client does not read the metadata again for a broker that it does not know.
 
 The ``kafka`` room also imports modules without a leading underscore that kafka-python does not document:
 
@@ -19,26 +19,55 @@ The ``kafka`` room also imports modules without a leading underscore that kafka-
   for ``ElectionType``.
 - ``kafka.partitioner.default.murmur2``, Java's hash of keys (``partition_functions``).
 - ``kafka.net.sasl.get_sasl_mechanism``, the tokens of a SASL mechanism (``sasl``), and
-  ``kafka.net.sasl.oauth.AbstractTokenProvider`` (``oauth_tokens``).
+  ``kafka.net.sasl.oauth.AbstractTokenProvider`` (``sasl``).
 - The module names ``kafka`` and ``asyncio`` in tracebacks, to recognize errors of the client (``admin_client``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kafka import KafkaAdminClient
+from kafka.errors import KafkaError, UnknownBrokerIdError
+from kafka.protocol.consumer import OffsetFetchRequest
 
 
 def send_to_broker(admin: KafkaAdminClient, request: Any, broker: int | None) -> Any:
     """Send ``request`` to the broker with the id ``broker``, or to any broker, and return its response."""
     manager = admin._manager
+    return manager.run(_send, manager, request, broker)
 
-    async def send() -> Any:
+
+async def _send(manager: Any, request: Any, broker: int | None) -> Any:
+    try:
         return await manager.send(request, node_id=broker)
+    except UnknownBrokerIdError:  # it has started since the client last read the metadata
+        manager.cluster.request_update()
+        raise
 
-    return manager.run(send)
+
+def send_to_brokers(admin: KafkaAdminClient, requests: Mapping[int, Sequence[Any]]) -> dict[int, list[Any]]:
+    """Send the requests of each broker, by its id, one after the other, and to all brokers at the same time.
+
+    Returns, for each request, its response or the ``KafkaError`` that it failed with.
+    """
+    manager = admin._manager
+
+    async def send_to(broker: int) -> list[Any]:
+        answers = list[Any]()
+        for request in requests[broker]:
+            try:
+                answers.append(await _send(manager, request, broker))
+            except KafkaError as error:
+                answers.append(error)
+        return answers
+
+    async def send() -> dict[int, list[Any]]:
+        started = {broker: manager.call_soon(send_to, broker) for broker in requests}
+        return {broker: await answers for broker, answers in started.items()}
+
+    return dict(manager.run(send))
 
 
 def send_to_any_broker(admin: KafkaAdminClient, request: Any) -> Any:
@@ -46,26 +75,14 @@ def send_to_any_broker(admin: KafkaAdminClient, request: Any) -> Any:
     return send_to_broker(admin, request, None)
 
 
-def find_coordinators(admin: KafkaAdminClient, groups: Collection[str]) -> dict[str, int]:
-    """Return the broker id of the coordinator of each of ``groups``."""
-
-    async def find() -> dict[str, int]:
-        return dict(await admin._find_coordinator_ids(groups))
-
-    return dict(admin._manager.run(find))
+def broker_ids(admin: KafkaAdminClient) -> list[int]:
+    """Return the ids of the brokers of the metadata."""
+    return sorted(broker.node_id for broker in admin._manager.cluster.brokers())
 
 
-def send_to_coordinators(
-    admin: KafkaAdminClient, groups: Collection[str], request_for: Callable[[list[str]], Any]
-) -> list[Any]:
-    """Send the request for its groups to the coordinator of each group in ``groups``, and return the responses.
-
-    Raises UnsupportedVersionError if a broker does not know the request.
-    """
-    coordinators: dict[int, list[str]] = {}
-    for name, broker in find_coordinators(admin, sorted(groups)).items():
-        coordinators.setdefault(broker, []).append(name)
-    return [send_to_broker(admin, request_for(names), broker) for broker, names in coordinators.items()]
+def fetches_offsets_of_several_groups(admin: KafkaAdminClient) -> bool:
+    """Return whether one request can fetch the offsets of several groups (KIP-709, Kafka 3.0)."""
+    return bool(admin._manager.broker_version_data.api_version(OffsetFetchRequest) >= 8)
 
 
 def forget_controller(admin: KafkaAdminClient) -> None:

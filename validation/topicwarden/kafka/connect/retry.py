@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from typing import Final, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from kafka.errors import (
     ClusterAuthorizationFailedError,
     GroupAuthorizationFailedError,
     KafkaError,
     SaslAuthenticationFailedError,
+    SecurityDisabledError,
     ThrottlingQuotaExceededError,
     TopicAuthorizationFailedError,
     UnsupportedVersionError,
+    for_code,
 )
 from tenacity import RetryCallState, Retrying, retry_if_exception, retry_if_result, stop_after_delay, wait_fixed
 
@@ -26,6 +28,7 @@ _PERMANENT = (
     GroupAuthorizationFailedError,
     TopicAuthorizationFailedError,
     SaslAuthenticationFailedError,
+    SecurityDisabledError,
     UnsupportedVersionError,
 )
 
@@ -43,6 +46,43 @@ def retry_transient(request: Callable[[], Response]) -> Response:
         reraise=True,
     )
     return retrying(request)
+
+
+def retry_answers(
+    requests: Mapping[int, Sequence[Any]],
+    send: Callable[[Mapping[int, Sequence[Any]]], Mapping[int, Sequence[Any]]],
+    code_of: Callable[[Any], int] = lambda answer: int(answer.error_code),
+) -> dict[int, list[Any]]:
+    """Return the answers to the requests of each broker: a response, or the ``KafkaError`` of a request that failed.
+
+    ``send`` returns these. For up to 30 seconds, a request is sent again whose error may pass. ``code_of`` returns the
+    error code of a whole response.
+    """
+    answers: dict[int, list[Any]] = {broker: [None] * len(each) for broker, each in requests.items()}
+    pending = [(broker, number) for broker, each in requests.items() for number in range(len(each))]
+
+    def attempt() -> bool:
+        nonlocal pending
+        batch: dict[int, list[int]] = {}
+        for broker, number in pending:
+            batch.setdefault(broker, []).append(number)
+        received = send({broker: [requests[broker][number] for number in numbers] for broker, numbers in batch.items()})
+        pending = []
+        for broker, numbers in batch.items():
+            for number, answer in zip(numbers, received[broker], strict=True):
+                code = 0 if isinstance(answer, KafkaError) else code_of(answer)
+                answers[broker][number] = result = for_code(code)() if code else answer
+                if isinstance(result, KafkaError) and not isinstance(result, _PERMANENT):
+                    pending.append((broker, number))
+        return bool(pending)
+
+    Retrying(
+        retry=retry_if_result(bool),
+        stop=stop_after_delay(_TIMEOUT_S),
+        wait=wait_fixed(_PAUSE_S),
+        retry_error_callback=lambda state: None,
+    )(attempt)
+    return answers
 
 
 _EACH_TIMEOUT_S: Final = 120.0

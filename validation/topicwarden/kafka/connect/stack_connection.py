@@ -23,6 +23,7 @@ from topicwarden.stacks.connection_settings import NAMES, SERVERS, read_connecti
 from topicwarden.stacks.stack_file import read_stack_document
 from topicwarden.stacks.stack_selection import selected_stacks
 from topicwarden.stacks.stack_settings import CLUSTER, MOVED_TO, PROFILE, SANDBOX, TWO_CLUSTERS, named_profile
+from topicwarden.stacks.stack_settings import SETTINGS as OUR_SETTINGS
 
 SETTINGS = (CLUSTER, MOVED_TO, PROFILE, *NAMES)
 """Settings that are read from ``Pulumi.<stack>.yaml``."""
@@ -94,7 +95,7 @@ def _named_profile(origin: str, settings: Mapping[str, Any]) -> ServiceProfile |
 def on_sandbox(project: Project, stack: str) -> bool:
     """Return whether ``stack`` uses the sandbox. Decrypts nothing; False if the settings cannot be read."""
     try:
-        return _written(project, stack).get(CLUSTER) == SANDBOX
+        return written_settings(project, stack).get(CLUSTER) == SANDBOX
     except Refusal:
         return False
 
@@ -120,13 +121,19 @@ def sandbox_servers(project: Project) -> tuple[str, ...]:
     return tuple(address.read_text().split())
 
 
-def stack_settings(project: Project, stack: str) -> Mapping[str, Any]:
-    """Return the settings in ``Pulumi.<stack>.yaml``; encrypted values are decrypted by ``pulumi``."""
-    items = _written(project, stack)
-    return {**items, **_decrypted(project, stack)} if any(map(_encrypted, items.values())) else items
+def stack_settings(project: Project, stack: str, variables: Mapping[str, str] | None = None) -> Mapping[str, Any]:
+    """Return the settings in ``Pulumi.<stack>.yaml``; if some of ours are encrypted, ``pulumi`` decrypts them.
+
+    ``variables`` are added to the environment of ``pulumi``. Passwords of declared users are not among ours: only a
+    deploy needs them.
+    """
+    items = written_settings(project, stack)
+    ours = (value for name, value in items.items() if name in OUR_SETTINGS or name.startswith("kafka:"))
+    return {**items, **_decrypted(project, stack, variables or {})} if any(map(_encrypted, ours)) else items
 
 
-def _written(project: Project, stack: str) -> Mapping[str, Any]:
+def written_settings(project: Project, stack: str) -> Mapping[str, Any]:
+    """Return the settings in ``Pulumi.<stack>.yaml`` as written, some encrypted; refuse an unreadable file."""
     selected_stacks(project, stack)
     file = settings_file(stack)
     try:
@@ -147,14 +154,18 @@ def _encrypted(value: object) -> bool:
     return isinstance(value, dict) and ("secure" in value or any(map(_encrypted, value.values())))
 
 
-def _decrypted(project: Project, stack: str) -> Mapping[str, Any]:
-    pulumi = shutil.which("pulumi")
+def _decrypted(project: Project, stack: str, variables: Mapping[str, str]) -> Mapping[str, Any]:
+    environment = {**os.environ, **variables}
+    pulumi = shutil.which("pulumi", path=environment.get("PATH"))
     if pulumi is None:
         raise Refusal(f"stack {stack!r} has encrypted settings, and {NO_PULUMI}")
     command = [pulumi, "config", "--show-secrets", "--json", "--stack", stack, "--non-interactive"]
-    answer = child_processes.run(command, project.root, os.environ)
+    answer = child_processes.run(command, project.root, environment)
     if answer.returncode:
-        raise Refusal(f"pulumi could not decrypt the settings of stack {stack!r}: {_first_line(answer.stderr)}")
+        raise Refusal(
+            f"pulumi could not decrypt the settings of stack {stack!r}: {_first_line(answer.stderr)}; log in to the "
+            f'stack\'s backend, or for one on the sandbox, run `eval "$(topicwarden sandbox env --stack {stack})"`'
+        )
     return {name: entry.get("objectValue", entry.get("value")) for name, entry in json.loads(answer.stdout).items()}
 
 

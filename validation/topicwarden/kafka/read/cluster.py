@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
 from kafka import KafkaAdminClient, TopicPartition
-from kafka.errors import UnsupportedVersionError
+from kafka.errors import UnknownTopicOrPartitionError, UnsupportedVersionError
 from kafka.protocol.consumer import OffsetSpec
 
 from topicwarden.kafka.connect.admin_client import open_admin
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.retry import retry_transient
+from topicwarden.kafka.read.access_reads import read_access
 from topicwarden.kafka.read.cluster_service import service_of
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup, has_connect_workers, read_groups
+from topicwarden.kafka.read.group_lags import Position, UnreadRecords
+from topicwarden.kafka.read.keys_at_offsets import read_keys
 from topicwarden.kafka.read.newest_records import NewestRecords, read_newest_records
 from topicwarden.kafka.read.partition_extents import read_extents, read_offsets
 from topicwarden.kafka.read.record_batches import batch_starts, batch_timestamps, denied_partitions, largest_batches
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot, TopicIdentity
 from topicwarden.kafka.read.snapshot_reads import take_snapshot
+from topicwarden.kafka.read.transaction_reads import read_producers, read_transactions
+from topicwarden.kafka.read.transactions import TopicProducers, Transactions
+from topicwarden.kafka.read.unread_records import read_unread_records
+from topicwarden.kafka.read.use_reads import ClusterUse, read_use
 from topicwarden.kafka_facts.services.profile import ServiceProfile
+from topicwarden.model.access import LiveAccess
 
 
 class Cluster:
@@ -54,9 +62,9 @@ class Cluster:
         if not topics:
             return snapshot
         replicas = {name: live.replicas for name, live in topics.items()}
-        extents, _ = retry_transient(lambda: read_extents(self._admin, replicas, list(snapshot.racks)))
+        extents, _, log_dirs = retry_transient(lambda: read_extents(self._admin, replicas, list(snapshot.racks)))
         read = {name: replace(live, extents=extents.get(name, {})) for name, live in topics.items()}
-        return replace(snapshot, topics={**snapshot.topics, **read})
+        return replace(snapshot, topics={**snapshot.topics, **read}, log_dirs=log_dirs)
 
     def identities(self, topics: Collection[str] | None = None) -> dict[str, TopicIdentity]:
         """Return the id and the leader epochs of each of ``topics`` (default: all) that is visible."""
@@ -70,6 +78,15 @@ class Cluster:
             for topic in described
             if topic["error_code"] == 0
         }
+
+    def absent_topics(self, names: Collection[str]) -> frozenset[str]:
+        """Return those of ``names`` for which the brokers report that no topic has them.
+
+        A topic that this user may not describe is left out: the brokers do not report whether it exists.
+        """
+        described = retry_transient(lambda: self._admin.describe_topics(sorted(names))) if names else []
+        unknown = UnknownTopicOrPartitionError.errno
+        return frozenset(str(topic["name"]) for topic in described if topic["error_code"] == unknown)
 
     def log_starts(self, partitions: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """Return, for each (topic, partition), the log start offset: the first offset that can be read now."""
@@ -138,17 +155,60 @@ class Cluster:
         logs = {partition: (extent.start, extent.end) for partition, (extent, _) in partitions.items()}
         return largest_batches(self._admin, logs, {partition: leader for partition, (_, leader) in partitions.items()})
 
-    def groups(self, topics: Collection[str]) -> tuple[ConsumerGroup, ...]:
-        """Return the groups with committed offsets in ``topics``, or that read them now; see ``consumer_groups``."""
-        return read_groups(self._admin, topics)
+    def groups(
+        self, topics: Collection[str], named: Callable[[str], bool] = lambda _: False
+    ) -> tuple[ConsumerGroup, ...]:
+        """Return the groups with committed offsets in ``topics``, or that read them now; see ``consumer_groups``.
+
+        Groups whose name ``named`` accepts are returned whatever they read.
+        """
+        return read_groups(self._admin, topics, named)
+
+    def use(
+        self,
+        snapshot: Snapshot,
+        topics: Collection[str] | None = None,
+        groups: tuple[ConsumerGroup, ...] | None = None,
+    ) -> ClusterUse:
+        """Return who uses ``topics`` of ``snapshot`` (default: all) now; see ``use_reads``.
+
+        ``groups`` are all groups of the cluster, if they have been read.
+        """
+        return read_use(self._admin, snapshot, topics, groups)
+
+    def topic_names(self) -> frozenset[str]:
+        """Return the names of all topics that this user sees."""
+        return frozenset(retry_transient(self._admin.list_topics))
+
+    def transactions(
+        self, snapshot: Snapshot, names: Collection[str], matches: Callable[[str, int], bool]
+    ) -> Transactions:
+        """Return the transactional ids in ``names``, and all others that ``matches`` accepts; see ``transactions``."""
+        return read_transactions(self._admin, list(snapshot.racks), names, matches)
+
+    def producers(self, topics: Mapping[str, LiveTopic]) -> dict[str, TopicProducers]:
+        """Return the producers that brokers remember for each of ``topics``; see ``transactions``."""
+        return read_producers(self._admin, topics)
 
     def has_connect_workers(self) -> bool:
         """Return whether this user sees a group of Kafka Connect's workers."""
         return has_connect_workers(self._admin)
 
+    def access(self, groups: Collection[str] = ()) -> LiveAccess:
+        """Return ACLs, quotas, users and settings of groups, also those of ``groups``; see ``access_reads``."""
+        return read_access(self._admin, self.service, groups)
+
     def newest_records(self, topics: Mapping[str, LiveTopic]) -> dict[str, NewestRecords]:
         """Return the newest records of each of ``topics``; see the module ``newest_records``."""
         return read_newest_records(self._admin, topics)
+
+    def unread_records(self, snapshot: Snapshot, positions: Collection[Position]) -> UnreadRecords:
+        """Return the first record that a consumer gets at each of ``positions``; see ``unread_records``."""
+        return read_unread_records(self._admin, positions, snapshot.leaders)
+
+    def keys_at(self, offsets: Mapping[tuple[str, int], Collection[int]]) -> dict[tuple[str, int], dict[int, bytes]]:
+        """Return the keys of the records at the offsets of each (topic, partition); see ``keys_at_offsets``."""
+        return read_keys(self._admin, offsets)
 
 
 @contextmanager

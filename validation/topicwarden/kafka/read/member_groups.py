@@ -1,18 +1,20 @@
-"""Describes the two kinds of consumer groups: classic groups, and those of KIP-848."""
+"""The two kinds of consumer groups: classic groups, and those of KIP-848. Their requests, and what the answers say."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from kafka import KafkaAdminClient
-from kafka.errors import UnsupportedVersionError
+from kafka.protocol.admin import DescribeGroupsRequest
+from kafka.protocol.api_data import ApiData
 from kafka.protocol.api_message import ApiMessage
+from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
-from topicwarden.kafka.connect.client_internals import send_to_coordinators
-from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.read import messages
+
+Decoded = TypeVar("Decoded", bound=ApiData)
 
 _STREAMS = "stream"
 """``StreamsPartitionAssignor.PROTOCOL_NAME``, for Streams applications in classic groups."""
@@ -22,83 +24,81 @@ _STREAMS = "stream"
 class GroupDescription:
     """The state of a group, the number of its members, and the (topic, partition) pairs that they read now.
 
-    ``streams`` is true if the members are of a Kafka Streams application.
+    ``streams`` is true if the members are of a Kafka Streams application. ``hosts`` are the addresses of the members.
     """
 
     state: str
     members: int
     assigned: frozenset[tuple[str, int]]
     streams: bool
+    hosts: frozenset[str] = frozenset()
+    subscribed: frozenset[str] = frozenset()
+    """The topics to which members subscribe by name, as far as brokers report it."""
 
 
 class ConsumerGroupDescribeRequest(ApiMessage, load_json=messages):  # type: ignore[call-arg, misc]
-    """Request of Kafka 3.7 and later, by which brokers describe groups of the new protocol only."""
+    """Request of Kafka 3.7 and later, by which brokers describe groups of the new protocol only (KIP-848)."""
 
 
 class ConsumerGroupDescribeResponse(ApiMessage, load_json=messages):  # type: ignore[call-arg, misc]
     """Response with the state of each group, and the assignment of each member."""
 
 
-def describe_classic_groups(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, GroupDescription]:
-    """Return the classic groups among ``names``, by name. Groups that this user may not describe are left out.
-
-    Empty if the brokers do not offer the request, as some services.
-
-    Source: ``DescribeGroupsRequest``, and ``ConsumerProtocolAssignment`` in each member's assignment.
-    """
-    if not names:
-        return {}
-    try:
-        described = retry_transient(lambda: admin.describe_groups(sorted(names)))
-    except UnsupportedVersionError:
-        return {}
-    return {
-        name: GroupDescription(
-            group["group_state"],
-            len(group["members"]),
-            frozenset(_assigned(member["member_assignment"] for member in group["members"])),
-            streams=group["protocol_data"] == _STREAMS,
-        )
-        for name, group in described.items()
-        if group["error"] is None
-    }
+def classic_groups_request(names: list[str]) -> Any:
+    """Return the request for the state and the members of classic groups (``DescribeGroupsRequest``)."""
+    return DescribeGroupsRequest(groups=names, include_authorized_operations=False, min_version=0)
 
 
-def _assigned(assignments: Iterable[Mapping[str, Any] | bytes]) -> Iterator[tuple[str, int]]:
-    for assignment in assignments:
-        if isinstance(assignment, Mapping):  # else empty, or not in the format of consumers
-            for topic in assignment["assigned_partitions"]:
-                yield from ((topic["topic"], partition) for partition in topic["partitions"])
+def classic_group(group: Any) -> GroupDescription:
+    """Return a group of the answer. Metadata and assignments in another format than that of consumers are ignored."""
+    subscriptions = _decoded(ConsumerProtocolSubscription, (member.member_metadata for member in group.members))
+    assignments = _decoded(ConsumerProtocolAssignment, (member.member_assignment for member in group.members))
+    return GroupDescription(
+        group.group_state,
+        len(group.members),
+        frozenset(
+            (str(topic.topic), int(partition))
+            for assignment in assignments
+            for topic in assignment.assigned_partitions
+            for partition in topic.partitions
+        ),
+        streams=group.protocol_data == _STREAMS,
+        hosts=host_addresses(member.client_host for member in group.members),
+        subscribed=frozenset(str(topic) for subscription in subscriptions for topic in subscription.topics),
+    )
 
 
-def describe_consumer_groups(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, GroupDescription]:
-    """Return the KIP-848 consumer groups among ``names``, by name. Groups of another kind are left out.
+def _decoded(kind: type[Decoded], members: Iterable[bytes]) -> Iterator[Decoded]:
+    for content in members:
+        try:
+            if content:
+                yield kind.decode(content)
+        except (struct.error, ValueError):  # any client may join with any bytes
+            continue
 
-    Groups that this user may not describe are left out, too. Empty if the brokers are older than Kafka 3.7.
 
-    Source: ``ConsumerGroupDescribeRequest``, KIP-848.
-    """
-    if not names:
-        return {}
-    try:
-        answers = retry_transient(
-            lambda: send_to_coordinators(admin, names, lambda ids: ConsumerGroupDescribeRequest(group_ids=ids))
-        )
-    except UnsupportedVersionError:
-        return {}
-    return {
-        group.group_id: GroupDescription(
-            group.group_state,
-            len(group.members),
-            frozenset(
-                (topic.topic_name, partition)
-                for member in group.members
-                for topic in member.assignment.topic_partitions
-                for partition in topic.partitions
-            ),
-            streams=False,
-        )
-        for answer in answers
-        for group in answer.groups
-        if group.error_code == 0
-    }
+def consumer_groups_request(names: list[str]) -> Any:
+    """Return the request for the state and the members of KIP-848 groups."""
+    return ConsumerGroupDescribeRequest(group_ids=names)
+
+
+def consumer_group(group: Any) -> GroupDescription:
+    """Return a group of the answer to ``ConsumerGroupDescribeRequest``, or to that for share groups."""
+    return GroupDescription(
+        group.group_state,
+        len(group.members),
+        frozenset(
+            (topic.topic_name, partition)
+            for member in group.members
+            for topic in member.assignment.topic_partitions
+            for partition in topic.partitions
+        ),
+        streams=False,
+        hosts=host_addresses(member.client_host for member in group.members),
+        subscribed=frozenset(name for member in group.members for name in member.subscribed_topic_names or ()),
+    )
+
+
+def host_addresses(client_hosts: Iterable[str]) -> frozenset[str]:
+    """Return the addresses in ``client_hosts``, which brokers write as ``/10.0.0.7`` (``InetAddress.toString``)."""
+    return frozenset(host.rpartition("/")[2] for host in client_hosts if host)

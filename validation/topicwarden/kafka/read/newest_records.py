@@ -6,7 +6,7 @@ They are fetched without a consumer group, and nothing is committed. Keys and va
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -15,7 +15,7 @@ from kafka import KafkaAdminClient
 from kafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from topicwarden.kafka.read.record_batches import MOST_BYTES, fetch
-from topicwarden.kafka.read.record_decoder import RecordBatch, UnreadableRecords, decode
+from topicwarden.kafka.read.record_decoder import RecordBatch, UnreadableRecords, decode, with_delivery
 from topicwarden.kafka.read.snapshot import LiveTopic
 
 MOST_RECORDS = 10_000
@@ -137,7 +137,7 @@ def _read(
     while waiting and time.monotonic() < deadline:
         if not _read_round(admin, leaders, waiting, only_committed):
             time.sleep(_PAUSE_S)
-            leaders |= _current_leaders(admin, {topic for topic, _ in waiting})
+            leaders |= current_leaders(admin, {topic for topic, _ in waiting})
     return {partition_id for partition_id, reader in partitions.items() if not reader.complete}
 
 
@@ -158,7 +158,7 @@ def _read_round(
     return progress
 
 
-def _current_leaders(admin: KafkaAdminClient, topics: Collection[str]) -> dict[_PartitionId, int | None]:
+def current_leaders(admin: KafkaAdminClient, topics: Collection[str]) -> dict[_PartitionId, int | None]:
     """Return the leaders of the partitions of ``topics``, which may have moved; none if no broker answers."""
     try:
         described = admin.describe_topics(sorted(topics))
@@ -211,18 +211,9 @@ class _PartitionReader:
         return self.ended or self.offset > before
 
     def _read_batches(self, batches: Iterable[RecordBatch], aborted_transactions: Iterable[Any]) -> None:
-        """Add the records of ``batches`` that are in the range, without those of ``aborted_transactions``.
-
-        Source: ``CompletedFetch.nextFetchedRecord`` of Kafka's consumer.
-        """
-        begins = deque(sorted((each.first_offset, each.producer_id) for each in aborted_transactions))
-        aborted = set[int]()
-        for batch in batches:
-            while begins and begins[0][0] <= batch.last_offset:
-                aborted.add(begins.popleft()[1])
-            if batch.aborts:
-                aborted.discard(batch.producer)
-            if not batch.control and not (batch.transactional and batch.producer in aborted):
+        """Add the records of ``batches`` that are in the range, without those of ``aborted_transactions``."""
+        for batch, delivered in with_delivery(batches, aborted_transactions):
+            if delivered:
                 for offset, key, value in batch.records:
                     if self.offset <= offset < self._end:
                         self._records.append(self._record(key, value))

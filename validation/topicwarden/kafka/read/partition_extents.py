@@ -6,10 +6,13 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from kafka import KafkaAdminClient, TopicPartition
-from kafka.errors import UnsupportedVersionError
+from kafka.errors import ClusterAuthorizationFailedError, UnsupportedVersionError
+from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
-from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas
+from topicwarden.kafka.connect.client_internals import send_to_broker
+from topicwarden.kafka.connect.request_error import error_of_code
+from topicwarden.kafka.read.snapshot import LogDirsAnswer, PartitionExtent, PartitionReplicas
 
 
 def read_offsets(
@@ -24,10 +27,10 @@ def read_offsets(
 
 def read_extents(
     admin: KafkaAdminClient, replicas: Mapping[str, tuple[PartitionReplicas, ...]], brokers: list[int]
-) -> tuple[dict[str, dict[int, PartitionExtent]], dict[tuple[str, int, int], int]]:
+) -> tuple[dict[str, dict[int, PartitionExtent]], dict[tuple[str, int, int], int], LogDirsAnswer]:
     """Return the extents of all partitions with a leader, by topic, and the bytes of all logs on ``brokers``.
 
-    The bytes are read last, by topic, partition and broker. They are empty if the cluster does not report them.
+    The bytes are read last, by topic, partition and broker. The last value is how the brokers answered this request.
     """
     leaders = {
         TopicPartition(name, state.partition): state.leader
@@ -35,11 +38,12 @@ def read_extents(
         for state in states
         if state.leader is not None
     }
+    placed = {(name, state.partition): state.replicas for name, states in replicas.items() for state in states}
     start = read_offsets(admin, dict.fromkeys(leaders, OffsetSpec.EARLIEST))
     stable = read_offsets(admin, dict.fromkeys(leaders, OffsetSpec.LATEST), IsolationLevel.READ_COMMITTED)
     latest = _latest(admin, leaders)
     end = read_offsets(admin, dict.fromkeys(leaders, OffsetSpec.LATEST))
-    sizes = _log_bytes(admin, brokers)
+    sizes, log_dirs = _log_bytes(admin, brokers)
     extents: dict[str, dict[int, PartitionExtent]] = {}
     for (name, partition), leader in leaders.items():
         newest = latest.get((name, partition))
@@ -52,8 +56,16 @@ def read_extents(
             latest_timestamp=newest.timestamp if newest else None,
             latest_offset=newest.offset if newest else None,
             log_bytes=sizes.get((name, partition, leader)),
+            replica_bytes=_replica_bytes(sizes, name, partition, placed[name, partition]),
         )
-    return extents, sizes
+    return extents, sizes, log_dirs
+
+
+def _replica_bytes(
+    sizes: Mapping[tuple[str, int, int], int], topic: str, partition: int, replicas: Collection[int]
+) -> int | None:
+    found = [sizes.get((topic, partition, broker)) for broker in replicas]
+    return None if None in found else sum(size for size in found if size is not None)
 
 
 def _latest(admin: KafkaAdminClient, partitions: Collection[TopicPartition]) -> dict[tuple[str, int], Any]:
@@ -63,15 +75,38 @@ def _latest(admin: KafkaAdminClient, partitions: Collection[TopicPartition]) -> 
         return {}
 
 
-def _log_bytes(admin: KafkaAdminClient, brokers: list[int]) -> dict[tuple[str, int, int], int]:
-    """Return bytes on disk by topic, partition and broker; empty if they are not reported.
+def _log_bytes(admin: KafkaAdminClient, brokers: list[int]) -> tuple[dict[tuple[str, int, int], int], LogDirsAnswer]:
+    """Return bytes on disk by topic, partition and broker, and how the brokers answered.
 
-    This is so without Describe on the Cluster resource, and on services without DescribeLogDirs.
+    ``KafkaAdminClient.describe_log_dirs`` drops the error of the response.
     """
     try:
-        return log_sizes(admin.describe_log_dirs(brokers=brokers))
+        answers = {broker: send_to_broker(admin, DescribeLogDirsRequest(topics=None), broker) for broker in brokers}
     except UnsupportedVersionError:
-        return {}
+        return {}, LogDirsAnswer(supported=False)
+    directories = {broker: [directory.to_dict() for directory in answer.results] for broker, answer in answers.items()}
+    sizes = log_sizes({"broker": broker, "log_dirs": found} for broker, found in directories.items())
+    return sizes, log_dirs_answer({broker: answer.error_code for broker, answer in answers.items()}, directories)
+
+
+def log_dirs_answer(
+    codes: Mapping[int, int], directories: Mapping[int, Collection[Mapping[str, Any]]]
+) -> LogDirsAnswer:
+    """Return how the brokers answered, from the error code and the log directories of each broker's response.
+
+    Brokers before Kafka 3.2 return no directory and no error if Describe on the Cluster resource is denied (KIP-784).
+    """
+    denied = ClusterAuthorizationFailedError.errno
+    failed = {
+        broker: code
+        for broker, found in directories.items()
+        for code in [codes[broker], *(directory["error_code"] for directory in found)]
+        if code not in (0, denied)
+    }
+    return LogDirsAnswer(
+        denied=any(codes[broker] == denied or not (found or codes[broker]) for broker, found in directories.items()),
+        errors={broker: error_of_code(code, None).name for broker, code in failed.items()},
+    )
 
 
 def log_sizes(responses: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int, int], int]:

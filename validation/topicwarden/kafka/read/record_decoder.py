@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from struct import Struct, error
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import cramjam
 
@@ -27,7 +28,8 @@ _HEADER: Final = Struct(">qiibIhiqqqhii")
 delta, two timestamps, producer id, producer epoch, base sequence, number of records."""
 _MESSAGE: Final = Struct(">qiIbb")
 """``AbstractLegacyRecordBatch``, format versions 0 and 1: offset, size, checksum, magic, attributes."""
-_CODEC, _TRANSACTIONAL, _CONTROL = 0x07, 0x10, 0x20
+_TIMESTAMP: Final = Struct(">q")
+_CODEC, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x07, 0x08, 0x10, 0x20
 _XERIAL: Final = b"\x82SNAPPY\x00"
 """Begins what snappy-java, and so Kafka, frames: 16 bytes, then blocks with their lengths."""
 _XERIAL_HEADER: Final = 16
@@ -41,13 +43,20 @@ class UnreadableRecords(Exception):
 
 @dataclass(frozen=True)
 class RecordBatch:
-    """A batch of records, or one message of the formats before Kafka 0.11. ``control`` is true for a marker."""
+    """A batch of records, or one message of the formats before Kafka 0.11. ``control`` is true for a marker.
+
+    ``timestamps`` are those of the records in milliseconds, -1 for none. ``log_append_time`` is true if the broker set
+    them. ``leader_epoch`` is that of the leader that appended the batch, -1 if the format has none.
+    """
 
     last_offset: int
     records: list[Record]
     producer: int = -1
     transactional: bool = False
     control: bool = False
+    timestamps: tuple[int, ...] = ()
+    log_append_time: bool = False
+    leader_epoch: int = -1
 
     @property
     def aborts(self) -> bool:
@@ -71,31 +80,58 @@ def decode(data: bytes) -> Iterator[RecordBatch]:
         raise UnreadableRecords from damage
 
 
+def with_delivery(
+    batches: Iterable[RecordBatch], aborted_transactions: Iterable[Any]
+) -> Iterator[tuple[RecordBatch, bool]]:
+    """Yield each of ``batches``, and whether a consumer gets its records.
+
+    Markers are not delivered, and neither are the transactions that the fetch response lists as aborted, which it does
+    for a consumer that reads committed (``CompletedFetch.nextFetchedRecord`` of Kafka's consumer).
+    """
+    begins = deque(sorted((each.first_offset, each.producer_id) for each in aborted_transactions))
+    aborted = set[int]()
+    for batch in batches:
+        while begins and begins[0][0] <= batch.last_offset:
+            aborted.add(begins.popleft()[1])
+        if batch.aborts:
+            aborted.discard(batch.producer)
+        yield batch, not batch.control and not (batch.transactional and batch.producer in aborted)
+
+
 def _batch(data: bytes, at: int, end: int) -> RecordBatch:
-    base, _, _, _, _, attributes, last, _, _, producer, _, _, count = _HEADER.unpack_from(data, at)
+    base, _, epoch, _, _, attributes, last, first_time, last_time, producer, _, _, count = _HEADER.unpack_from(data, at)
     content = _decompressed(data[at + _HEADER.size : end], attributes & _CODEC)
+    records, differences = list[Record](), list[int]()
+    for record, difference in _records(content, base, count):
+        records.append(record)
+        differences.append(difference)
+    by_broker = bool(attributes & _LOG_APPEND_TIME)
     return RecordBatch(
         base + last,
-        list(_records(content, base, count)),
+        records,
         producer,
         transactional=bool(attributes & _TRANSACTIONAL),
         control=bool(attributes & _CONTROL),
+        timestamps=tuple(last_time if by_broker else first_time + difference for difference in differences),
+        log_append_time=by_broker,
+        leader_epoch=epoch,
     )
 
 
-def _records(content: bytes, base: int, count: int) -> Iterator[Record]:
+def _records(content: bytes, base: int, count: int) -> Iterator[tuple[Record, int]]:
+    """Yield each record, and the difference of its timestamp to the first timestamp of the batch."""
     at = 0
     for _ in range(count):
         length, at = _varint(content, at)
         if length <= 0:
             raise UnreadableRecords
         end = at + length
-        _, at = _varint(content, at + 1)  # after the attributes: the difference of timestamps
+        difference, at = _varint(content, at + 1)  # after the attributes
         delta, at = _varint(content, at)
         size, at = _varint(content, at)
         key = None if size < 0 else content[at : at + size]
         size, at = _varint(content, at + max(size, 0))
-        yield base + delta, key, None if size < 0 else content[at : at + size]
+        yield (base + delta, key, None if size < 0 else content[at : at + size]), difference
         at = end  # after the headers
     if at > len(content):
         raise UnreadableRecords
@@ -119,14 +155,19 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def _message(data: bytes, at: int, end: int) -> RecordBatch:
     """Return one message of the formats 0 and 1. A compressed one has other messages as its value."""
     offset, _, _, magic, attributes = _MESSAGE.unpack_from(data, at)
-    key, at = _field(data, at + _MESSAGE.size + (8 if magic else 0))
+    timestamp = int(_TIMESTAMP.unpack_from(data, at + _MESSAGE.size)[0]) if magic else -1
+    by_broker = bool(magic and attributes & _LOG_APPEND_TIME)
+    key, at = _field(data, at + _MESSAGE.size + (_TIMESTAMP.size if magic else 0))
     value, _ = _field(data[:end], at)
     if not attributes & _CODEC:
-        return RecordBatch(offset, [(offset, key, value)])
-    inner = [record for batch in decode(_decompressed(value or b"", attributes & _CODEC)) for record in batch.records]
+        return RecordBatch(offset, [(offset, key, value)], timestamps=(timestamp,), log_append_time=by_broker)
+    batches = list(decode(_decompressed(value or b"", attributes & _CODEC)))
+    inner = [record for batch in batches for record in batch.records]
+    times = tuple(timestamp if by_broker else time for batch in batches for time in batch.timestamps)
     # Since format 1, the offsets inside are relative, and that of the outer message is the one of the last record.
     base = offset - inner[-1][0] if magic and inner else 0
-    return RecordBatch(offset, [(base + number, key, value) for number, key, value in inner])
+    records = [(base + number, key, value) for number, key, value in inner]
+    return RecordBatch(offset, records, timestamps=times, log_append_time=by_broker)
 
 
 def _field(data: bytes, at: int) -> tuple[bytes | None, int]:

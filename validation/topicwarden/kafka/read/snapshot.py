@@ -64,6 +64,36 @@ class PartitionExtent:
     latest_timestamp: int | None
     latest_offset: int | None
     log_bytes: int | None
+    replica_bytes: int | None = None
+    """The size of the log on all replicas; None if a broker did not report it."""
+
+
+@dataclass(frozen=True)
+class LogDirsAnswer:
+    """The brokers' answer to DescribeLogDirs, the request for the sizes of logs (KIP-113).
+
+    ``denied``: this user lacks Describe on the Cluster resource. ``supported`` is False if the cluster has no such
+    request. ``errors`` has the error of Kafka's protocol by broker, such as ``KAFKA_STORAGE_ERROR`` of a failed log
+    directory: the sizes of the logs in it are unknown.
+    """
+
+    denied: bool = False
+    supported: bool = True
+    errors: Mapping[int, str] = field(default_factory=dict)
+
+    def missing_sizes(self) -> tuple[str, str]:
+        """Return why a size is missing, and what to do about it."""
+        if self.denied:
+            return "this user lacks Describe on the cluster", "grant Describe on the cluster, for DescribeLogDirs"
+        if not self.supported:
+            return "the cluster does not support DescribeLogDirs", ""
+        if self.errors:
+            return f"DescribeLogDirs failed: {self.failures}", "check the log directories of these brokers"
+        return "the leader changed while the sizes were read", "try again"
+
+    @property
+    def failures(self) -> str:
+        return ", ".join(f"{error} on broker {broker}" for broker, error in sorted(self.errors.items()))
 
 
 CORDONED, LOG_DIRS = "cordoned.log.dirs", ("log.dirs", "log.dir")
@@ -118,7 +148,13 @@ class Snapshot:
     other_log_bytes: int = 0
     """The size of the logs of all topics that are not in ``topics``, such as those that this user may not describe.
 
-    0 if the brokers report no sizes to this user (Describe on the Cluster resource).
+    0 if the brokers report no sizes; see ``log_dirs``.
+    """
+    log_dirs: LogDirsAnswer = field(default_factory=LogDirsAnswer)
+    cluster_described: bool = True
+    """Whether this user may describe the cluster. False if the brokers do not tell.
+
+    Other users see only the consumer groups that are granted one by one (``KafkaApis``, ListGroups).
     """
     service: ServiceProfile = APACHE
     """The profile of the managed or compatible service."""
@@ -171,7 +207,6 @@ class Snapshot:
     def unseen(self) -> tuple[str, ...]:
         """The parts of the cluster that this user may not see, each with the missing permission."""
         denied = [name for name, live in self.topics.items() if not live.sources]
-        extents = [extent for live in self.topics.values() for extent in live.extents.values()]
         parts = []
         if denied:
             topics = (
@@ -182,21 +217,13 @@ class Snapshot:
             parts.append(f"the configuration of {topics}: {', '.join(denied[:5])}")
         if not self.broker_configs:
             parts.append("the brokers' own settings (DescribeConfigs on the Cluster resource)")
-        if extents and all(extent.log_bytes is None for extent in extents):
-            missing = self.service.missing_api("DescribeLogDirs")
-            reason = f"{self.service.title} does not report them" if missing else "Describe on the Cluster resource"
-            parts.append(f"the sizes of the logs ({reason})")
+        if not self.log_dirs.supported:
+            parts.append(f"the sizes of the logs ({self.service.title} does not report them)")
+        elif self.log_dirs.denied:
+            parts.append("the sizes of the logs (Describe on the Cluster resource)")
+        elif self.log_dirs.errors:
+            parts.append(f"the sizes of some logs ({self.log_dirs.failures})")
         return tuple(parts)
-
-    @property
-    def cluster_described(self) -> bool:
-        """True if this user may describe the cluster: brokers report log sizes to no other user.
-
-        Other users see only the consumer groups that are granted one by one (``KafkaApis``, ListGroups). On a service
-        that reports no sizes to anybody, this cannot be told, and is False.
-        """
-        sizes = [extent.log_bytes for live in self.topics.values() for extent in live.extents.values()]
-        return not sizes or any(size is not None for size in sizes)
 
     def broker_number(self, setting: str, default: int, bound: Callable[[Iterable[int]], int] = max) -> int | None:
         """Return the largest value of a setting on any broker, or with ``bound=min`` the smallest.

@@ -15,7 +15,7 @@ from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.read.cluster_service import service_of, setting_source
 from topicwarden.kafka.read.partition_extents import read_extents
-from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
+from topicwarden.kafka.read.snapshot import LiveTopic, LogDirsAnswer, PartitionReplicas, Snapshot
 from topicwarden.kafka.read.topic_reads import effective_settings
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.topic import Topic
@@ -52,7 +52,7 @@ def take_snapshot(
     eligible = eligible_leaders(admin, at_risk)
     reassigned = _reassigned(admin) if at_risk else {}
     replicas = {topic["name"]: _replicas(topic, eligible, reassigned) for topic in described}
-    read, sizes = read_extents(admin, replicas, list(racks)) if extents else ({}, {})
+    read, sizes, log_dirs = read_extents(admin, replicas, list(racks)) if extents else ({}, {}, None)
     return Snapshot(
         cluster_id=cluster["cluster_id"],
         taken_at=int(time.time() * 1000),
@@ -71,7 +71,18 @@ def take_snapshot(
         hidden=_hidden(admin, {*expected} - replicas.keys()),
         other_log_bytes=_other_log_bytes(sizes, replicas),
         service=service,
+        log_dirs=log_dirs or LogDirsAnswer(),
+        cluster_described=_cluster_described(cluster, log_dirs, service),
     )
+
+
+def _cluster_described(cluster: Mapping[str, Any], log_dirs: LogDirsAnswer | None, service: ServiceProfile) -> bool:
+    """Return whether brokers let this user describe the cluster: Kafka says so (KIP-430), or they list log directories.
+
+    ``log_dirs`` is None if they were not asked.
+    """
+    granted = service.log.apache and "DESCRIBE" in (cluster.get("authorized_operations") or ())
+    return granted or (log_dirs is not None and log_dirs.supported and not log_dirs.denied)
 
 
 def _hidden(admin: KafkaAdminClient, names: Collection[str]) -> frozenset[str]:

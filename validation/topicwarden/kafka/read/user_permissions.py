@@ -38,13 +38,13 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
-from topicwarden.kafka.connect.acl_words import words
+from topicwarden.kafka.connect.acl_numbers import OPERATIONS
 from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka_facts.throttle_settings import RATES
 from topicwarden.stacks.stack_scope import StackScope
 
-_WORDS: Final = {int(member): word for word, member in words("operation").items()}
+_WORDS: Final = {number: str(operation) for operation, number in OPERATIONS.items()}
 _AT_ONCE: Final = 1_000
 _TIMEOUT_MS: Final = 10_000
 _TEST_GROUP: Final = "topicwarden-doctor"
@@ -110,8 +110,8 @@ def read_cluster_permissions(admin: KafkaAdminClient) -> dict[str, bool | None]:
 def read_topic_permissions(admin: KafkaAdminClient, declared: Collection[str], scope: StackScope) -> TopicPermissions:
     """Return the user's permissions on all topics in ``scope`` that the user sees, and on the ``declared`` ones."""
     topics = [each for each in _send(admin, _metadata(None)).topics if scope.owns(each.name)]
-    seen = {topic.name for topic in topics}
-    unseen = sorted({*declared} - seen)
+    described = {topic.name for topic in topics}
+    unseen = sorted({*declared} - described)
     for start in range(0, len(unseen), _AT_ONCE):
         topics += _send(admin, _metadata(unseen[start : start + _AT_ONCE])).topics
     hidden = frozenset(each.name for each in topics if each.error_code == TopicAuthorizationFailedError.errno)

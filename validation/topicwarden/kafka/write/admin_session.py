@@ -48,10 +48,10 @@ class AdminSession:
     def writing_admin(self) -> KafkaAdminClient:
         """Return the open client; raises ``Refusal`` if it leads to another cluster than the required one."""
         if self.cluster_id is not None:
-            seen = self.request(lambda admin: admin.describe_cluster()["cluster_id"])
-            if seen != self.cluster_id:
+            actual = self.request(lambda admin: admin.describe_cluster()["cluster_id"])
+            if actual != self.cluster_id:
                 raise Refusal(
-                    f"kafka:bootstrapServers leads to cluster {seen}, but the deploy was checked for cluster "
+                    f"kafka:bootstrapServers leads to cluster {actual}, but the deploy was checked for cluster "
                     f"{self.cluster_id}: nothing is written; name servers of one cluster only"
                 )
         return self.admin

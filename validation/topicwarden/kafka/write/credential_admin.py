@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,6 +14,7 @@ from kafka.protocol.admin import AlterUserScramCredentialsRequest, DescribeUserS
 from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
 from topicwarden.kafka.connect.request_error import RequestError, error_of_code, raise_if_refused
 from topicwarden.kafka.read.broker_visibility import wait_for_every_broker
+from topicwarden.model.access import FEWEST_ITERATIONS
 
 MECHANISMS: Final = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
 
@@ -32,6 +33,15 @@ class Password:
 
     text: str = field(repr=False)
     iterations: int
+
+
+def set_password(servers: Sequence[str], user: str, mechanism: str, password: str) -> None:
+    """Write the password of a user, and wait until every broker has it. Raises KafkaError if the brokers refuse it."""
+    credential = {Credential(user, mechanism): Password(password, FEWEST_ITERATIONS)}
+    with KafkaAdminClient(bootstrap_servers=list(servers)) as admin:
+        for error in write_credentials(admin, credential).values():
+            raise error
+        wait_for_credentials(admin, credential)
 
 
 def write_credentials(
@@ -70,7 +80,8 @@ def write_credentials(
 def read_credentials(admin: KafkaAdminClient, broker: int | None = None) -> dict[Credential, int]:
     """Return the number of iterations of every credential that ``broker`` knows; None for any broker."""
     names = {int(mechanism): name for name, mechanism in MECHANISMS.items()}
-    answer = send_to_broker(admin, DescribeUserScramCredentialsRequest(users=None), broker)
+    # Brokers never answer a request with ``users=None`` that they deny: their error response needs a list.
+    answer = send_to_broker(admin, DescribeUserScramCredentialsRequest(users=[]), broker)
     raise_if_refused(answer)
     return {
         Credential(entry.user, names[info.mechanism]): info.iterations

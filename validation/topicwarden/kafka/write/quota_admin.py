@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
 
 from kafka import KafkaAdminClient
 from kafka.protocol.admin import AlterClientQuotasRequest, DescribeClientQuotasRequest
@@ -12,18 +11,13 @@ from kafka.protocol.admin import AlterClientQuotasRequest, DescribeClientQuotasR
 from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
 from topicwarden.kafka.connect.request_error import RequestError, error_of_code, raise_if_refused
 from topicwarden.kafka.read.broker_visibility import wait_for_every_broker
+from topicwarden.model.access import QuotaEntity
 
 _EXACT, _DEFAULT = 0, 1
+_ONE_BY_ONE: Final = 4
+"""Entities up to which each one has a request of its own: a request describes one entity, or all."""
 
 ENTITY_TYPES: Final = ("client-id", "user", "ip")
-
-
-@dataclass(frozen=True)
-class QuotaEntity:
-    """The client, user or address of a quota; without ``name``, all of this type that have no quota of their own."""
-
-    type: str
-    name: str | None
 
 
 def alter_quotas(
@@ -34,7 +28,8 @@ def alter_quotas(
         entries=[
             AlterClientQuotasRequest.EntryData(
                 entity=[
-                    AlterClientQuotasRequest.EntryData.EntityData(entity_type=entity.type, entity_name=entity.name)
+                    AlterClientQuotasRequest.EntryData.EntityData(entity_type=kind, entity_name=name)
+                    for kind, name in entity
                 ],
                 ops=[
                     AlterClientQuotasRequest.EntryData.OpData(key=key, value=value or 0.0, remove=value is None)
@@ -47,9 +42,7 @@ def alter_quotas(
     )
     answer = send_to_any_broker(admin, request)
     return {
-        QuotaEntity(entry.entity[0].entity_type, entry.entity[0].entity_name): error_of_code(
-            entry.error_code, entry.error_message
-        )
+        _entity(entry.entity): error_of_code(entry.error_code, entry.error_message)
         for entry in answer.entries
         if entry.error_code
     }
@@ -59,16 +52,32 @@ def read_quotas(
     admin: KafkaAdminClient, entities: Collection[QuotaEntity], broker: int | None = None
 ) -> dict[QuotaEntity, dict[str, float]]:
     """Return the quotas of each entity that ``broker`` knows; None for any broker. Those without any are left out."""
+    if len(entities) > _ONE_BY_ONE:
+        return {entity: found for entity, found in _described(admin, (), broker).items() if entity in entities}
     found: dict[QuotaEntity, dict[str, float]] = {}
-    for entity in entities:  # a request describes the entities of one filter
-        component = DescribeClientQuotasRequest.ComponentData(
-            entity_type=entity.type, match_type=_EXACT if entity.name else _DEFAULT, match=entity.name
-        )
-        answer = send_to_broker(admin, DescribeClientQuotasRequest(components=[component], strict=True), broker)
-        raise_if_refused(answer)
-        for entry in answer.entries or ():
-            found[entity] = {value.key: value.value for value in entry.values}
+    for entity in entities:
+        found |= _described(admin, entity, broker)
     return found
+
+
+def _described(
+    admin: KafkaAdminClient, entity: Iterable[tuple[str, str | None]], broker: int | None
+) -> dict[QuotaEntity, dict[str, float]]:
+    """Return the quotas of exactly ``entity``; of every entity for one without parts."""
+    components = [
+        DescribeClientQuotasRequest.ComponentData(
+            entity_type=kind, match_type=_DEFAULT if name is None else _EXACT, match=name
+        )
+        for kind, name in entity
+    ]
+    request = DescribeClientQuotasRequest(components=components, strict=bool(components))
+    answer = send_to_broker(admin, request, broker)
+    raise_if_refused(answer)
+    return {_entity(entry.entity): {value.key: value.value for value in entry.values} for entry in answer.entries or ()}
+
+
+def _entity(parts: Iterable[Any]) -> QuotaEntity:
+    return tuple(sorted((part.entity_type, part.entity_name) for part in parts))
 
 
 def wait_for_quotas(

@@ -1,4 +1,4 @@
-"""Kafka's own definitions of its topic configurations, for each Kafka version in the catalogue.
+"""Kafka's own definitions of its configurations of topics and of groups, for each Kafka version in the catalogue.
 
 The catalogue is generated from Kafka's jars, never typed by hand (``generate.py``). A *line* is a minor version of
 Kafka, such as ``4.1``; the catalogue has one release for each line. Functions called without a line return the
@@ -8,7 +8,7 @@ definition of ``DEFAULT_KAFKA``, or of the last line that has the configuration.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -22,6 +22,8 @@ __all__ = [
     "ConfigDefinition",
     "definition",
     "definitions",
+    "group_definitions",
+    "group_variants",
     "kafka_lines",
     "kafka_version",
     "nearest",
@@ -35,9 +37,13 @@ DEFAULT_KAFKA: Final = "4.1"
 @cache
 def definitions(kafka: str | None = None) -> Mapping[str, ConfigDefinition]:
     """Return the topic configurations of one line of Kafka (``4.1``), or of all lines, by name and sorted."""
-    configs = _catalogue()["configs"]
-    found = {name: _definition(name, entry, kafka) for name, entry in configs.items()}
-    return MappingProxyType({name: config for name, config in found.items() if config is not None})
+    return _definitions("configs", kafka)
+
+
+@cache
+def group_definitions(kafka: str | None = None) -> Mapping[str, ConfigDefinition]:
+    """Return the configurations of groups (``GroupConfig``) of one line of Kafka, or of all lines, by name."""
+    return _definitions("group_configs", kafka)
 
 
 def definition(name: str, kafka: str | None = None) -> ConfigDefinition | None:
@@ -48,8 +54,13 @@ def definition(name: str, kafka: str | None = None) -> ConfigDefinition | None:
 @cache
 def variants(name: str) -> tuple[ConfigDefinition, ...]:
     """Return the different definitions of a configuration in all lines of Kafka, that of ``definition`` first."""
-    definitions_by_line = (definition(name), *(definition(name, line) for line in reversed(kafka_lines())))
-    return tuple(dict.fromkeys(config for config in definitions_by_line if config is not None))
+    return _variants(definitions, name)
+
+
+@cache
+def group_variants(name: str) -> tuple[ConfigDefinition, ...]:
+    """Return the different definitions of a configuration of groups, as ``variants`` does for topics."""
+    return _variants(group_definitions, name)
 
 
 @cache
@@ -72,6 +83,16 @@ def nearest(name: str) -> str | None:
     names |= {config.server_default: config.name for config in definitions().values() if config.server_default}
     found = message_text.nearest(name, names)
     return names[found] if found else None
+
+
+def _definitions(kind: str, kafka: str | None) -> Mapping[str, ConfigDefinition]:
+    found = {name: _definition(name, entry, kafka) for name, entry in _catalogue()[kind].items()}
+    return MappingProxyType({name: config for name, config in found.items() if config is not None})
+
+
+def _variants(known: Callable[[str | None], Mapping[str, ConfigDefinition]], name: str) -> tuple[ConfigDefinition, ...]:
+    by_line = (known(line).get(name) for line in (None, *reversed(kafka_lines())))
+    return tuple(dict.fromkeys(config for config in by_line if config is not None))
 
 
 def _definition(name: str, entry: Mapping[str, Any], kafka: str | None) -> ConfigDefinition | None:

@@ -14,6 +14,9 @@ _RANGE: Final = re.compile(r"\[(-?[0-9.]+),\.\.\.,?(-?[0-9.]+)?\](?: or (-?[0-9]
 _CHOICES: Final = re.compile(r"\[([\w.-]+(?:, [\w.-]+)*)\]")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _MAX_LISTED_CHOICES: Final = 20
+_OR_DURATION: Final = ", by_duration:PnDTnHnMn.nS"
+"""The end of the validator of ``share.auto.offset.reset``: a duration as ``java.time.Duration`` reads it."""
+_DURATION: Final = re.compile(r"by_duration:\+?P(?=.)([0-9]+D)?(T(?=.)([0-9]+H)?([0-9]+M)?([0-9]+(\.[0-9]{1,9})?S)?)?")
 _REPLICA_LIST: Final = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
 
 
@@ -62,7 +65,7 @@ class ConfigDefinition:
     @cached_property
     def choices(self) -> tuple[str, ...]:
         """The allowed values, or the allowed items of a list; empty if every value is allowed."""
-        match = _CHOICES.fullmatch(self.validator or "")
+        match = _CHOICES.fullmatch((self.validator or "").replace(_OR_DURATION, ""))
         return tuple(match[1].split(", ")) if match else ()
 
     @cached_property
@@ -71,11 +74,13 @@ class ConfigDefinition:
         if self.type == "boolean":
             return "true or false"
         if self.type == "list":
-            return f"a list of {', '.join(self.choices)}" if self.choices else "* or a list of partition:broker pairs"
+            other = "* or a list of partition:broker pairs" if self.validator == _REPLICA_LIST else "a list of texts"
+            return f"a list of {', '.join(self.choices)}" if self.choices else other
         if len(self.choices) > _MAX_LISTED_CHOICES:
             return f"one of {self.choices[0]}, …, {self.choices[-1]}"
         if self.choices:
-            return f"one of {', '.join(self.choices)}"
+            duration = ", or by_duration:PT1H" if self.accepts_duration else ""
+            return f"one of {', '.join(self.choices)}{duration}"
         if self.type == "string":
             return "text"
         match = _RANGE.fullmatch(self.validator or "")
@@ -93,10 +98,10 @@ class ConfigDefinition:
         value = value.strip()
         if self._accepts(value):
             return None
-        seen = message_text.quoted(value)
+        got = message_text.quoted(value)
         if _NUMBER.fullmatch(value):
-            seen = value if written in (None, value) else f"{written} ({value})"
-        return f"expected {self.expected}, got {seen}{self._hint(value)}"
+            got = value if written in (None, value) else f"{written} ({value})"
+        return f"expected {self.expected}, got {got}{self._hint(value)}"
 
     def equivalent(self, first: str, second: str) -> bool:
         """Return whether Kafka treats two values as equal: lists in any order, numbers and booleans in any spelling."""
@@ -105,6 +110,11 @@ class ConfigDefinition:
         if self.type == "double":
             return float(first) == float(second)
         return first.strip().lower() == second.strip().lower() if self.type == "boolean" else first == second
+
+    @property
+    def accepts_duration(self) -> bool:
+        """True if ``by_duration:`` and a duration of ISO 8601 are valid beside ``choices`` (KIP-1106)."""
+        return _OR_DURATION in (self.validator or "")
 
     def _accepts(self, value: str) -> bool:
         if self.type == "boolean":
@@ -117,6 +127,8 @@ class ConfigDefinition:
             return number is not None and -limit <= number < limit and self._in_bounds(number)
         if self.type == "double":
             return bool(_NUMBER.fullmatch(value)) and self._in_bounds(float(value))
+        if self.accepts_duration and _DURATION.fullmatch(value):
+            return True
         # MetadataVersionValidator also accepts a release without its last part: 2.8 for 2.8-IV1.
         return not self.choices or any(value == each or each.startswith(f"{value}-IV") for each in self.choices)
 

@@ -26,25 +26,30 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>"""
 
 
-def dump(release: str) -> Mapping[str, dict[str, Any]]:
-    """Run ``DumpTopicConfigs`` for one release of Kafka, and return its definitions by name."""
+def dump(release: str) -> Mapping[str, Mapping[str, dict[str, Any]]]:
+    """Run ``DumpConfigs`` for one release of Kafka, and return its definitions by kind and name."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "pom.xml").write_text(_POM.format(release=release), encoding="utf-8")
         subprocess.run(
             ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"], cwd=folder, check=True
         )
-        java = ["java", "-cp", f"{folder}/jars/*", str(HERE / "DumpTopicConfigs.java")]
-        dumped = json.loads(subprocess.run(java, check=True, stdout=subprocess.PIPE).stdout)
-    configs: dict[str, dict[str, Any]] = dumped["configs"]
-    return configs
+        java = ["java", "-cp", f"{folder}/jars/*", str(HERE / "DumpConfigs.java")]
+        dumped: dict[str, dict[str, Any]] = json.loads(subprocess.run(java, check=True, stdout=subprocess.PIPE).stdout)
+    return dumped
 
 
-def merge(dumps: Mapping[str, Mapping[str, dict[str, Any]]]) -> dict[str, Any]:
+def merge(dumps: Mapping[str, Mapping[str, Mapping[str, dict[str, Any]]]]) -> dict[str, Any]:
     """Return the catalogue of several releases, given oldest first."""
-    lines = {release.rpartition(".")[0]: configs for release, configs in dumps.items()}
-    names = sorted({name for configs in lines.values() for name in configs})
     kafka = {release.rpartition(".")[0]: release for release in dumps}
-    return {"kafka": kafka, "configs": {name: _entry(name, lines) for name in names}}
+    kinds = list(dict.fromkeys(kind for dumped in dumps.values() for kind in dumped))
+    return {"kafka": kafka} | {
+        kind: _entries({release.rpartition(".")[0]: dumped[kind] for release, dumped in dumps.items()})
+        for kind in sorted(kinds)
+    }
+
+
+def _entries(lines: Mapping[str, Mapping[str, dict[str, Any]]]) -> dict[str, Any]:
+    return {name: _entry(name, lines) for name in sorted({name for configs in lines.values() for name in configs})}
 
 
 def _entry(name: str, lines: Mapping[str, Mapping[str, dict[str, Any]]]) -> dict[str, Any]:

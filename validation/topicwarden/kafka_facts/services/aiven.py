@@ -18,4 +18,10 @@ PROFILE = ServiceProfile(
     ),
     recognition=Recognition(hosts=r".+\.aivencloud\.com", sources=(f"{_DOCS}/howto/configure-with-kafka-cli",)),
     own_settings=Fact("`diskless.enable` is Aiven's own.", f"{_DOCS}/diskless/concepts/diskless-overview"),
+    notes=(
+        Fact(
+            "Aiven's own ACLs apply beside Kafka's. If one of them denies, the client is denied.",
+            f"{_DOCS}/howto/manage-acls",
+        ),
+    ),
 )

@@ -1,6 +1,7 @@
 """Confluent Cloud, of every cluster type."""
 
 from topicwarden.kafka_facts.services.profile import (
+    AccessLimits,
     Defaults,
     Fact,
     FixedPolicy,
@@ -66,6 +67,19 @@ PROFILE = ServiceProfile(
             "segment.bytes": "104857600",
         },
         _PROVIDER,
+    ),
+    access=AccessLimits(
+        no_quotas=Fact(
+            "Client quotas are set with the Confluent CLI, the Cloud Console, or the Terraform provider.",
+            "https://docs.confluent.io/cloud/current/clusters/client-quotas-quickstart.html",
+        ),
+        most_acls=(
+            10_000,
+            Fact(
+                "A Dedicated cluster has at most 10,000 ACLs; a Basic cluster has at most 1,000.",
+                "https://docs.confluent.io/cloud/current/clusters/cluster-types.html",
+            ),
+        ),
     ),
     reports_defaults_as_set=Fact("A topic carries its default settings as settings of its own.", _PROVIDER),
     own_settings=Fact("Settings that begin with `confluent.` are Confluent's own.", _PROVIDER),

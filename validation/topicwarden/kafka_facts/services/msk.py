@@ -1,7 +1,7 @@
 """Amazon MSK Provisioned with Standard brokers."""
 
 from topicwarden.kafka_facts.services.msk_express import PROFILE as EXPRESS
-from topicwarden.kafka_facts.services.profile import Fact, LogCode, Recognition, ServiceProfile
+from topicwarden.kafka_facts.services.profile import AccessLimits, Fact, LogCode, Recognition, ServiceProfile
 
 _GUIDE = "https://docs.aws.amazon.com/msk/latest/developerguide"
 
@@ -12,6 +12,20 @@ PROFILE = ServiceProfile(
     recognition=Recognition(
         hosts=r".+\.kafka(-beta)?\.[a-z0-9-]+\.amazonaws\.com(\.cn)?",
         sources=(f"{_GUIDE}/msk-get-bootstrap-brokers.html",),
+    ),
+    access=AccessLimits(
+        no_users=Fact(
+            "Users and passwords are secrets of AWS Secrets Manager, which are associated with the cluster.",
+            f"{_GUIDE}/msk-password.html",
+        )
+    ),
+    notes=(
+        Fact(
+            "By default, allow.everyone.if.no.acl.found is true: a resource without any ACL is open to everyone, and "
+            "its first ACL shuts out everyone else.",
+            f"{_GUIDE}/msk-acls.html",
+        ),
+        Fact("ACLs have no effect on clients that authenticate with IAM.", f"{_GUIDE}/iam-access-control.html"),
     ),
     look_alike=LogCode(
         False,

@@ -1,6 +1,7 @@
 """Amazon MSK Provisioned with Express brokers."""
 
 from topicwarden.kafka_facts.services.profile import (
+    AccessLimits,
     Fact,
     LogCode,
     Outcome,
@@ -25,6 +26,12 @@ PROFILE = ServiceProfile(
             "segment.ms and segment.bytes.",
             _SETTINGS,
         ),
+    ),
+    access=AccessLimits(
+        no_users=Fact(
+            "Users and passwords are secrets of AWS Secrets Manager, which are associated with the cluster.",
+            "https://docs.aws.amazon.com/msk/latest/developerguide/msk-password.html",
+        )
     ),
     only=SettingNames(
         frozenset(

@@ -1,6 +1,7 @@
 """Amazon MSK Serverless."""
 
 from topicwarden.kafka_facts.services.profile import (
+    AccessLimits,
     Defaults,
     Fact,
     FixedPolicy,
@@ -13,6 +14,7 @@ from topicwarden.kafka_facts.services.profile import (
 )
 
 _SETTINGS = "https://docs.aws.amazon.com/msk/latest/developerguide/serverless-config.html"
+_SERVERLESS = "https://docs.aws.amazon.com/msk/latest/developerguide/serverless.html"
 
 PROFILE = ServiceProfile(
     name="msk-serverless",
@@ -23,6 +25,10 @@ PROFILE = ServiceProfile(
     recognition=Recognition(
         hosts=r".+\.kafka-serverless\.[a-z0-9-]+\.amazonaws\.com(\.cn)?",
         sources=("https://github.com/Mongey/terraform-provider-kafka/blob/main/kafka/config.go",),
+    ),
+    access=AccessLimits(
+        no_acls=Fact("Every cluster requires IAM access control, and ACLs are not supported.", _SERVERLESS),
+        no_users=Fact("Every cluster requires IAM access control.", _SERVERLESS),
     ),
     only=SettingNames(
         frozenset(

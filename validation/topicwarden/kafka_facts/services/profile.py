@@ -95,6 +95,22 @@ class LogCode:
 
 
 @dataclass(frozen=True)
+class AccessLimits:
+    """Access that the service does not manage through Kafka's protocol, or limits. None is as in Apache Kafka.
+
+    ``most_acls`` is the largest limit of all its types of clusters, with the source. ``quota_keys`` are the only keys
+    of quotas that it knows. ``one_mechanism`` is set if a user can have only one SCRAM mechanism.
+    """
+
+    no_acls: Fact | None = None
+    no_users: Fact | None = None
+    no_quotas: Fact | None = None
+    most_acls: tuple[int, Fact] | None = None
+    quota_keys: tuple[frozenset[str], str] | None = None
+    one_mechanism: Fact | None = None
+
+
+@dataclass(frozen=True)
 class MissingApi:
     """A request of Kafka's protocol that the service does not answer, and what topicwarden does without it."""
 
@@ -153,6 +169,7 @@ class ServiceProfile:
     """Set if the service reports a setting that was set to its default as not set (``DEFAULT_CONFIG``)."""
     own_settings: Fact | None = None
     """Set if the service has topic settings of its own, which Apache Kafka does not know."""
+    access: AccessLimits = field(default_factory=AccessLimits)
     missing: tuple[MissingApi, ...] = ()
     look_alike: LogCode | None = None
     """The log code to assume if the profile was recognized but not named: another service has the same host names."""

@@ -1,6 +1,7 @@
 """Redpanda, self-managed or as a service."""
 
 from topicwarden.kafka_facts.services.profile import (
+    AccessLimits,
     Fact,
     LogCode,
     Outcome,
@@ -21,6 +22,15 @@ PROFILE = ServiceProfile(
         False, Fact("A timer closes segments, with segment.ms as its period, and not the next record.", _SETTINGS)
     ),
     recognition=Recognition(cluster_id=r"redpanda\..*", sources=(f"{_SERVER}/metadata.cc",)),
+    access=AccessLimits(
+        quota_keys=(
+            frozenset({"producer_byte_rate", "consumer_byte_rate", "controller_mutation_rate"}),
+            "https://docs.redpanda.com/current/manage/cluster-maintenance/about-throughput-quotas",
+        ),
+        one_mechanism=Fact(
+            "A user has one SCRAM mechanism.", "https://docs.redpanda.com/streaming/current/develop/kafka-clients/"
+        ),
+    ),
     unsupported=(
         SettingNames(
             frozenset(

@@ -35,7 +35,7 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.live is None or change.before is None or change.after is None or not change.after.compacted:
         return None
     if _becomes_compacted(change) or _settings_that_clean_earlier(change):
-        return RequiredEvidence(newest_records=True)
+        return RequiredEvidence(newest_records=True, use=True)
     return RequiredEvidence() if change.changed(*_MEANING) else None
 
 

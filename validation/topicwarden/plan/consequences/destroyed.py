@@ -25,7 +25,7 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
         return None
     if not change.owned:
         return None
-    return RequiredEvidence(groups=True)
+    return RequiredEvidence(groups=True, use=True)
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
@@ -105,8 +105,8 @@ def _reasons(change: TopicChange, evidence: PlanEvidence, active: list[str]) -> 
     if _unknown_to_pulumi(change):
         assert change.live and change.deployed
         yield (
-            f"the cluster has {change.live.topic.partitions} partitions, Pulumi's state {change.deployed.partitions}: "
-            "partitions were added since, and Pulumi only sees them after a refresh"
+            f"the cluster has {counted(change.live.topic.partitions, 'partition')}, Pulumi's state "
+            f"{change.deployed.partitions}: partitions were added since, and Pulumi only sees them after a refresh"
         )
     expired = change.expired(AllowedChange.DELETE, evidence.snapshot.day)
     if change.action is Action.DELETE and expired and not change.allows(AllowedChange.DELETE):
@@ -123,11 +123,10 @@ def _remedy(change: TopicChange, refused: bool) -> str:
         return ""
     if change.action is Action.RECREATE:
         assert change.live
-        instead = f"declare {change.live.topic.partitions} partitions, or move to a new topic"
+        partitions = counted(change.live.topic.partitions, "partition")
+        instead = f"declare {partitions}, or move to a new topic"
         if _unknown_to_pulumi(change):
-            instead = (
-                f"run `topicwarden refresh`, and declare {change.live.topic.partitions} partitions or deploy again"
-            )
+            instead = f"run `topicwarden refresh`, and declare {partitions} or deploy again"
             return (
                 instead if change.allows(AllowedChange.RECREATE) else remedy_of(change, AllowedChange.RECREATE, instead)
             )

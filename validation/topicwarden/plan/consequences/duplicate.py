@@ -16,7 +16,7 @@ AVOIDABLE = False
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
-    return RequiredEvidence() if change.duplicates else None
+    return RequiredEvidence(use=True) if change.duplicates else None
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:

@@ -7,9 +7,9 @@ Source: ``UnifiedLog.deleteOldSegments``, ``LogSegment.shouldRoll``.
 
 from collections.abc import Iterable
 
-from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import AllowedChange
+from topicwarden.model.units import size_text
 from topicwarden.plan.consequence_text import at_most, changes_text, group_effects, reader_reasons, records_of
 from topicwarden.plan.consequences.retention_cut import bytes_over, size_limit, unsized_partitions, unsized_reason
 from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
@@ -27,7 +27,8 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     retention, limit = change.after.retention_time, size_limit(change.after)
     if retention is None and limit is None:
         return None
-    return RequiredEvidence(times=frozenset() if retention is None else frozenset({now - retention}), groups=True)
+    times = frozenset() if retention is None else frozenset({now - retention})
+    return RequiredEvidence(times, groups=True, use=True)
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
@@ -56,10 +57,10 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         because=[
             *unseen_reasons(live),
             *(
-                [f"{counted(sum(excess_bytes.values()), 'byte')} above retention.bytes are in large segments"]
+                [f"{size_text(sum(excess_bytes.values()))} above retention.bytes are in large segments"]
                 * bool(excess_bytes)
             ),
-            *([f"the sizes of the logs could not be seen ({unsized_reason(live)})"] * sizes_hidden),
+            *([f"the sizes of the logs are not known: {unsized_reason(live, evidence.snapshot)}"] * sizes_hidden),
             *reader_reasons(evidence, change.name, groups),
         ],
         measured="offsets by time from the brokers, and bytes of the leaders' logs",

@@ -19,9 +19,9 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
-    seen = change.live is not None and bool(change.live.sources)
-    differing = [each for each in change.settings if each.declared != each.live and (seen or each.name in COUNTS)]
-    if not differing and not seen:
+    visible = change.live is not None and bool(change.live.sources)
+    differing = [each for each in change.settings if each.declared != each.live and (visible or each.name in COUNTS)]
+    if not differing and not visible:
         return  # the module ``unseen`` refuses
     if not differing:
         yield Consequence(

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import AllowedChange
+from topicwarden.model.units import duration_text, size_text
 from topicwarden.plan.consequence_text import durability_text
 from topicwarden.plan.loss_severity import remedy_of, severity_of
 from topicwarden.plan.placement.durability import durability_after, durability_now, received, seconds
@@ -60,7 +61,8 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         kind="replication-factor",
         severity=severity,
         message=f"replication factor {live.topic.replication_factor} to {declared.replication_factor}: "
-        f"`pulumi up` leaves the replicas where they are; `topicwarden rebalance` {_rebalance_text(moves, copied)}",
+        "`pulumi up` leaves the replicas where they are; "
+        f"`topicwarden rebalance` {_rebalance_text(moves, copied, evidence)}",
         because=[f"{durability_text('now', before)}; {durability_text('then', after)}"],
         measured=f"the leaders' log sizes, at {THROTTLE >> 20} MiB/s into and out of each broker (--throttle)",
         remedy=(fewer and remedy_of(change, AllowedChange.REDUCE_REPLICAS, "keep the replicas"))
@@ -92,16 +94,17 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     )
 
 
-def _rebalance_text(moves: list[ReplicaMove], copied: int | None) -> str:
+def _rebalance_text(moves: list[ReplicaMove], copied: int | None, evidence: PlanEvidence) -> str:
     """Return what `topicwarden rebalance` does; ``copied`` is None if the size of a log is unknown."""
     partitions = counted(len(moves), "partition")
     if not any(move.added for move in moves):
         return f"drops replicas of {partitions}, and copies nothing"
     if copied is None:
-        return f"copies {partitions}; the brokers did not report the size of all logs (Describe on Cluster)"
+        reason, _ = evidence.snapshot.log_dirs.missing_sizes()
+        return f"copies {partitions}; the brokers did not report the size of all logs: {reason}"
     at_least = seconds(moves, THROTTLE)
     return (
-        f"copies {copied:,} bytes for {partitions}, in {at_least:,.0f} s at least"
+        f"copies {size_text(copied)} for {partitions}, in {duration_text(at_least * 1_000)} at least"
         if at_least >= 1
-        else (f"copies {copied:,} bytes for {partitions}")
+        else f"copies {size_text(copied)} for {partitions}"
     )

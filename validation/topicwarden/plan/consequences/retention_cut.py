@@ -13,7 +13,7 @@ Every change that shortens the life of records is refused, even if no record exp
 
 from collections.abc import Collection, Iterable
 
-from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Snapshot
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import AllowedChange, Topic
@@ -49,7 +49,7 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
         if by_time and (retention := change.after.retention_time) is not None
         else []
     )
-    return RequiredEvidence(times=frozenset({FIRST, *cutoffs}), groups=True)
+    return RequiredEvidence(times=frozenset({FIRST, *cutoffs}), groups=True, use=True)
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
@@ -131,7 +131,10 @@ def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequ
         + (", the oldest first" if excess_bytes else ""),
         because=[
             *unseen_reasons(live),
-            *([f"the size of {_partition_count(unknown)} could not be seen ({unsized_reason(live)})"] * bool(unknown)),
+            *(
+                [f"the size of {_partition_count(unknown)} is not known: {unsized_reason(live, evidence.snapshot)}"]
+                * bool(unknown)
+            ),
             *(["every partition keeps less than before"] if not empty else []),
             *(
                 [f"about {_record_count(removed):,} of {counted(total, 'record')}, estimated by bytes; at most all"]
@@ -188,9 +191,9 @@ def unsized_partitions(live: LiveTopic) -> list[int]:
     return [number for number, extent in non_empty(live).items() if tiered or extent.log_bytes is None]
 
 
-def unsized_reason(live: LiveTopic) -> str:
-    """Return why sizes are not known, or the permission that is missing."""
-    return "brokers do not report remote segments" if _tiered(live) else "Describe on Cluster"
+def unsized_reason(live: LiveTopic, snapshot: Snapshot) -> str:
+    """Return why the sizes that ``retention.bytes`` limits are not known."""
+    return "brokers do not report remote segments" if _tiered(live) else snapshot.log_dirs.missing_sizes()[0]
 
 
 def _tiered(live: LiveTopic) -> bool:

@@ -18,7 +18,7 @@ SETTING = "remote.storage.enable"
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
-    return RequiredEvidence(local=True) if change.lowered(SETTING) else None
+    return RequiredEvidence(local=True, use=True) if change.lowered(SETTING) else None
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:

@@ -23,7 +23,7 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
         return None
     if not change.lowered(SETTING):
         return None
-    return RequiredEvidence(times=frozenset({_horizon(change, now)}), groups=True, newest_records=True)
+    return RequiredEvidence(times=frozenset({_horizon(change, now)}), groups=True, newest_records=True, use=True)
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:

@@ -1,7 +1,10 @@
-"""All rules by id. To add a rule, add a module and a line in ``RULES`` or ``STACK_RULES``."""
+"""All rules by id. To add a rule, add a module and a line in ``RULES``, ``STACK_RULES`` or ``ACCESS_RULES``."""
 
-from topicwarden.policies.rule import Rule, StackRule
+from topicwarden.policies.rule import AccessRule, Rule, StackRule
 from topicwarden.policies.rules import (
+    access_service,
+    access_topics,
+    broad_access,
     cleanup_policy,
     compaction_lag,
     compaction_stalls,
@@ -12,8 +15,10 @@ from topicwarden.policies.rules import (
     description,
     domain,
     empty_cleanup_policy,
+    idle_access,
     idle_compaction_settings,
     idle_retention_settings,
+    incomplete_access,
     index_bytes,
     kafka_version,
     local_retention,
@@ -22,6 +27,7 @@ from topicwarden.policies.rules import (
     owner,
     partition_budget,
     partitions,
+    principal_owner,
     protected_names,
     record_size,
     replicas_above_brokers,
@@ -87,3 +93,14 @@ RULES: dict[str, Rule] = {
 STACK_RULES: dict[str, StackRule] = {
     "partition-budget": partition_budget,
 }
+
+ACCESS_RULES: dict[str, AccessRule] = {
+    "access-service": access_service,
+    "broad-access": broad_access,
+    "idle-access": idle_access,
+    "incomplete-access": incomplete_access,
+    "access-topics": access_topics,
+    "principal-owner": principal_owner,
+}
+
+ALL_RULES: dict[str, Rule | StackRule | AccessRule] = {**RULES, **STACK_RULES, **ACCESS_RULES}

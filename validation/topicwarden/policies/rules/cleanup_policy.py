@@ -40,8 +40,8 @@ SHAPE_ONLY = True
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     path, policies = ("config", SETTING), cleanup_policies(topic)
-    seen = topic.config.get(SETTING, "delete, Kafka's default") or "none"
+    got = topic.config.get(SETTING, "delete, Kafka's default") or "none"
     if not policies <= set(settings.allowed):
-        yield RuleViolation(path, f"{SETTING}: expected only {' and '.join(settings.allowed)}, got {seen}")
+        yield RuleViolation(path, f"{SETTING}: expected only {' and '.join(settings.allowed)}, got {got}")
     elif not policies >= set(settings.required):
-        yield RuleViolation(path, f"{SETTING}: expected {' and '.join(settings.required)}, got {seen}")
+        yield RuleViolation(path, f"{SETTING}: expected {' and '.join(settings.required)}, got {got}")

@@ -30,7 +30,5 @@ SHAPE_ONLY = True
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.config.get(SETTING, "producer") not in settings.allowed:
-        seen = topic.config.get(SETTING, "producer, Kafka's default")
-        yield RuleViolation(
-            ("config", SETTING), f"{SETTING}: expected one of {', '.join(settings.allowed)}, got {seen}"
-        )
+        got = topic.config.get(SETTING, "producer, Kafka's default")
+        yield RuleViolation(("config", SETTING), f"{SETTING}: expected one of {', '.join(settings.allowed)}, got {got}")

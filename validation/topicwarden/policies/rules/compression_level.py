@@ -28,9 +28,9 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     for codec in CODECS:
         name = f"compression.{codec}.level"
         if name in topic.config and topic.config.get("compression.type") != codec:
-            seen = topic.config.get("compression.type", "producer, Kafka's default")
+            value = topic.config.get("compression.type", "producer, Kafka's default")
             yield RuleViolation(
                 ("config", name),
-                f"{name} has no effect, because compression.type is {seen}; write compression.type: {codec}, or "
+                f"{name} has no effect, because compression.type is {value}; write compression.type: {codec}, or "
                 f"delete {name}",
             )

@@ -28,7 +28,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
         message = f"{topic.name} has no description; describe what one record means and what its key is"
         yield RuleViolation(("description",), message)
     elif len(topic.description.strip()) < settings.min_length:
-        seen = len(topic.description.strip())
+        got = len(topic.description.strip())
         yield RuleViolation(
-            ("description",), f"description: expected at least {settings.min_length} characters, got {seen}"
+            ("description",), f"description: expected at least {settings.min_length} characters, got {got}"
         )

@@ -30,9 +30,9 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
         return
     for name in SETTINGS:
         if name in topic.config:
-            seen = topic.config.get("cleanup.policy", "delete, Kafka's default") or "empty"
+            policy = topic.config.get("cleanup.policy", "delete, Kafka's default") or "empty"
             yield RuleViolation(
                 ("config", name),
-                f"{name} has no effect, because cleanup.policy is {seen}; delete {name}, or add compact to "
+                f"{name} has no effect, because cleanup.policy is {policy}; delete {name}, or add compact to "
                 "cleanup.policy",
             )

@@ -33,14 +33,14 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if "delete" not in cleanup_policies(topic):
         return
     path, limit = ("config", SETTING), effective_number(topic, SETTING, brokers)
-    seen = "unlimited (-1)" if limit < 0 else value_text(SETTING, limit)
+    got = "unlimited (-1)" if limit < 0 else value_text(SETTING, limit)
     if settings.max is not None and not 0 <= limit <= settings.max:
-        yield RuleViolation(path, f"{SETTING}: expected at most {value_text(SETTING, settings.max)}, got {seen}")
+        yield RuleViolation(path, f"{SETTING}: expected at most {value_text(SETTING, settings.max)}, got {got}")
     if settings.min is not None and 0 <= limit < settings.min:
-        yield RuleViolation(path, f"{SETTING}: expected at least {value_text(SETTING, settings.min)}, got {seen}")
+        yield RuleViolation(path, f"{SETTING}: expected at least {value_text(SETTING, settings.min)}, got {got}")
     if settings.max_topic is not None and not 0 <= limit * topic.partitions <= settings.max_topic:
         yield RuleViolation(
             path,
             f"{SETTING}: expected at most {value_text(SETTING, settings.max_topic)} for all partitions together, "
-            f"got {topic.partitions} times {seen}",
+            f"got {topic.partitions} times {got}",
         )

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from topicwarden.model.finding import AuditReport, Finding, SettledFinding, TopicFacts
+from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, SettledFinding, TopicFacts
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import WORST_FIRST, ReadScope, Verdict
 from topicwarden.report import display
@@ -17,7 +17,7 @@ _UNDECLARED = "topic-undeclared"
 OF_CONTENTS = frozenset(
     {
         *("empty-value", "expression", "header", "hot-key", "key-schema", "null-key", "partition-skew", "record-size"),
-        *("timestamp-future", "timestamp-late", "timestamp-type", "timestamp-unit", "value-schema"),
+        *("schema-version", "timestamp-future", "timestamp-late", "timestamp-type", "timestamp-unit", "value-schema"),
     }
 )
 """The checks of what producers write. Others come first: they tell of records that are lost, or that nobody deletes."""
@@ -82,9 +82,14 @@ class AuditDigest:
     topics: list[TopicDigest]
     """The worst first, those that are only not declared last among equals, then by name.
 
-    Includes topics that only a finding refers to.
+    Includes topics that only a finding refers to, and ``OF_CLUSTER``.
     """
     counts: Counter[Verdict]
+
+    @property
+    def of_topics(self) -> list[TopicDigest]:
+        """The topics, without the findings that concern no single topic."""
+        return [topic for topic in self.topics if topic.name != OF_CLUSTER]
 
     @property
     def attention(self) -> list[TopicDigest]:
@@ -102,7 +107,7 @@ class AuditDigest:
         report = self.report
         verdicts = ", ".join(f"{self.counts[verdict]:,} {verdict.value}" for verdict in WORST_FIRST)
         return (
-            f"{counted(len(self.topics), 'topic')}, {counted(report.scanned_records, 'record')}"
+            f"{counted(len(self.of_topics), 'topic')}, {counted(report.scanned_records, 'record')}"
             f" in {display.duration(report.scan_seconds * 1000)}: {verdicts}"
         )
 
@@ -121,29 +126,30 @@ class AuditDigest:
     @property
     def domains(self) -> list[FindingGroup]:
         """The topics by domain; the domain with the most failures comes first."""
-        return _groups([(topic.domain, topic.verdict) for topic in self.topics])
+        return _groups([(topic.domain, topic.verdict) for topic in self.of_topics])
 
     @property
     def owners(self) -> list[FindingGroup]:
         """The topics by owner; the owner with the most failures comes first."""
-        return _groups([(topic.owner, topic.verdict) for topic in self.topics])
+        return _groups([(topic.owner, topic.verdict) for topic in self.of_topics])
 
     @property
     def headline(self) -> str:
         """One sentence for people who do not operate the cluster."""
-        total = len(self.topics)
+        total = len(self.of_topics)
         if not total:
             return "No topics were audited."
-        verdicts = Counter(topic.verdict for topic in self.topics)
+        verdicts = Counter(topic.verdict for topic in self.of_topics)
         passed = verdicts[Verdict.PASS]
-        if passed == total:
-            return "The topic passed all checks." if total == 1 else f"All {total:,} topics passed all checks."
-        attention, undecidable = verdicts[Verdict.FAIL] + verdicts[Verdict.SUSPECT], verdicts[Verdict.UNDECIDABLE]
         parts = [f"{passed:,} of {counted(total, 'topic')} passed all checks"]
-        if attention:
+        if passed == total:
+            parts = ["The topic passed all checks" if total == 1 else f"All {total:,} topics passed all checks"]
+        if attention := verdicts[Verdict.FAIL] + verdicts[Verdict.SUSPECT]:
             parts.append(f"{attention:,} {'needs' if attention == 1 else 'need'} attention")
-        if undecidable:
+        if undecidable := verdicts[Verdict.UNDECIDABLE]:
             parts.append(f"{undecidable:,} could not be decided")
+        if any(topic.verdict in (Verdict.FAIL, Verdict.SUSPECT) for topic in self.topics if topic.name == OF_CLUSTER):
+            parts.append("the access of the cluster needs attention")
         return "; ".join(parts) + "."
 
 

@@ -10,6 +10,7 @@ from topicwarden.model.finding import AuditReport
 from topicwarden.report.audit import html, json, junit, markdown, openmetrics, sarif
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.output_folder import write_files
+from topicwarden.report.usage import html as usage
 
 Writer: TypeAlias = Callable[[AuditReport, ReportBackground], str]
 
@@ -39,5 +40,6 @@ def write(report: AuditReport, directory: Path, background: ReportBackground | N
 
 
 def contents(report: AuditReport, background: ReportBackground | None = None) -> dict[str, str]:
-    """Return the text of each report file, by its name."""
-    return {name: render(report, background or ReportBackground()) for name, render in FILES.items()}
+    """Return the text of each report file, by its name; with ``usage.html`` if the report has the use of topics."""
+    files = {name: render(report, background or ReportBackground()) for name, render in FILES.items()}
+    return files if report.usage is None else {**files, "usage.html": usage.render(report.usage, "report.html")}

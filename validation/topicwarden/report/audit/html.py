@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Mapping
-from hashlib import sha256
-from importlib import resources
-from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment
 
 from topicwarden.model.finding import AuditReport, PartitionerFacts, PastAudit, TopicFacts
 from topicwarden.model.verdict import WORST_FIRST, Verdict
@@ -19,6 +14,7 @@ from topicwarden.report.audit.cards import cards
 from topicwarden.report.audit.digest import SYMBOLS, AuditDigest, TopicDigest, age_of, digest, time_span
 from topicwarden.report.audit.figures import figures
 from topicwarden.report.audit.timeline import LEGEND, Timeline, timeline
+from topicwarden.report.page_environment import filter_script, page_environment
 
 MAX_DETAILED = 100
 """Number of topics with details, so that the page opens quickly. report.json contains the details of all topics."""
@@ -38,7 +34,7 @@ def render(report: AuditReport, background: ReportBackground | None = None) -> s
     """Return the whole page. It sends no network requests, and only its filter needs JavaScript."""
     view = digest(report)
     detailed = {topic.name: topic for topic in [each for each in view.topics if each.facts][:MAX_DETAILED]}
-    script = resources.files("topicwarden.report.audit").joinpath("report.js").read_text(encoding="utf-8")
+    script, script_hash = filter_script()
     now = PastAudit(started=report.started, topics=dict(_verdicts(view)))
     return _ENVIRONMENT.get_template("report.html.j2").render(
         view=view,
@@ -59,13 +55,13 @@ def render(report: AuditReport, background: ReportBackground | None = None) -> s
         noted_shown=MAX_NOTED,
         time_span=time_span,
         anchors={topic.name: f"topic-{number}" for number, topic in enumerate(view.topics, start=1)},
-        script=Markup(script),
-        script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+        script=script,
+        script_hash=script_hash,
     )
 
 
 def _verdicts(view: AuditDigest) -> dict[Verdict, int]:
-    return {verdict: sum(topic.verdict is verdict for topic in view.topics) for verdict in WORST_FIRST}
+    return {verdict: sum(topic.verdict is verdict for topic in view.of_topics) for verdict in WORST_FIRST}
 
 
 def _timelines(topics: Mapping[str, TopicDigest]) -> dict[str, list[Timeline]]:
@@ -113,26 +109,9 @@ def _search_text(topic: TopicDigest) -> str:
     return display.one_line(f"|{'|'.join([topic.name, topic.domain, topic.owner, *checks])}|").lower()
 
 
-def _printable(value: Any) -> Any:
-    return display.printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("topicwarden.report.audit", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_printable,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_environment("topicwarden.report.audit")
     environment.filters |= {
-        "count": display.count,
-        "size": display.size,
-        "duration": display.duration,
-        "timestamp": display.timestamp,
-        "multiple": display.multiple,
-        "ranges": display.ranges,
         "hottest": _hottest,
         "partitioner": _partitioner,
         "search_text": _search_text,

@@ -1,40 +1,25 @@
-"""Write ``report.prom``, the numbers of an audit as metrics for Prometheus.
+"""Write ``report.prom``, the numbers of an audit as metrics for Prometheus; see ``prometheus_text``.
 
-The text is valid OpenMetrics 1.0, and valid in Prometheus's older text format, which node_exporter's textfile collector
-and Pushgateway read. So all metrics are gauges: the older format has no ``info``. A check that passes on a topic has no
-series of its own, so that a thousand topics have about ten thousand series.
-
-Source: https://prometheus.io/docs/specs/om/open_metrics_spec/, https://prometheus.io/docs/practices/naming/
+A check that passes on a topic has no series of its own, so that a thousand topics have about ten thousand series.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeAlias
 
-from topicwarden.model.finding import AuditReport, PartitionFacts, TopicFacts
+from topicwarden.model.finding import OF_CLUSTER, AuditReport, PartitionFacts, TopicFacts
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import AuditDigest, digest
-from topicwarden.report.display import printable
-
-Sample: TypeAlias = tuple[Mapping[str, str], int | float | None]
-"""The labels of a series in addition to ``stack``, and its value. A series without a value is left out."""
+from topicwarden.report.prometheus_text import Sample, metrics_text
+from topicwarden.report.usage import openmetrics as usage
 
 
 def render(report: AuditReport, _: ReportBackground | None = None) -> str:
     """Return the metrics of ``report``. Equal reports have equal texts."""
-    lines: list[str] = []
-    for name, (explanation, samples) in _families(digest(report)).items():
-        series = [(labels, value) for labels, value in samples if value is not None]
-        if series:
-            lines += [f"# HELP topicwarden_{name} {explanation}", f"# TYPE topicwarden_{name} gauge"]
-            lines += [
-                f"topicwarden_{name}{{{_labels({'stack': report.stack, **labels})}}} {value}"
-                for labels, value in series
-            ]
-    return "\n".join([*lines, "# EOF", ""])
+    of_usage = usage.families(report.usage) if report.usage else {}
+    return metrics_text(report.stack, {**_families(digest(report)), **of_usage})
 
 
 def _families(view: AuditDigest) -> dict[str, tuple[str, Iterable[Sample]]]:
@@ -53,13 +38,17 @@ def _families(view: AuditDigest) -> dict[str, tuple[str, Iterable[Sample]]]:
         ),
         "audit_topics": (
             "Audited topics by their worst verdict.",
-            _by_verdict(Counter(t.verdict for t in view.topics)),
+            _by_verdict(Counter(t.verdict for t in view.of_topics)),
         ),
         "audit_findings": ("Findings of each check by verdict, in all topics.", _by_check(report)),
         "topic_findings": ("Findings of each check that are not a pass, by topic and verdict.", _by_topic(view)),
         "topic_info": (
             "Domain and declared owner of a topic; always 1.",
-            [({"topic": topic.name, "domain": topic.domain, "owner": topic.owner}, 1) for topic in by_name],
+            [
+                ({"topic": topic.name, "domain": topic.domain, "owner": topic.owner}, 1)
+                for topic in by_name
+                if topic.name != OF_CLUSTER
+            ],
         ),
         "topic_partitions": ("Partitions of a topic.", _each(topics, lambda facts: len(facts.partitions))),
         "topic_records": ("Records of a topic that the audit read.", _each(topics, lambda facts: facts.records)),
@@ -125,11 +114,3 @@ def _total(facts: TopicFacts, number: Callable[[PartitionFacts], int | None]) ->
 def _last_timestamp(facts: TopicFacts) -> float | None:
     times = [partition.last_timestamp for partition in facts.partitions if partition.last_timestamp is not None]
     return max(times) / 1000 if times else None
-
-
-def _labels(labels: Mapping[str, str]) -> str:
-    return ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
-
-
-def _escaped(text: str) -> str:
-    return printable(text).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

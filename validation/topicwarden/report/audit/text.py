@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import groupby
 
 from rich import box
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from topicwarden.model.finding import AuditReport, Finding, SettledFinding, TopicFacts
+from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
 from topicwarden.report.audit.digest import SYMBOLS, AuditDigest, TopicDigest, age_of, digest, time_span
+from topicwarden.report.fixed_width_table import FixedWidthTable
+from topicwarden.report.line_printer import LinePrinter, width_of
 
 STYLES = {Verdict.FAIL: "bold red", Verdict.SUSPECT: "yellow", Verdict.UNDECIDABLE: "magenta", Verdict.PASS: "green"}
 
-# rich uses 80 columns if standard output is not a terminal; logs and files can have more.
-_PIPED_WIDTH = 120
 _WIDE = 130
-_INDENT = 4
 _LABEL = 10
 _MAX_ROWS = 10
 """Number of passing topics, and of undeclared topics, that get a row each; more of them share one row."""
@@ -38,15 +37,13 @@ def render(report: AuditReport, console: Console) -> None:
     _ReportPrinter(console).print(digest(report))
 
 
-class _ReportPrinter:
+class _ReportPrinter(LinePrinter):
     def __init__(self, console: Console) -> None:
-        self._console = console
-        self._width = console.width if console.is_terminal else max(console.width, _PIPED_WIDTH)
-        self._ascii = console.options.ascii_only
+        super().__init__(console, width_of(console), _LABEL, _ASCII, ascii_only=console.options.ascii_only)
 
     def print(self, view: AuditDigest) -> None:
         if any(topic.facts for topic in view.topics):
-            self._console.print(_FixedWidthTable(self._table(view), self._width), crop=False, highlight=False)
+            self._console.print(FixedWidthTable(self._table(view), self._width), crop=False, highlight=False)
         self._findings(view)
         if view.settled:
             self._print(Text())
@@ -57,11 +54,11 @@ class _ReportPrinter:
         for each in view.report.resolved:
             subject = self._text(f"{each.check} {each.topic}:", "bold")
             since = self._text(f"was {each.verdict.value} since {display.timestamp(each.since)}")
-            self._print_wrapped(Text(" ").join([Text("resolved", style=STYLES[Verdict.PASS]), subject, since]))
+            self._wrapped(Text(" ").join([Text("resolved", style=STYLES[Verdict.PASS]), subject, since]))
         if view.limits:
             self._print(Text())
         for limit in view.limits:
-            self._print_wrapped(Text(" ").join([Text("limit", style="yellow"), self._text(limit)]))
+            self._wrapped(Text(" ").join([Text("limit", style="yellow"), self._text(limit)]))
         self._print(Text())
         self._print(Text(view.summary, style="bold"))
 
@@ -92,7 +89,7 @@ class _ReportPrinter:
         )
         return [
             self._verdict(verdict),
-            self._text(f"{len(topics):,} topics that {what}", "dim"),
+            self._text(f"{counted(len(topics), 'topic')} that {what}", "dim"),
             self._text(display.count(sum(len(topic.partitions) for topic in topics))),
             self._text(display.count(sum(topic.records or 0 for topic in topics))),
             *(self._text(display.size(size)) for size in ((payload, log) if wide else (log,))),
@@ -113,7 +110,7 @@ class _ReportPrinter:
                 self._print(Text())
                 findings = f"{more:,} more {'finding' if more == 1 else 'findings'}"
                 what = self._text(f"{check}: {findings}; --format json and the files of --out have all", "bold")
-                self._print_wrapped(Text(" ").join([self._word(verdict), what]))
+                self._wrapped(Text(" ").join([self._word(verdict), what]))
 
     def _row(self, topic: TopicDigest, wide: bool) -> list[Text]:
         facts = topic.facts
@@ -147,53 +144,28 @@ class _ReportPrinter:
     def _finding(self, finding: Finding, report: AuditReport) -> None:
         partitions = f" [{display.ranges(finding.partitions)}]" if finding.partitions else ""
         subject = self._text(f"{finding.check} {finding.topic}{partitions}:", "bold")
-        self._print_wrapped(
+        self._wrapped(
             Text(" ").join([self._word(finding.verdict), subject, self._text(finding.message or "no message")])
         )
         if age := age_of(finding, report):
-            self._labelled("seen", self._text(age))
+            self._labelled("seen", age)
         for reason in finding.because:
-            self._labelled("because", self._text(reason))
+            self._labelled("because", reason)
         if finding.evidence:
             shown = (f"{name} = {display.evidence(name, value)}" for name, value in finding.evidence.items())
-            self._labelled("evidence", self._text("; ".join(shown), "dim"))
+            self._labelled("evidence", "; ".join(shown), "dim")
         if finding.remedy:
-            self._labelled("remedy", self._text(finding.remedy))
+            self._labelled("remedy", finding.remedy)
         if finding.location:
-            # Not wrapped, so that editors and terminals can open it.
-            self._print(
-                Text(" " * _INDENT + "declared".ljust(_LABEL), style="dim") + self._text(str(finding.location), "cyan")
-            )
+            self._located(str(finding.location))
 
     def _settled(self, settled: SettledFinding) -> None:
         partitions = f" [{display.ranges(settled.partitions)}]" if settled.partitions else ""
         since = f"was {settled.was.value} at {display.timestamp(settled.since)}: {settled.why}"
         subject = self._text(f"{settled.check} {settled.topic}{partitions}:", "bold")
-        self._print_wrapped(
+        self._wrapped(
             Text(" ").join([Text(f"now {settled.now.value}", style=STYLES[settled.now]), subject, self._text(since)])
         )
-
-    def _print_wrapped(self, line: Text) -> None:
-        first, *rest = line.wrap(self._console, self._width - _INDENT)
-        self._print(first)
-        for continuation in rest:
-            self._print(Text(" " * _INDENT) + continuation)
-
-    def _labelled(self, label: str, text: Text) -> None:
-        lines = text.wrap(self._console, self._width - _INDENT - _LABEL)
-        for number, line in enumerate(lines):
-            margin = label if number == 0 else ""
-            self._print(Text(" " * _INDENT + margin.ljust(_LABEL), style="dim") + line)
-
-    def _print(self, line: Text) -> None:
-        line.rstrip()
-        self._console.print(line, soft_wrap=True, highlight=False)
-
-    def _text(self, text: str, style: str = "") -> Text:
-        shown = display.one_line(text)
-        if self._ascii:
-            shown = shown.translate(_ASCII).encode("ascii", "backslashreplace").decode()
-        return Text(shown, style=style)
 
 
 def _folded(topic: TopicDigest) -> str:
@@ -201,14 +173,3 @@ def _folded(topic: TopicDigest) -> str:
     if topic.only_undeclared:
         return "are on the cluster, but not declared"
     return "" if topic.findings else "passed all checks"
-
-
-@dataclass(frozen=True)
-class _FixedWidthTable:
-    """A table with a fixed width. Otherwise rich cuts the table at the width of the console."""
-
-    table: Table
-    width: int
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from console.render(self.table, options.update(width=self.width))

@@ -13,15 +13,21 @@ from topicwarden.report.display import one_line
 _MOST_NAMES: Final = 5
 _LABEL: Final = 14
 _MARKS: Final = {Ability.READY: "ok", Ability.LIMITED: "!", Ability.UNABLE: "x"}
+_WRITABLE: Final = ("READWRITE", "READONLY_OVERRIDE")
 _SHOWN_PERMISSIONS: Final = (Possession.GRANTED, Possession.UNNEEDED, Possession.UNTESTED)
 
 
 def render(diagnosis: Diagnosis, width: int) -> str:
     """Return the report with lines of at most ``width`` columns, unless a single word is longer."""
     sections = [
-        [*_missing_parts(diagnosis), *_missing_permissions(diagnosis), *_missing_apis(diagnosis)],
+        [
+            *_missing_parts(diagnosis),
+            *_missing_permissions(diagnosis),
+            *_missing_apis(diagnosis),
+            *_registry_problem(diagnosis),
+        ],
         [*_commands(diagnosis), *_checks(diagnosis)],
-        list(_cluster(diagnosis)),
+        [*_cluster(diagnosis), *_registry(diagnosis)],
         [_row(part.name, part.version or "missing") for part in diagnosis.parts],
         [(_summary(diagnosis), 0)],
     ]
@@ -75,6 +81,24 @@ def _missing_apis(diagnosis: Diagnosis) -> Iterator[Line]:
         yield _row(", ".join(api.commands), api.lost)
 
 
+def _registry_problem(diagnosis: Diagnosis) -> Iterator[Line]:
+    if diagnosis.registry and diagnosis.registry.problem:
+        yield one_line(diagnosis.registry.problem), 4
+
+
+def _registry(diagnosis: Diagnosis) -> Iterator[Line]:
+    state = diagnosis.registry
+    if state is None or state.problem:
+        return
+    parts = [one_line(state.url or ""), counted(state.subjects or 0, "subject")]
+    if state.mode:
+        effect = "" if state.mode in _WRITABLE else ", in which no schema can be registered"
+        parts.append(f"mode {one_line(state.mode)}{effect}")
+    if state.compatibility:
+        parts.append(f"compatibility {state.compatibility}")
+    yield _row("registry", ", ".join(parts))
+
+
 def _commands(diagnosis: Diagnosis) -> Iterator[Line]:
     for command in diagnosis.commands:
         mark = f"{_MARKS[command.ability]:<2} {command.command}"
@@ -111,7 +135,7 @@ def _cluster(diagnosis: Diagnosis) -> Iterator[Line]:
     mode = facts.mode or "neither KRaft nor ZooKeeper"
     brokers = counted(facts.brokers, "broker")
     yield _row("cluster", f"{shown}, {mode}, {brokers}, cluster id {one_line(facts.cluster_id or 'unknown')}")
-    yield _row("visible", f"{facts.topics:,} topics, {facts.groups:,} consumer groups")
+    yield _row("visible", f"{counted(facts.topics, 'topic')}, {counted(facts.groups, 'consumer group')}")
     for state in _SHOWN_PERMISSIONS:
         for reason in dict.fromkeys(
             permission.reason for permission in diagnosis.permissions if permission.state is state

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
-from topicwarden.model.planned_change import PlanReport
+from topicwarden.model.planned_change import PlanReport, SubjectPlan
 from topicwarden.model.problem import Location
 from topicwarden.report.problems.digest import ProblemDigest
 
@@ -54,4 +54,25 @@ def with_prefix(report: PlanReport, prefix: str) -> PlanReport:
         for topic in report.topics
     ]
     allowances = [each.model_copy(update={"location": prefixed(each.location)}) for each in report.allowances]
-    return report.model_copy(update={"topics": topics, "allowances": allowances})
+    access = report.access and report.access.model_copy(
+        update={
+            key: [each.model_copy(update={"location": prefixed(each.location)}) for each in getattr(report.access, key)]
+            for key in ("items", "consequences")
+        }
+    )
+    registry = report.registry and report.registry.model_copy(
+        update={
+            "subjects": [_prefixed_subject(each, prefixed) for each in report.registry.subjects],
+            "consequences": [
+                each.model_copy(update={"location": prefixed(each.location)}) for each in report.registry.consequences
+            ],
+        }
+    )
+    return report.model_copy(
+        update={"topics": topics, "allowances": allowances, "access": access, "registry": registry}
+    )
+
+
+def _prefixed_subject(subject: SubjectPlan, prefixed: Callable[[Location | None], Location | None]) -> SubjectPlan:
+    consequences = [each.model_copy(update={"location": prefixed(each.location)}) for each in subject.consequences]
+    return subject.model_copy(update={"location": prefixed(subject.location), "consequences": consequences})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from topicwarden.model.planned_change import ActiveAllowance, Consequence, PlanReport, Severity, TopicPlan
+from topicwarden.model.planned_change import ActiveAllowance, Consequence, PlanReport, Severity, user_sentences
 from topicwarden.model.problem import Location
 from topicwarden.report.display import one_line, printable
-from topicwarden.report.github_annotation import annotation
 from topicwarden.report.plan.digest import allowance_text, digest
+from topicwarden.report.problems.github import annotation
 
 _COMMANDS: Final = {Severity.REFUSED: "error", Severity.DANGER: "warning", Severity.NOTE: "notice"}
 
@@ -19,10 +19,25 @@ def render(report: PlanReport) -> str:
     The most severe of all topics come first, because GitHub Actions shows at most ten of each command.
     """
     view = digest(report)
-    consequences = [(topic, each) for topic in view.topics for each in topic.consequences]
+    consequences = [
+        (f"{topic.topic} ({topic.action.value})", topic.location, each)
+        for topic in view.topics
+        for each in topic.consequences
+    ]
+    consequences += [("access", None, each) for each in (view.access.consequences if view.access else ())]
+    if view.registry:
+        consequences += [("Schema Registry", None, each) for each in view.registry.consequences]
+        consequences += [
+            (f"subject {subject.subject} ({subject.action.value})", subject.location, each)
+            for subject in view.registry.subjects
+            for each in subject.consequences
+        ]
     lines = [annotation("error", printable(error), {"title": "pulumi preview"}) for error in report.engine.errors]
     lines += [
-        _command(topic, each) for severity in _COMMANDS for topic, each in consequences if each.severity is severity
+        _command(subject, location, each)
+        for severity in _COMMANDS
+        for subject, location, each in consequences
+        if each.severity is severity
     ]
     lines += [
         annotation("warning", printable(line), {"title": "topicwarden plan: not visible"}) for line in report.unseen
@@ -32,12 +47,12 @@ def render(report: PlanReport) -> str:
     return "".join(lines) + f"plan of stack {one_line(report.stack)}: {view.summary}\n".replace("##[", "## [")
 
 
-def _command(topic: TopicPlan, consequence: Consequence) -> str:
-    location = consequence.location or topic.location
-    remedy = f" {one_line(consequence.remedy)}" if consequence.remedy else ""
-    subject = f"{one_line(topic.topic)} ({topic.action.value})"
+def _command(subject: str, of_subject: Location | None, consequence: Consequence) -> str:
+    location = consequence.location or of_subject
+    users = "; ".join(map(one_line, user_sentences(consequence.users)))
+    more = f" {one_line(consequence.remedy)}" * bool(consequence.remedy) + f" Used: {users}." * bool(users)
     # GitHub's log shows only the message, so the message repeats the location.
-    message = f"{f'{location}: ' if location else ''}{subject}: {one_line(consequence.message)}{remedy}"
+    message = f"{f'{location}: ' if location else ''}{one_line(subject)}: {one_line(consequence.message)}{more}"
     return annotation(
         _COMMANDS[consequence.severity],
         message,

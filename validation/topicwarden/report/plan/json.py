@@ -6,7 +6,7 @@ from typing import Any
 
 from topicwarden.model.planned_change import PlanReport
 from topicwarden.report.display import printable
-from topicwarden.report.plan.digest import with_sorted_consequences
+from topicwarden.report.plan.digest import with_sorted_consequences, with_sorted_subjects
 
 
 def render(report: PlanReport) -> str:
@@ -15,7 +15,9 @@ def render(report: PlanReport) -> str:
     Topics are sorted by name, consequences by severity and kind.
     """
     topics = sorted(map(with_sorted_consequences, report.topics), key=lambda topic: topic.topic)
-    ordered = report.model_copy(update={"topics": topics})
+    access = report.access and with_sorted_consequences(report.access)
+    registry = report.registry and with_sorted_subjects(report.registry, by_severity=False)
+    ordered = report.model_copy(update={"topics": topics, "access": access, "registry": registry})
     return printable(ordered.model_dump_json(indent=2, ensure_ascii=True)) + "\n"
 
 

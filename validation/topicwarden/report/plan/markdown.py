@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
+from topicwarden.model.message_text import counted
+from topicwarden.model.planned_change import (
+    AccessPlan,
+    Consequence,
+    PlanReport,
+    RegistryPlan,
+    SubjectPlan,
+    TopicPlan,
+    user_sentences,
+)
 from topicwarden.report import display
 from topicwarden.report.display import one_line
 from topicwarden.report.plan import tables
-from topicwarden.report.plan.digest import SYMBOLS, PlanDigest, allowance_text, digest, topic_count
-from topicwarden.report.plan.setting_display import setting_changes
-from topicwarden.report.plan.tables import PlanTable
+from topicwarden.report.plan.digest import (
+    SYMBOLS,
+    PlanDigest,
+    allowance_text,
+    digest,
+    foreign_text,
+    item_text,
+    principal_text,
+    topic_count,
+)
+from topicwarden.report.plan.tables import PlanTable, setting_changes
 
 LIMIT: Final = 65_536
 """GitHub's limit in characters. Here it limits the number of bytes, which is never smaller."""
@@ -21,6 +38,7 @@ LIMIT: Final = 65_536
 _RESERVE: Final = 1_000
 _MAX_ITEMS: Final = 20
 _MAX_MESSAGE: Final = 240
+_MAX_DIFFERENCE: Final = 60
 _TABLE_HEADER: Final = "| | Topic | Change | Consequence |\n|---|---|---|---|\n"
 
 
@@ -51,7 +69,9 @@ def render(report: PlanReport) -> str:
     """
     view = digest(report)
     header, footer = "".join(_header(view)), _footer(report)
-    space = LIMIT - _RESERVE - _size(header) - _size(footer)
+    access, cut = _within(_access(view.access), LIMIT // 3) if view.access else ("", False)
+    subjects, subjects_cut = _within(_registry(view.registry), LIMIT // 4) if view.registry else ("", False)
+    space = LIMIT - _RESERVE - _size(header) - _size(access) - _size(subjects) - _size(footer)
     # At least a third is for the details, because a refusal without its reasons does not help.
     rows = _fitting(view.topics, _row, space * 2 // 3)
     table = _TABLE_HEADER + "".join(rows) + "\n" if rows else ""
@@ -59,7 +79,9 @@ def render(report: PlanReport) -> str:
     hint = f"see the job's artifact, or run {code(f'topicwarden plan --stack {report.stack}')}."
     if omitted := len(view.topics) - len(rows):
         table += f"… and {topic_count(omitted)} more: {hint}\n\n"
-    text = header + table + "".join(details)
+    access += f"… and more consequences of access: {hint}\n\n" if cut else ""
+    subjects += f"… and more subjects: {hint}\n\n" if subjects_cut else ""
+    text = header + table + access + subjects + "".join(details)
     if omitted := sum(map(_has_details, view.topics)) - len(details):
         text += f"… and the details of {topic_count(omitted)} more: {hint}\n\n"
     return text + footer
@@ -111,11 +133,78 @@ def _details(topic: TopicPlan) -> str:
     return "".join([*parts, "</details>\n\n"])
 
 
+def _access(access: AccessPlan) -> Iterator[str]:
+    """Yield who gains and loses access, and the consequences, as blocks; the changes themselves are folded."""
+    yield f"**{SYMBOLS[access.severity]} Access**\n\n"
+    for consequence in access.consequences:
+        yield "".join(_consequence(consequence))
+    lines = [*map(principal_text, access.principals), foreign_text(access)]
+    yield _listed(lines)
+    changes = _listed(f"{item.action.value} {item_text(item)}" for item in access.items)
+    if changes:
+        summary = f"{counted(len(access.items), 'change')} of access"
+        yield f"<details><summary>{summary}</summary>\n\n{changes}</details>\n\n"
+
+
+def _registry(registry: RegistryPlan) -> Iterator[str]:
+    """Yield a block for the registry, and one for each subject with the folded diff of its schema."""
+    yield f"**{SYMBOLS[registry.severity]} Subjects**\n\n"
+    for consequence in registry.consequences:
+        yield "".join(_consequence(consequence))
+    for subject in registry.subjects:
+        yield "".join(_subject(subject))
+
+
+def _subject(subject: SubjectPlan) -> Iterator[str]:
+    severity = f"<b>{subject.severity.value}</b> " if subject.severity else ""
+    change = setting_changes(subject)
+    summary = f"{SYMBOLS[subject.severity]} {severity}{code(subject.subject)}: {subject.action.value}"
+    yield f"<details><summary>{summary}{f', {plain(change)}' if change else ''}</summary>\n\n"
+    if table := tables.settings(subject):
+        yield from _table(table)
+    if subject.difference:
+        yield _difference(subject.difference)
+    for consequence in subject.consequences:
+        yield from _consequence(consequence)
+    if subject.location and not any(consequence.location for consequence in subject.consequences):
+        yield f"Declared at {code(str(subject.location))}\n\n"
+    yield "</details>\n\n"
+
+
+def _difference(lines: Sequence[str]) -> str:
+    """Return a block of a diff, whose fence is longer than any in the schema."""
+    one_each = (" ".join(display.printable(line).splitlines()) for line in lines[:_MAX_DIFFERENCE])
+    shown = [_cut(line, 200) for line in one_each]
+    more = f"… and {len(lines) - _MAX_DIFFERENCE:,} more lines\n\n" if len(lines) > _MAX_DIFFERENCE else ""
+    longest = max((len(run) for line in shown for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}diff", *shown, fence]) + f"\n\n{more}"
+
+
+def _listed(lines: Iterable[str]) -> str:
+    """Return the first of ``lines`` as a list, the number of the others, and an empty line; empty without lines."""
+    every = [line for line in lines if line]
+    shown = "".join(f"- {plain(_cut(line, 400))}\n" for line in every[:_MAX_ITEMS])
+    more = f"- … and {len(every) - _MAX_ITEMS:,} more\n" if len(every) > _MAX_ITEMS else ""
+    return f"{shown}{more}\n" if every else ""
+
+
+def _within(blocks: Iterable[str], space: int) -> tuple[str, bool]:
+    """Return the first of ``blocks``, as many as fit into ``space`` bytes, and whether others were left out."""
+    text = ""
+    for block in blocks:
+        if _size(text) + _size(block) > space:
+            return text, True
+        text += block
+    return text, False
+
+
 def _consequence(consequence: Consequence) -> Iterator[str]:
     yield f"**{consequence.severity.value}** {code(consequence.kind)}: {plain(consequence.message)}\n"
     reasons, omitted = consequence.because[:_MAX_ITEMS], len(consequence.because) - _MAX_ITEMS
     yield from (f"- because {plain(reason)}\n" for reason in reasons)
     yield f"- … and {omitted:,} more reasons\n" if omitted > 0 else ""
+    yield from (f"- used: {plain(sentence)}\n" for sentence in user_sentences(consequence.users))
     yield f"- measured: {plain(consequence.measured)}\n" if consequence.measured else ""
     yield f"- **remedy**: {plain(consequence.remedy)}\n" if consequence.remedy else ""
     yield f"- declared at {code(str(consequence.location))}\n" if consequence.location else ""

@@ -10,15 +10,31 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from topicwarden.model.planned_change import Consequence, PlanReport, Severity, TopicPlan
-from topicwarden.report import display
+from topicwarden.model.planned_change import (
+    AccessPlan,
+    Consequence,
+    PlanReport,
+    RegistryPlan,
+    Severity,
+    SubjectPlan,
+    TopicPlan,
+    most_severe,
+    user_sentences,
+)
+from topicwarden.report.line_printer import INDENT, LinePrinter, width_of
 from topicwarden.report.plan import tables
-from topicwarden.report.plan.digest import SYMBOLS, allowance_text, digest
+from topicwarden.report.plan.digest import (
+    SYMBOLS,
+    allowance_text,
+    digest,
+    foreign_text,
+    item_text,
+    principal_text,
+)
 from topicwarden.report.plan.tables import PlanTable
 
 _STYLES: Final = {Severity.REFUSED: "bold red", Severity.DANGER: "yellow", Severity.NOTE: "cyan", None: "green"}
-_PIPED_WIDTH: Final = 120
-_INDENT: Final = 4
+_DIFFERENCE_STYLES: Final = {"+": "green", "-": "red"}
 _LABEL: Final = 10
 _ASCII: Final = str.maketrans({"–": "-", "→": ">", "✓": "+", "✗": "x", "·": "-", "…": "~"})
 
@@ -32,25 +48,28 @@ def render(report: PlanReport, console: Console | None = None) -> str:
     return _PlanRenderer(console or Console(file=io.StringIO(), force_terminal=False)).render(report)
 
 
-class _PlanRenderer:
+class _PlanRenderer(LinePrinter):
     def __init__(self, console: Console) -> None:
-        piped = not console.is_terminal
-        self._width = max(console.width, _PIPED_WIDTH) if piped else console.width
-        self._ascii = console.options.ascii_only
-        self._out = Console(
+        piped, width = not console.is_terminal, width_of(console)
+        out = Console(
             file=io.StringIO(),
-            width=self._width,
+            width=width,
             force_terminal=not piped,
             color_system=None if piped or console.no_color else "standard",
         )
+        super().__init__(out, width, _LABEL, _ASCII, ascii_only=console.options.ascii_only)
 
     def render(self, report: PlanReport) -> str:
         view = digest(report)
-        with self._out.capture() as body_capture:
+        with self._console.capture() as body_capture:
             for error in report.engine.errors:
                 self._wrapped(Text(" ").join([Text("pulumi", style="bold red"), self._text(error)]))
             for topic in view.topics:
                 self._topic(topic)
+            if view.access:
+                self._access(view.access)
+            if view.registry:
+                self._registry(view.registry)
             for line in report.unseen:
                 self._wrapped(Text(" ").join([Text("not visible", style="yellow"), self._text(line)]))
             for line in report.remarks:
@@ -60,7 +79,7 @@ class _PlanRenderer:
                 self._wrapped(
                     Text(" ").join([Text("allowed", style="yellow"), self._text(allowance_text(each) + location)])
                 )
-        with self._out.capture() as summary_capture:
+        with self._console.capture() as summary_capture:
             self._print(self._text(view.summary, "bold"))
         body = body_capture.get().rstrip("\n")
         return f"{body}\n\n{summary_capture.get()}" if body else summary_capture.get()
@@ -78,23 +97,66 @@ class _PlanRenderer:
         if table:
             self._table(table)
         for consequence in topic.consequences:
-            self._consequence(consequence, topic)
+            self._consequence(consequence, topic.topic)
         if topic.location and not any(consequence.location for consequence in topic.consequences):
-            self._location(str(topic.location))
+            self._located(str(topic.location))
         self._print(Text())
 
-    def _consequence(self, consequence: Consequence, topic: TopicPlan) -> None:
+    def _access(self, access: AccessPlan) -> None:
+        style = _STYLES[access.severity]
+        self._wrapped(self._text(SYMBOLS[access.severity], style) + Text(" ") + self._text("access", "bold"))
+        for item in access.items:
+            self._labelled(item.action.value, item_text(item))
+        for principal in access.principals:
+            self._labelled("effect", principal_text(principal))
+        if foreign := foreign_text(access):
+            self._labelled("others", foreign)
+        for consequence in access.consequences:
+            self._consequence(consequence, "")
+        self._print(Text())
+
+    def _registry(self, registry: RegistryPlan) -> None:
+        for subject in registry.subjects:
+            self._subject(subject)
+        if registry.consequences:
+            style = _STYLES[most_severe(registry.consequences)]
+            symbol = SYMBOLS[most_severe(registry.consequences)]
+            self._wrapped(self._text(symbol, style) + Text(" ") + self._text("Schema Registry", "bold"))
+            for consequence in registry.consequences:
+                self._consequence(consequence, "")
+            self._print(Text())
+
+    def _subject(self, subject: SubjectPlan) -> None:
+        style, table = _STYLES[subject.severity], tables.settings(subject)
+        head = Text(" ").join([self._text(SYMBOLS[subject.severity], style), Text(subject.action.value, style=style)])
+        name = self._text(f"subject {subject.subject}", "bold")
+        self._wrapped(Text(" ").join([head, name, self._text(f"({subject.format})", "dim")]))
+        if table:
+            self._table(table)
+        for line in subject.difference:
+            shown = self._verbatim(line, _DIFFERENCE_STYLES.get(line[:1], "dim"))
+            shown.truncate(self._width - INDENT, overflow="ellipsis")
+            self._print(Text(" " * INDENT) + shown)
+        for consequence in subject.consequences:
+            self._consequence(consequence, subject.subject)
+        if subject.location and not any(consequence.location for consequence in subject.consequences):
+            self._located(str(subject.location))
+        self._print(Text())
+
+    def _consequence(self, consequence: Consequence, name: str) -> None:
         word = Text(f"  {consequence.severity.value}", style=_STYLES[consequence.severity])
-        subject = self._text(f"{consequence.kind} {topic.topic}:", "bold")
+        subject = self._text(f"{consequence.kind} {name}".rstrip() + ":", "bold")
         self._wrapped(Text(" ").join([word, subject, self._text(consequence.message)]))
         for reason in consequence.because:
             self._labelled("because", reason)
+        for sentence in user_sentences(consequence.users):
+            self._labelled("used", sentence)
         if consequence.measured:
             self._labelled("measured", consequence.measured)
         if consequence.remedy:
             self._labelled("remedy", consequence.remedy)
         if consequence.location:
-            self._location(str(consequence.location))
+            self._located(str(consequence.location))
         for table in (tables.partitions(consequence), tables.groups(consequence)):
             if table:
                 self._table(table)
@@ -102,40 +164,15 @@ class _PlanRenderer:
     def _table(self, table: PlanTable) -> None:
         rows = [[self._text(cell) for cell in row] for row in table.rows]
         heads = [Text(heading, style="dim") for heading in table.headings]
-        widths = _column_widths([heads, *rows], self._width - _INDENT)
+        widths = _column_widths([heads, *rows], self._width - INDENT)
         for row in (heads, *rows):
-            line = Text(" " * _INDENT)
+            line = Text(" " * INDENT)
             for number, (cell, width) in enumerate(zip(row, widths, strict=True)):
                 cell.align("right" if number in table.numbers else "left", width)
                 line = line + cell + Text("  ")
             self._print(line)
         if table.omitted:
-            self._print(Text(" " * _INDENT + table.omitted, style="dim"))
-
-    def _location(self, location: str) -> None:
-        # Not wrapped, so that editors and terminals can open it.
-        self._print(self._label("declared") + self._text(location, "cyan"))
-
-    def _wrapped(self, line: Text) -> None:
-        first, *rest = line.wrap(self._out, self._width - _INDENT)
-        self._print(first)
-        for continuation in rest:
-            self._print(Text(" " * _INDENT) + continuation)
-
-    def _labelled(self, label: str, text: str) -> None:
-        for number, line in enumerate(self._text(text).wrap(self._out, self._width - _INDENT - _LABEL)):
-            self._print(self._label("" if number else label) + line)
-
-    def _label(self, label: str) -> Text:
-        return Text(" " * _INDENT + label.ljust(_LABEL), style="dim")
-
-    def _print(self, line: Text) -> None:
-        line.rstrip()
-        self._out.print(line, soft_wrap=True, highlight=False)
-
-    def _text(self, text: str, style: str = "") -> Text:
-        shown = display.one_line(text)
-        return Text(shown.translate(_ASCII) if self._ascii else shown, style=style)
+            self._print(Text(" " * INDENT + table.omitted, style="dim"))
 
 
 def _column_widths(rows: Sequence[Sequence[Text]], width: int) -> list[int]:

@@ -50,12 +50,13 @@ class ProblemDigest:
 class Sources:
     """The lines of files with problems. Each file is read once.
 
-    Stack files have no lines here: a password may be on any of them, and logs of CI are read by many.
+    Stack files, and files below ``access/`` with users, have no lines here: a password may be on any of them, and logs
+    of CI are read by many.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._stacks = Project(root).stacks.name
+        self._stacks, self._access = Project(root).stacks.name, Project(root).access.name
         self._lines: dict[str, list[str]] = {}
 
     def line(self, location: Location) -> str:
@@ -77,4 +78,6 @@ class Sources:
                 data = stream.read(MAX_BYTES + 1)
         except OSError:
             return []
-        return [] if len(data) > MAX_BYTES else LINE_BREAK.split(data.decode("utf-8-sig", "replace"))
+        if len(data) > MAX_BYTES or (file.partition("/")[0] == self._access and b"users" in data):
+            return []
+        return LINE_BREAK.split(data.decode("utf-8-sig", "replace"))

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Writer:
 
 
 @contextmanager
-def writing(servers: Sequence[str], refusals_expected: bool = False, timeout_s: float = 30) -> Iterator[Writer]:
+def writing(servers: Sequence[str], refusals_expected: bool = False, timeout_s: float = 120) -> Iterator[Writer]:
     """Yield a ``Writer``. Raises Refusal at the end if a record was refused, unless ``refusals_expected`` is true."""
     try:
         from confluent_kafka import KafkaException, Producer  # noqa: PLC0415 -- a dependency of development
@@ -85,7 +86,7 @@ def writing(servers: Sequence[str], refusals_expected: bool = False, timeout_s: 
     except KafkaException as error:
         raise Refusal(f"cannot write to the sandbox: {error.args[0]}") from error
     if writer.errors and not refusals_expected:
-        raise Refusal(f"the sandbox refused {len(writer.errors)} records: {writer.errors[0].str()}")
+        raise Refusal(f"the sandbox refused {counted(len(writer.errors), 'record')}: {writer.errors[0].str()}")
 
 
 def write_once_valid(servers: Sequence[str], topic: str, key: str | None, value: str, partition: int) -> None:

@@ -8,9 +8,8 @@ from typing import Final, TypeAlias
 from topicwarden.specs.document_model import CommonSettings, DefaultsSpec, TopicDocument
 from topicwarden.specs.fix.key_order import sort_keys
 from topicwarden.specs.fix.misspelled_keys import fix_misspelled_keys
-from topicwarden.specs.fix.suggested_values import fix_suggested_values
 from topicwarden.specs.fix.text_edits import EditableDocument, yaml_documents
-from topicwarden.specs.fix.unit_spelling import fix_units
+from topicwarden.specs.fix.values import fix_suggested_values, fix_units
 from topicwarden.specs.yaml_nodes import ParsedDocument, read_documents
 
 Step: TypeAlias = Callable[[str, list[EditableDocument]], str]

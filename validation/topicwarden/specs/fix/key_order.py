@@ -17,6 +17,7 @@ ORDER: Final = (
     "replication_factor",
     "config",
     "contents",
+    "access",
     "stacks",
     "allow",
 )
@@ -101,7 +102,7 @@ def _has_uncertain_end(lines: list[str], key: yaml.ScalarNode, node: yaml.Node) 
 def _blocks(lines: list[str], root: yaml.MappingNode) -> list[_KeyBlock]:
     starts = [key.start_mark.line for key, _ in root.value]
     indent = root.value[0][0].start_mark.column
-    ends = [_end(lines, value) for _, value in root.value]
+    ends = [last_line(lines, value) for _, value in root.value]
     # A comment that is indented deeper than the keys belongs to the value above it.
     for index, start in enumerate(starts[1:]):
         for line_number in range(ends[index], start):
@@ -118,7 +119,7 @@ def _blocks(lines: list[str], root: yaml.MappingNode) -> list[_KeyBlock]:
     return blocks
 
 
-def _end(lines: list[str], node: yaml.Node) -> int:
+def last_line(lines: list[str], node: yaml.Node) -> int:
     """Return the number of the line after the node's last line.
 
     libyaml reports the end of a block at the next token, so the last child node is used instead.
@@ -130,5 +131,5 @@ def _end(lines: list[str], node: yaml.Node) -> int:
         return int(end)
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
-        return _end(lines, last[1] if isinstance(last, tuple) else last)
+        return last_line(lines, last[1] if isinstance(last, tuple) else last)
     return int(node.end_mark.line) + 1

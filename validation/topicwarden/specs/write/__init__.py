@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from topicwarden.kafka_facts.topic_names import metric_name, name_problem
+from topicwarden.model.access import NO_TOPIC_ACCESS
 from topicwarden.model.contents import Contents
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Topic
@@ -18,28 +19,35 @@ from topicwarden.specs.resolve import resolve
 from topicwarden.specs.schema_files import SUFFIXES, SchemaText
 from topicwarden.specs.spec_files import DEFAULTS
 from topicwarden.specs.validated_document import ValidatedDocument, validate
-from topicwarden.specs.write.folders import Folder, file_name, topic_folders
 from topicwarden.specs.write.shared_defaults import divide, flat_settings
-from topicwarden.specs.write.topic_file import defaults_text, topic_text
+from topicwarden.specs.write.topic_file import Folder, defaults_text, file_name, topic_folders, topic_text
 from topicwarden.specs.write.yaml_values import yaml_setting
 from topicwarden.specs.yaml_nodes import read_documents
 
-__all__ = ["COUNTS", "ImportDraft", "NewFile", "draft", "explicit_contents", "inherited_counts"]
+__all__ = ["COUNTS", "TOPICS", "ImportDraft", "NewFile", "draft", "explicit_contents", "inherited_counts"]
 
 SCHEMA_FOLDER: Final = "schemas"
+TOPICS: Final = "topics"
+"""The folder of a project that has the files of topics."""
 COUNTS: Final = ("partitions", "replication_factor")
 
 
 @dataclass(frozen=True)
 class NewFile:
-    """A file to write: its path below ``topics/`` with slashes, its text, and its topic.
+    """A file to write: its path below ``folder`` with slashes, its text, and its topic.
 
-    ``topic`` is None for a ``_defaults.yaml`` and for a schema.
+    ``topic`` is None for a ``_defaults.yaml``, for a schema, and for a file below ``access/``.
     """
 
     path: str
     text: str
     topic: str | None
+    folder: str = TOPICS
+
+    @property
+    def project_path(self) -> str:
+        """The path from the project's root."""
+        return f"{self.folder}/{self.path}"
 
     @property
     def is_schema(self) -> bool:
@@ -94,11 +102,16 @@ def draft(
         contents = explicit_contents(topic.contents)
         for part, file in zip(schemas.get(topic.name, ()), schema_files, strict=True):
             relative = f"{SCHEMA_FOLDER}/{file.path.rpartition('/')[2]}"
-            contents[part.part] = {**contents.get(part.part, {}), "schema": relative}
+            declared = contents.get(part.part, {})
+            before = {key: value for key, value in declared.items() if key == "format"}
+            contents[part.part] = {**before, "schema": relative, **declared}
         expected[topic.name] = replace(topic, contents=Contents.model_validate(contents))
         metadata = {key: text for key, text in (("description", topic.description), ("owner", topic.owner)) if text}
-        name = topic.name if needs_name or not (own or on_stack or metadata or contents) else None
-        text = topic_text(name, metadata, own, contents, {stack: on_stack} if stack and on_stack else {})
+        has_access = topic.access != NO_TOPIC_ACCESS
+        name = topic.name if needs_name or not (own or on_stack or metadata or contents or has_access) else None
+        overrides = {stack: on_stack} if stack and on_stack else {}
+        access_stack = stack if len(loaded.stacks) > 1 else None
+        text = topic_text(name, metadata, own, contents, overrides, access=topic.access, access_stack=access_stack)
         header = _schema_line(schema, folder) + _comments(comments.get(topic.name, ()))
         files.append(NewFile(path, header + text, topic.name))
     _verify([file for file in files if not file.is_schema], expected, loaded, stack)
@@ -153,7 +166,8 @@ def _schema_file(topic: str, schema: SchemaText, folder: Folder, used_paths: set
 def _has_settings(topic: Topic, expected: Topic) -> bool:
     """Return whether ``topic`` has the settings of ``expected``, and maybe more inherited contents."""
     contents = explicit_contents(topic.contents)
-    return flat_settings(topic) == flat_settings(expected) and all(
+    same = flat_settings(topic) == flat_settings(expected) and topic.access == expected.access
+    return same and all(
         contents.get(part) == value or (isinstance(value, dict) and value == _common(contents.get(part, {}), value))
         for part, value in explicit_contents(expected.contents).items()
     )

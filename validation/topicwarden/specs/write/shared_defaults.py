@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from topicwarden.model.topic import Topic
 from topicwarden.specs.load import LoadedSpecs
 from topicwarden.specs.validated_document import FlatSettings, ValidatedDocument
-from topicwarden.specs.write.folders import Folder
+from topicwarden.specs.write.topic_file import Folder
 from topicwarden.specs.yaml_nodes import KeyPath
 
 PlacedTopics: TypeAlias = Mapping[str, tuple[Folder, FlatSettings]]

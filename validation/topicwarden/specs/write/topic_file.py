@@ -1,13 +1,63 @@
-"""The text of a new YAML file: a topic, or a folder's ``_defaults.yaml``."""
+"""The folder, the file name and the text of a new YAML file: a topic, or a folder's ``_defaults.yaml``."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, TypeAlias
 
+from topicwarden.model.access import NO_TOPIC_ACCESS, TopicAccess
+from topicwarden.specs.spec_files import DEFAULTS
 from topicwarden.specs.validated_document import FlatSettings
+from topicwarden.specs.write.access_file import topic_access_lines
 from topicwarden.specs.write.yaml_values import yaml_scalar, yaml_setting
+
+Folder: TypeAlias = tuple[str, ...]
+
+
+def topic_folders(names: Collection[str], declared: Mapping[str, Folder]) -> dict[str, Folder]:
+    """Return the folder of each topic of ``names``; ``declared`` are the folders of the declared topics.
+
+    If all declared topics with the same prefix are in one folder, a new topic goes there. Else ``orders.placed.v1``
+    goes to ``orders/``. A prefix before a hyphen or an underscore gets a folder only if several new topics share it.
+    """
+    folders_by_prefix: dict[str, set[Folder]] = {}
+    for name, folder in declared.items():
+        if folder:
+            folders_by_prefix.setdefault(prefix(name), set()).add(folder)
+    prefix_counts = Counter(map(prefix, names))
+    dotted_prefixes = {prefix(name) for name in names if "." in name}
+    chosen: dict[str, Folder] = {}
+    for name in names:
+        name_prefix = prefix(name)
+        existing = folders_by_prefix.get(name_prefix, set())
+        if name_prefix and len(existing) == 1:
+            chosen[name] = next(iter(existing))
+        else:
+            has_folder = name_prefix in dotted_prefixes or prefix_counts[name_prefix] > 1
+            chosen[name] = (name_prefix,) if name_prefix and has_folder else ()
+    return chosen
+
+
+def prefix(name: str) -> str:
+    """Return the part of a topic's name before the first dot; without a dot, before the first hyphen or underscore."""
+    return name.partition(".")[0] if "." in name else re.split("[-_]", name, maxsplit=1)[0]
+
+
+def file_name(name: str, folder: Folder, existing_paths: Collection[str]) -> tuple[str, bool]:
+    """Return the path of a topic's file below ``topics/``, and whether its document needs a ``topic:`` key.
+
+    ``existing_paths`` are in lower case, because some file systems ignore case. Raise ValueError if no name is free.
+    """
+    stem = name.lstrip("._") or "topic"
+    for number in range(1, len(existing_paths) + 2):
+        file = "/".join((*folder, f"{stem}{'' if number == 1 else f'-{number}'}.yaml"))
+        if file.lower() not in existing_paths and not file.endswith(f"/{DEFAULTS}"):
+            return file, file.rpartition("/")[2] != f"{name}.yaml"
+    raise ValueError(f"there is no free file name for {name}")
+
 
 _ORDER = ("partitions", "replication_factor")
 _OWNER_COMMENT = "# owner: the team that owns these topics"
@@ -19,19 +69,25 @@ def topic_text(
     own: FlatSettings,
     contents: Mapping[str, Any],
     stacks: Mapping[str, FlatSettings],
+    *,
+    access: TopicAccess = NO_TOPIC_ACCESS,
+    access_stack: str | None = None,
 ) -> str:
     """Return a topic's document. ``name`` is None if the file's name is the topic's name.
 
     ``metadata`` has the description and the owner, if known. ``contents`` has the settings below ``contents:``, and
-    ``stacks`` has the overrides by stack.
+    ``stacks`` has the overrides by stack. ``access`` is that of ``access_stack``, or of all stacks for None.
     """
     lines = [f"topic: {yaml_scalar(name)}"] if name else []
     lines += [f"{key}: {yaml_scalar(value)}" for key, value in metadata.items()]
     lines += _setting_lines(own)
     lines += _mapping_lines({"contents": contents} if contents else {})
-    for index, (stack, settings) in enumerate(stacks.items()):
+    access_lines = list(topic_access_lines(access))
+    lines += access_lines if access_stack is None else []
+    of_stack = {access_stack: access_lines} if access_stack is not None and access_lines else {}
+    for index, stack in enumerate(dict.fromkeys((*stacks, *of_stack))):
         lines += [*(["stacks:"] if not index else []), f"  {yaml_scalar(stack)}:"]
-        lines += [f"    {line}" for line in _setting_lines(settings)]
+        lines += [f"    {line}" for line in (*_setting_lines(stacks.get(stack, {})), *of_stack.get(stack, ()))]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -43,7 +99,9 @@ def defaults_text(common: FlatSettings, has_owner: bool) -> str:
 
 def _mapping_lines(mapping: Mapping[str, Any]) -> Iterator[str]:
     for key, value in mapping.items():
-        if isinstance(value, Mapping):
+        if value == {}:
+            yield f"{key}: {{}}"
+        elif isinstance(value, Mapping):
             yield f"{key}:"
             yield from (f"  {line}" for line in _mapping_lines(value))
         elif isinstance(value, (list, tuple)):

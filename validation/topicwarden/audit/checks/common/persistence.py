@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.collect.horizon import CLOCK_MS, roll_time
 from topicwarden.audit.evidence import Counts, Live, PreviousState
 from topicwarden.audit.history.topic_state import RememberedRecord
 from topicwarden.audit.scan.counts import SupersededPair
-from topicwarden.audit.subject import AuditedTopic
-from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas
+from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas, Snapshot
 from topicwarden.model.verdict import Verdict
 
 _DEFAULT_BACKOFF_MS = 15_000
@@ -179,6 +179,13 @@ def removed_by_cleaner(subject: PreviousState, partition: int) -> tuple[Remember
         for record in subject.previous.remembered_records
         if record.partition == partition and record.offset >= log.start and record not in subject.past.still_present
     )
+
+
+def unknown_grace_remedy(snapshot: Snapshot) -> str:
+    """Return what to do if ``cleaner_grace_ms``, or the brokers' check interval, is not known."""
+    if snapshot.broker_configs and snapshot.log_dirs.errors:
+        return snapshot.log_dirs.missing_sizes()[1]
+    return "grant DescribeConfigs and Describe on the Cluster resource"
 
 
 def cleaner_grace_ms(subject: AuditedTopic) -> int | None:

@@ -6,6 +6,7 @@ from topicwarden.audit.checks.common.dirty_ratio import dirty_bound, dirty_ratio
 from topicwarden.audit.collect.horizon import Horizon, roll_time
 from topicwarden.audit.evidence import Counts
 from topicwarden.audit.scan.counts import SupersededPair
+from topicwarden.model.units import DURATION
 
 _DEFAULT_BACKOFF_MS = 15_000
 _MAX_RANGES = 8
@@ -21,7 +22,8 @@ def reasons(subject: Counts, partitions: list[int]) -> Iterable[str]:
         yield (
             f"{not_rolled:,}{_which(subject, partitions, _not_rolled)}: the segment of the superseding record may "
             "not have rolled yet; it rolls only on an append more than "
-            f"{roll_time(subject.live.topic):,} ms after its first record, and an idle partition never rolls"
+            f"{DURATION.text(roll_time(subject.live.topic) or 0)} after its first record, and an idle partition never "
+            "rolls"
         )
     if blocked := sum(c.superseded_rolled - c.superseded_cleanable for c in counts.values()):
         causes = sorted({cause for partition in partitions if (cause := subject.horizons[partition].blocked_by)})
@@ -30,7 +32,7 @@ def reasons(subject: Counts, partitions: list[int]) -> Iterable[str]:
         yield "log.cleaner.enable is false on the brokers: the cleaner does not run"
     if cleanable := sum(c.superseded_cleanable for c in counts.values()):
         backoff = subject.snapshot.broker_number("log.cleaner.backoff.ms", _DEFAULT_BACKOFF_MS)
-        interval = "at an unknown interval" if backoff is None else f"every {backoff:,} ms"
+        interval = "at an unknown interval" if backoff is None else f"every {DURATION.text(backoff)}"
         yield (
             f"{cleanable:,}{_which(subject, partitions, _cleanable)}: their segments have rolled, and the cleaner has "
             f"not cleaned them yet; it looks {interval} for the log with the highest dirty ratio above "

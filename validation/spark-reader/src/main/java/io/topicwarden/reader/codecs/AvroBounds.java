@@ -13,18 +13,26 @@ import org.apache.avro.Schema;
  * <p>The limits are {@link #MAX_DEPTH} nested values and {@link #MAX_EMPTY_ITEMS} items that take
  * no bytes: an array of 2^63 such items needs only ten bytes. Nested values do not take stack,
  * because how much of it is left depends on the caller and the compiler.
+ *
+ * <p>Not strict: accepts what Avro's own decoder accepts, such as strings that are not UTF-8 and
+ * bytes after the value. That decoder skips a block of a field that it does not need by the size
+ * that the block states, so another size is undecidable.
  */
 final class AvroBounds {
   static final int MAX_DEPTH = 500;
   static final int MAX_EMPTY_ITEMS = 1_000_000;
 
+  private static final int MAX_INT_BYTES = 5;
+
   private final byte[] data;
+  private final boolean strict;
   private int at;
   private long emptyItems;
   private final Deque<Nested> entered = new ArrayDeque<>();
 
-  private AvroBounds(byte[] data, int from) {
+  private AvroBounds(byte[] data, int from, boolean strict) {
     this.data = data;
+    this.strict = strict;
     this.at = from;
   }
 
@@ -33,11 +41,19 @@ final class AvroBounds {
    * undecidable beyond the limits.
    */
   static void check(byte[] data, int from, Schema schema) throws RecordFault {
-    AvroBounds walk = new AvroBounds(data, from);
+    AvroBounds walk = new AvroBounds(data, from, true);
     walk.value(schema);
     if (walk.at < data.length) {
       throw walk.invalid("bytes are left over");
     }
+  }
+
+  /**
+   * Throws unless Avro's own decoder can read a value of {@code schema} from {@code from} on. The
+   * value is undecidable beyond the limits.
+   */
+  static void checkDecodable(byte[] data, int from, Schema schema) throws RecordFault {
+    new AvroBounds(data, from, false).value(schema);
   }
 
   private RecordFault invalid(String reason) {
@@ -49,12 +65,7 @@ final class AvroBounds {
       switch (schema.getType()) {
         case NULL, UNION -> {}
         case BOOLEAN -> skip(1);
-        case INT -> {
-          long number = number();
-          if (number != (int) number) {
-            throw invalid("an int beyond 32 bits");
-          }
-        }
+        case INT -> integer();
         case LONG -> number();
         case FLOAT -> skip(Float.BYTES);
         case DOUBLE -> skip(Double.BYTES);
@@ -113,6 +124,7 @@ final class AvroBounds {
     private final boolean keyed;
     private long leftInBlock;
     private int itemStart = -1;
+    private long blockEnd = -1;
 
     Items(Schema item, boolean keyed) {
       this.item = item;
@@ -126,6 +138,9 @@ final class AvroBounds {
             "Avro beyond the limits of the audit: more than " + MAX_EMPTY_ITEMS + " empty items");
       }
       if (leftInBlock == 0) {
+        if (blockEnd >= 0 && blockEnd != at && !strict) {
+          throw RecordFault.undecidable("an Avro block of another size than it states");
+        }
         leftInBlock = blockCount();
       }
       if (leftInBlock == 0) {
@@ -138,30 +153,32 @@ final class AvroBounds {
       }
       return item;
     }
+
+    private long blockCount() throws RecordFault {
+      long count = number();
+      blockEnd = -1;
+      if (count < 0) {
+        long size = number(); // of the block in bytes
+        blockEnd = size < 0 || size > data.length ? Long.MAX_VALUE : at + size;
+        count = -count;
+      }
+      if (count < 0) {
+        throw invalid("an invalid length");
+      }
+      return count;
+    }
   }
 
   private void string() throws RecordFault {
     int length = length();
     skip(length);
-    if (!Utf8.isValid(data, at - length, length)) {
+    if (strict && !Utf8.isValid(data, at - length, length)) {
       throw invalid("a string that is not UTF-8");
     }
   }
 
-  private long blockCount() throws RecordFault {
-    long count = number();
-    if (count < 0) {
-      number(); // the size of the block in bytes, which is optional
-      count = -count;
-    }
-    if (count < 0) {
-      throw invalid("an invalid length");
-    }
-    return count;
-  }
-
   private int choice(int choices, String reason) throws RecordFault {
-    long index = number();
+    long index = strict ? number() : integer();
     if (index < 0 || index >= choices) {
       throw invalid(reason);
     }
@@ -183,13 +200,33 @@ final class AvroBounds {
     at += bytes;
   }
 
+  private int integer() throws RecordFault {
+    if (strict) {
+      long number = number();
+      if (number != (int) number) {
+        throw invalid("an int beyond 32 bits");
+      }
+      return (int) number;
+    }
+    int bits = 0;
+    for (int i = 0; i < MAX_INT_BYTES; i++) {
+      skip(1);
+      byte next = data[at - 1];
+      bits |= (next & 0x7F) << (7 * i); // drops upper bits of the fifth byte, as the decoder does
+      if (next >= 0) {
+        return bits >>> 1 ^ -(bits & 1);
+      }
+    }
+    throw invalid("an int of more than " + MAX_INT_BYTES + " bytes");
+  }
+
   /** A variable-length zig-zag integer of at most ten bytes; the tenth has one bit. */
   private long number() throws RecordFault {
     long bits = 0;
     for (int shift = 0; shift < Long.SIZE; shift += 7) {
       skip(1);
       byte next = data[at - 1];
-      if (shift == Long.SIZE - 1 && next != (next & 1)) {
+      if (shift == Long.SIZE - 1 && (strict ? next != (next & 1) : next < 0)) {
         throw invalid("a number beyond 64 bits");
       }
       bits |= (next & 0x7FL) << shift;

@@ -20,7 +20,7 @@ import org.apache.avro.SchemaCompatibility.SchemaCompatibilityType;
  * declared subject.
  */
 final class ConfluentCodec implements Codec {
-  private static final int HEADER_BYTES = 5;
+  static final int HEADER_BYTES = 5;
   private static final int MAX_MESSAGE_PATH = 16;
 
   /** A decoded value with the codec that decoded it. */
@@ -45,16 +45,24 @@ final class ConfluentCodec implements Codec {
     this.readerSchema = readerSchema;
   }
 
-  @Override
-  public Object decode(byte[] data) throws RecordFault {
+  /** Returns the schema id of {@code data}. */
+  static int schemaId(byte[] data) throws RecordFault {
     if (data.length < HEADER_BYTES || data[0] != 0) {
       throw RecordFault.invalid("not in Confluent's wire format", PlainCodec.describe(data));
     }
-    int id = ByteBuffer.wrap(data, 1, Integer.BYTES).getInt();
+    return ByteBuffer.wrap(data, 1, Integer.BYTES).getInt();
+  }
+
+  @Override
+  public Object decode(byte[] data) throws RecordFault {
+    int id = schemaId(data);
     SchemaRegistryClient.Schema schema = registry.schema(id);
     if (!schema.type().equalsIgnoreCase(format)) {
       String expected = format.toUpperCase(Locale.ROOT);
       throw RecordFault.invalid("schema id of " + schema.type() + ", not of " + expected, "");
+    }
+    if (schema.subjects().isEmpty()) {
+      throw RecordFault.invalid("schema id without a subject", "");
     }
     if (!schema.subjects().contains(subject)) {
       throw RecordFault.invalid("schema id of another subject than " + subject, "schema id " + id);
@@ -95,34 +103,55 @@ final class ConfluentCodec implements Codec {
 
   private DecodedValue decodeProtobuf(int id, SchemaRegistryClient.Schema schema, byte[] data)
       throws RecordFault {
-    CodedInputStream input =
-        CodedInputStream.newInstance(data, HEADER_BYTES, data.length - HEADER_BYTES);
-    int[] path;
-    try {
-      int length = input.readSInt32();
-      if (length < 0 || length > MAX_MESSAGE_PATH) {
-        throw invalidMessagePath(data);
-      }
-      path = new int[Math.max(length, 1)]; // an empty path is the first message type
-      for (int i = 0; i < length; i++) {
-        path[i] = input.readSInt32();
-      }
-    } catch (IOException error) {
-      throw invalidMessagePath(data);
-    }
-    int start = HEADER_BYTES + input.getTotalBytesRead();
+    MessagePath path = MessagePath.of(data);
     ProtobufCodec codec =
         (ProtobufCodec)
-            cached(id + Arrays.toString(path), () -> new ProtobufCodec(messageType(schema, path)));
-    return new DecodedValue(codec, codec.decode(data, start));
+            cached(
+                id + Arrays.toString(path.indexes()),
+                () -> new ProtobufCodec(messageType(schema, path.indexes())));
+    return new DecodedValue(codec, codec.decode(data, path.end()));
+  }
+
+  /**
+   * The path of the message type in its file.
+   *
+   * @param end the offset of the message in the data
+   */
+  record MessagePath(int[] indexes, int end) {
+    private static final int[] FIRST = {0};
+
+    boolean isFirst() {
+      return indexes == FIRST;
+    }
+
+    static MessagePath of(byte[] data) throws RecordFault {
+      if (data.length > HEADER_BYTES && data[HEADER_BYTES] == 0) { // almost all paths
+        return new MessagePath(FIRST, HEADER_BYTES + 1);
+      }
+      CodedInputStream input =
+          CodedInputStream.newInstance(data, HEADER_BYTES, data.length - HEADER_BYTES);
+      try {
+        int length = input.readSInt32();
+        if (length < 0 || length > MAX_MESSAGE_PATH) {
+          throw invalidMessagePath(data);
+        }
+        int[] indexes = new int[Math.max(length, 1)]; // an empty path is the first message type
+        for (int i = 0; i < length; i++) {
+          indexes[i] = input.readSInt32();
+        }
+        return new MessagePath(indexes, HEADER_BYTES + input.getTotalBytesRead());
+      } catch (IOException error) {
+        throw invalidMessagePath(data);
+      }
+    }
   }
 
   private static RecordFault invalidMessagePath(byte[] data) {
     return RecordFault.invalid("an invalid message path", PlainCodec.describe(data));
   }
 
-  private static Descriptor messageType(SchemaRegistryClient.Schema schema, int[] path)
-      throws RecordFault {
+  /** Returns the message type at {@code path} in the file of a registered schema. */
+  static Descriptor messageType(SchemaRegistryClient.Schema schema, int[] path) throws RecordFault {
     FileDescriptor file = ProtobufCodec.parse(schema.text(), schema.references());
     List<Descriptor> types = file.getMessageTypes();
     Descriptor type = null;

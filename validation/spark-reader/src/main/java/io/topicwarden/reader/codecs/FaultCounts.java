@@ -10,6 +10,7 @@ public final class FaultCounts {
   static final int MAX_REASONS = 20;
   static final int MAX_OFFSETS = 5;
   static final String OTHER_REASONS = "other reasons";
+  private static final long NONE = -1;
 
   private record Cause(String rule, String reason, boolean undecidable) {}
 
@@ -17,6 +18,8 @@ public final class FaultCounts {
     final String excerpt;
     final long[] firstOffsets = new long[MAX_OFFSETS];
     long count;
+    long lastOffset = NONE; // only of records that are added with a timestamp
+    long newestTimestamp = NONE;
 
     Occurrences(String excerpt) {
       this.excerpt = excerpt;
@@ -34,7 +37,20 @@ public final class FaultCounts {
     add(rule, fault.getMessage(), fault.excerpt, fault.undecidable, offset);
   }
 
+  /** Counts a record, and keeps the last offset and the highest timestamp of such records. */
+  void add(String rule, RecordFault fault, long offset, long timestamp) {
+    Occurrences occurrences =
+        count(rule, fault.getMessage(), fault.excerpt, fault.undecidable, offset);
+    occurrences.lastOffset = offset;
+    occurrences.newestTimestamp = Math.max(occurrences.newestTimestamp, timestamp);
+  }
+
   void add(String rule, String reason, String excerpt, boolean undecidable, long offset) {
+    count(rule, reason, excerpt, undecidable, offset);
+  }
+
+  private Occurrences count(
+      String rule, String reason, String excerpt, boolean undecidable, long offset) {
     Cause cause = new Cause(rule, reason, undecidable);
     Occurrences occurrences = faults.get(cause);
     if (occurrences == null) {
@@ -47,6 +63,7 @@ public final class FaultCounts {
       occurrences.firstOffsets[(int) occurrences.count] = offset;
     }
     occurrences.count++;
+    return occurrences;
   }
 
   /** Appends one object for each reason, in the order in which the reasons first occurred. */
@@ -60,6 +77,12 @@ public final class FaultCounts {
           ArrayNode offsets = fault.putArray("offsets");
           for (int i = 0; i < Math.min(occurrences.count, MAX_OFFSETS); i++) {
             offsets.add(occurrences.firstOffsets[i]);
+          }
+          if (occurrences.lastOffset != NONE) {
+            fault.put("last_offset", occurrences.lastOffset);
+          }
+          if (occurrences.newestTimestamp != NONE) {
+            fault.put("newest", occurrences.newestTimestamp);
           }
         });
   }

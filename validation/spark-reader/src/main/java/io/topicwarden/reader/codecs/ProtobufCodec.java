@@ -34,6 +34,7 @@ final class ProtobufCodec implements Codec {
   /** The default recursion limit of Protocol Buffers' own parsers. */
   static final int MAX_DEPTH = 100;
 
+  private static final String MISSING_FIELDS = "Message missing required fields: ";
   private static final String MAIN_FILE = "topicwarden.main.proto";
 
   private final Descriptor type;
@@ -158,8 +159,19 @@ final class ProtobufCodec implements Codec {
                 + " nested messages");
       }
       throw RecordFault.invalid(
-          "not a " + type.getName() + " of Protocol Buffers", PlainCodec.describe(data));
+          "not a " + type.getName() + " of Protocol Buffers" + reason(error),
+          PlainCodec.describe(data));
     }
+  }
+
+  /** Returns the part of a message of the library that names fields of the schema, or nothing. */
+  private static String reason(IOException error) {
+    String message = error.getMessage() == null ? "" : error.getMessage();
+    if (message.startsWith(MISSING_FIELDS)) {
+      return ": missing required "
+          + message.substring(MISSING_FIELDS.length()).replaceAll("\\[\\d+]", "[*]");
+    }
+    return message.contains("UTF-8") ? ": a string that is not UTF-8" : "";
   }
 
   private Message parse(byte[] data, int from, int maxDepth) throws IOException {

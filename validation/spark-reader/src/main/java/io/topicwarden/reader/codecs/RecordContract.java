@@ -23,14 +23,18 @@ public final class RecordContract {
   private final Codec valueCodec;
   private final List<String> requiredHeaders = new ArrayList<>();
   private final List<CelExpression> expressions = new ArrayList<>();
+  private final List<NewSchema> newSchemas = new ArrayList<>();
   private final long maxRecordBytes;
   private final long maxTimestamp;
+  private final boolean countsKeyIds;
+  private final boolean countsValueIds;
 
   /**
    * Builds the codecs and expressions of a contract. If a schema or an expression cannot be used,
    * that part of every record is undecidable; all other parts are still validated.
    *
-   * @param declared the object that {@code audit/scan/contracts.py} writes as {@code records}
+   * @param declared the object that {@code audit/scan/contracts.py} writes as {@code records}, or
+   *     {@code audit/retained_records.py} with {@code new_schemas}
    * @param registry the Schema Registry of the stack, or null
    */
   RecordContract(JsonNode declared, SchemaRegistryClient registry) {
@@ -49,6 +53,9 @@ public final class RecordContract {
     }
     maxRecordBytes = declared.path("largest").asLong(Long.MAX_VALUE);
     maxTimestamp = declared.path("latest").asLong(Long.MAX_VALUE);
+    countsKeyIds = declared.path("key").path("ids").asBoolean();
+    countsValueIds = declared.path("value").path("ids").asBoolean();
+    declared.path("new_schemas").forEach(each -> newSchemas.add(new NewSchema(each, registry)));
   }
 
   private static Codec codec(JsonNode declared, SchemaRegistryClient registry) {
@@ -81,7 +88,9 @@ public final class RecordContract {
         return alwaysUndecidable("the stack has no Schema Registry");
       }
       boolean hasReaderSchema = schema != null && format.equals("avro");
-      Schema readerSchema = hasReaderSchema ? AvroCodec.parse(schema, List.of()) : null;
+      List<String> references = new ArrayList<>();
+      declared.path("references").forEach(text -> references.add(text.asText()));
+      Schema readerSchema = hasReaderSchema ? AvroCodec.parse(schema, references) : null;
       return new ConfluentCodec(registry, format, declared.path("subject").asText(), readerSchema);
     }
     return switch (format) {
@@ -104,8 +113,9 @@ public final class RecordContract {
             declared.path("message").asText(null)));
   }
 
-  /** Validates a record and counts its faults. */
-  public void validate(ConsumerRecord<byte[], byte[]> record, FaultCounts faults) {
+  /** Validates a record, and counts its faults and the schema ids that it names. */
+  public void validate(
+      ConsumerRecord<byte[], byte[]> record, FaultCounts faults, SchemaIds schemaIds) {
     long offset = record.offset();
     if (length(record.key()) + length(record.value()) > maxRecordBytes) {
       faults.add("record-size", "larger than declared", offset);
@@ -114,8 +124,17 @@ public final class RecordContract {
       faults.add("timestamp-future", "further ahead than declared", offset);
     }
     validateHeaders(record, faults);
+    for (NewSchema schema : newSchemas) {
+      schema.validate(record, faults);
+    }
     DecodeResult key = decode(keyCodec, record.key(), "key-schema", offset, faults);
     DecodeResult value = decode(valueCodec, record.value(), "value-schema", offset, faults);
+    if (countsKeyIds) {
+      schemaIds.add("key", record.key(), offset, key.isInvalid());
+    }
+    if (countsValueIds) {
+      schemaIds.add("value", record.value(), offset, value.isInvalid());
+    }
     if (expressions.isEmpty() || key.isInvalid() || value.isInvalid()) {
       return; // expressions are only defined for well-formed records
     }
@@ -168,12 +187,12 @@ public final class RecordContract {
     }
   }
 
-  private interface FaultySupplier<T> {
+  interface FaultySupplier<T> {
     T get() throws RecordFault;
   }
 
   /** Makes an error of a library undecidable, because one record must not stop a scan. */
-  private static <T> T guarded(FaultySupplier<T> supplier) throws RecordFault {
+  static <T> T guarded(FaultySupplier<T> supplier) throws RecordFault {
     try {
       return supplier.get();
     } catch (StackOverflowError error) {

@@ -49,6 +49,7 @@ final class SchemaRegistryClient {
    *
    * @param references the texts of the schemas that it refers to, by reference name, in dependency
    *     order
+   * @param subjects the subjects with a version that has the schema; empty if all are deleted
    */
   record Schema(String type, String text, Map<String, String> references, Set<String> subjects) {}
 
@@ -127,17 +128,30 @@ final class SchemaRegistryClient {
   private Schema fetch(int id) throws RecordFault {
     JsonNode schema =
         requireSchema(get("/schemas/ids/" + id, "schema id that the registry does not know"));
-    Set<String> subjects = new HashSet<>();
-    JsonNode versions = get("/schemas/ids/" + id + "/versions", "schema id without a subject");
-    require(versions.isArray());
-    for (JsonNode version : versions) {
-      subjects.add(text(version, "subject"));
-    }
+    Set<String> subjects = fetchSubjects(id);
     Map<String, String> references = new LinkedHashMap<>();
     fetchReferences(schema, references, new HashSet<>());
     JsonNode type = schema.path("schemaType");
     require(type.isMissingNode() || type.isTextual());
     return new Schema(type.asText("AVRO"), text(schema, "schema"), references, subjects);
+  }
+
+  private Set<String> fetchSubjects(int id) throws RecordFault {
+    Set<String> subjects = new HashSet<>();
+    JsonNode versions;
+    try {
+      versions = get("/schemas/ids/" + id + "/versions", "");
+    } catch (RecordFault fault) {
+      if (fault.undecidable) {
+        throw fault;
+      }
+      return subjects;
+    }
+    require(versions.isArray());
+    for (JsonNode version : versions) {
+      subjects.add(text(version, "subject"));
+    }
+    return subjects;
   }
 
   private void fetchReferences(JsonNode schema, Map<String, String> texts, Set<String> pending)

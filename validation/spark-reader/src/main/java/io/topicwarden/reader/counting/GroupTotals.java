@@ -4,13 +4,9 @@ import java.util.Iterator;
 import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.sql.Row;
 
-/**
- * Adds up rows of {@link GroupRow#SCHEMA}, one for each group, to {@link PartitionTotals}. A column
- * {@code read} may follow: how many records of an offset block this audit read itself.
- */
+/** Adds up rows of {@link GroupRow#SCHEMA}, one for each group, to {@link PartitionTotals}. */
 public final class GroupTotals implements MapPartitionsFunction<Row, String> {
   private static final long serialVersionUID = 1;
-  private static final int RECORDS_READ = GroupRow.SCHEMA.size();
 
   private final String countingRules;
 
@@ -33,9 +29,6 @@ public final class GroupTotals implements MapPartitionsFunction<Row, String> {
           } else {
             BlockCounts counts = BlockCounts.readFrom(group);
             totals.addBlock(partitionId, rules.ageBand(counts.lastTimestamp()), counts);
-            if (group.size() > RECORDS_READ) {
-              totals.addRecordsRead(partitionId, group.getLong(RECORDS_READ));
-            }
           }
         });
     return totals.toJson();

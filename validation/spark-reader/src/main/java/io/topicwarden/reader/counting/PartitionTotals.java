@@ -18,7 +18,6 @@ public final class PartitionTotals {
     final Map<Integer, BlockCounts> ageBands = new TreeMap<>();
     final List<String> summaries = new ArrayList<>();
     KeyTotals keys;
-    long recordsRead;
   }
 
   private final CountingRules rules;
@@ -33,11 +32,6 @@ public final class PartitionTotals {
   /** Adds the counts of an age band in an offset block. */
   public void addBlock(int partitionId, int ageBand, BlockCounts counts) {
     totals(partitionId).ageBands.computeIfAbsent(ageBand, any -> new BlockCounts()).add(counts);
-  }
-
-  /** Adds a number of records that this audit read itself. */
-  void addRecordsRead(int partitionId, long records) {
-    totals(partitionId).recordsRead += records;
   }
 
   /** Adds the summary of an offset range. */
@@ -80,7 +74,7 @@ public final class PartitionTotals {
 
   private String toJson(int partitionId, Totals totals) {
     ObjectNode json = Json.MAPPER.createObjectNode();
-    json.put("part", partitionId).put("read", totals.recordsRead);
+    json.put("part", partitionId);
     ArrayNode bands = json.putArray("bands");
     totals.ageBands.forEach(
         (ageBand, counts) -> counts.writeTo(bands.addObject().put("band", ageBand)));

@@ -46,9 +46,10 @@ abstract class CountingReader extends RangeReader {
       List<OffsetRange> ranges,
       CountingRules rules,
       Contracts contracts,
+      long blockSize,
       RateLimiter rateLimiter,
       SpillStorage spillStorage) {
-    super(consumerSettings, ranges, true, contracts, rateLimiter);
+    super(consumerSettings, ranges, true, contracts, blockSize, rateLimiter);
     this.rules = rules;
     this.spillStorage = spillStorage;
     this.totalOffsets = ranges.stream().mapToLong(range -> range.end() - range.start()).sum();

@@ -31,7 +31,7 @@ class GroupReader extends CountingReader {
       Contracts contracts,
       RateLimiter rateLimiter,
       SpillStorage spillStorage) {
-    super(consumerSettings, ranges, rules, contracts, rateLimiter, spillStorage);
+    super(consumerSettings, ranges, rules, contracts, rules.blockSize(), rateLimiter, spillStorage);
   }
 
   @Override

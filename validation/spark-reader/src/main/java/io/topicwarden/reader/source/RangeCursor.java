@@ -11,10 +11,10 @@ final class RangeCursor {
   /** The first offset that has not been read. */
   long nextOffset;
 
-  RangeCursor(OffsetRange range, Contracts contracts) {
+  RangeCursor(OffsetRange range, Contracts contracts, long blockSize) {
     this.range = range;
     this.contract = contracts.forTopic(range.partition().topic());
-    this.summary = new RangeSummary(range, contract.maxLateMs());
+    this.summary = new RangeSummary(range, contract.maxLateMs(), blockSize);
     this.nextOffset = range.start();
   }
 }

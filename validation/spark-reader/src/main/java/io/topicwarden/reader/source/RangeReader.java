@@ -60,18 +60,20 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
    *
    * @param consumerSettings the settings of the Kafka consumer
    * @param validates whether to validate records by {@code contracts} and to keep summaries
+   * @param blockSize the number of offsets in a block by which summaries count schema ids
    */
   RangeReader(
       Map<String, Object> consumerSettings,
       List<OffsetRange> ranges,
       boolean validates,
       Contracts contracts,
+      long blockSize,
       RateLimiter rateLimiter) {
     this.consumerSettings = consumerSettings;
     this.rateLimiter = rateLimiter;
     this.validates = validates;
     for (OffsetRange range : ranges) {
-      RangeCursor rangeCursor = new RangeCursor(range, contracts);
+      RangeCursor rangeCursor = new RangeCursor(range, contracts, blockSize);
       cursors.add(rangeCursor);
       unfinished.put(range.partition(), rangeCursor);
       positions.put(range.partition(), range.start());
@@ -258,7 +260,8 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
     if (validates) {
       cursor.summary.add(record);
       if (cursor.contract.records() != null) {
-        cursor.contract.records().validate(record, cursor.summary.faults());
+        RangeSummary summary = cursor.summary;
+        cursor.contract.records().validate(record, summary.faults(), summary.schemaIds());
       }
     }
     return onRecord(record);

@@ -3,11 +3,12 @@ package io.topicwarden.reader.source;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.topicwarden.reader.Json;
 import io.topicwarden.reader.codecs.FaultCounts;
+import io.topicwarden.reader.codecs.SchemaIds;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.record.TimestampType;
 
 /**
- * The gaps, timestamps and faults of one offset range, in bounded memory. {@code
+ * The gaps, timestamps, faults and schema ids of one offset range, in bounded memory. {@code
  * audit/scan/reader_notes.py} merges the summaries of a partition.
  */
 final class RangeSummary {
@@ -20,6 +21,7 @@ final class RangeSummary {
   private final OffsetRange range;
   private final long maxLateMs;
   private final FaultCounts faults = new FaultCounts();
+  private final SchemaIds schemaIds;
   private final long[] recordsByType = new long[TimestampType.values().length];
   private final long[] lastOffsetByType = new long[recordsByType.length];
   private long newestTimestamp = Long.MIN_VALUE;
@@ -34,15 +36,21 @@ final class RangeSummary {
    * Creates the summary of a range before the first record is read.
    *
    * @param maxLateMs how much older than the newest earlier record a record may be
+   * @param blockSize the number of offsets in a block by which schema ids are counted
    */
-  RangeSummary(OffsetRange range, long maxLateMs) {
+  RangeSummary(OffsetRange range, long maxLateMs, long blockSize) {
     this.range = range;
     this.maxLateMs = maxLateMs;
     this.nextOffset = range.start();
+    this.schemaIds = new SchemaIds(blockSize);
   }
 
   FaultCounts faults() {
     return faults;
+  }
+
+  SchemaIds schemaIds() {
+    return schemaIds;
   }
 
   /** Adds the offset and the timestamp of a record. Records come in the order of their offsets. */
@@ -112,6 +120,9 @@ final class RangeSummary {
       }
     }
     faults.writeTo(json.putArray("faults"));
+    if (!schemaIds.isEmpty()) {
+      schemaIds.writeTo(json.putObject("ids"));
+    }
     return json.toString();
   }
 }

@@ -42,7 +42,12 @@ class RecordReader extends RangeReader {
       Contracts contracts,
       RateLimiter rateLimiter) {
     super(
-        consumerSettings, ranges, Arrays.asList(columns).contains("note"), contracts, rateLimiter);
+        consumerSettings,
+        ranges,
+        Arrays.asList(columns).contains("note"),
+        contracts,
+        Long.MAX_VALUE,
+        rateLimiter);
     this.columns =
         Arrays.stream(columns)
             .map(name -> Column.values()[SCHEMA.fieldIndex(name)])

@@ -29,7 +29,7 @@ class TotalsReader extends CountingReader {
       Contracts contracts,
       RateLimiter rateLimiter,
       SpillStorage spillStorage) {
-    super(consumerSettings, ranges, rules, contracts, rateLimiter, spillStorage);
+    super(consumerSettings, ranges, rules, contracts, Long.MAX_VALUE, rateLimiter, spillStorage);
     totals = new PartitionTotals(rules);
   }
 

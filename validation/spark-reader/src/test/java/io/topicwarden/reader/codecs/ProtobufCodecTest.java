@@ -77,7 +77,7 @@ class ProtobufCodecTest {
     String reason = "not a Order of Protocol Buffers";
     assertInvalid(reason, () -> codec.check(bytes(0x08)));
     assertInvalid(reason, () -> codec.check(bytes(0x0c))); // the end of a group without its start
-    assertInvalid(reason, () -> codec.check(bytes(0x12, 1, 0xff))); // a string that is not UTF-8
+    assertInvalid(reason + ": a string that is not UTF-8", () -> codec.check(bytes(0x12, 1, 0xff)));
   }
 
   @Test

@@ -29,7 +29,8 @@ class RecordContractTest {
   private static List<String> faults(String contract, ConsumerRecord<byte[], byte[]> record)
       throws Exception {
     FaultCounts counts = new FaultCounts();
-    new RecordContract(Json.MAPPER.readTree(contract), null).validate(record, counts);
+    new RecordContract(Json.MAPPER.readTree(contract), null)
+        .validate(record, counts, new SchemaIds(1));
     ArrayNode json = Json.MAPPER.createArrayNode();
     counts.writeTo(json);
     List<String> faults = new ArrayList<>();

@@ -39,7 +39,7 @@ class RangeReaderTest {
     private RangeCursor lastFinished;
 
     Reader(List<OffsetRange> ranges, Contracts contracts) {
-      super(Map.of(), ranges, true, contracts, new RateLimiter(0));
+      super(Map.of(), ranges, true, contracts, 100, new RateLimiter(0));
     }
 
     @Override

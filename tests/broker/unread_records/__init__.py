@@ -1,0 +1,1 @@
+"""Test which record a consumer group reads next."""

@@ -1,1 +1,0 @@
-"""The official ``pulumi-resource-kafka``, with which tests compare topicwarden's own provider."""

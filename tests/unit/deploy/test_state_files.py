@@ -1,0 +1,136 @@
+"""Test the files beside a stack's state: broken files of a file backend, and the log of intents."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from topicwarden.deploy.file_backend import remove_broken_files
+from topicwarden.deploy.intent_log import (
+    Intent,
+    IntentLog,
+    access_intent_log,
+    announce_writes,
+    intent_log,
+    orphaned_access,
+    orphans,
+    unfinished,
+)
+from topicwarden.model.project import Project
+
+# Test that only broken files of a dead process are removed from a file backend.
+
+_STATE = "stacks/shop/dev.json"
+_LOCK = "locks/organization/shop/dev/23deca42-c2e9-4131-9230-e6ad39b34693.json"
+
+
+_UNFINISHED = f"{_LOCK}.18ea97863ca7934c.tmp"
+
+
+def _write(folder: Path, file: str, content: bytes, age_s: int) -> Path:
+    """Write a file of the backend in ``folder``, last changed ``age_s`` seconds ago, beside a complete state."""
+    (folder / "Pulumi.yaml").write_text("name: shop\n")
+    for name, text in ((_STATE, b"{}"), (file, content)):
+        path = folder / "state" / ".pulumi" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+    os.utime(path, (time.time() - age_s,) * 2)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("file", "content"), [(f"{_STATE}.attrs", b""), (_UNFINISHED, b""), (_UNFINISHED, b'{"pid": 1')]
+)
+def test_corrupt_files_are_removed(tmp_path: Path, file: str, content: bytes) -> None:
+    broken = _write(tmp_path, file, content, 60)
+    assert remove_broken_files(Project(tmp_path), "dev", (tmp_path / "state").as_uri()) == [broken]
+    assert not broken.exists()
+    assert (tmp_path / "state" / ".pulumi" / _STATE).exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "age_s"),
+    [
+        (f"{_STATE}.attrs", b"{}", 60),
+        (f"{_STATE}.attrs", b"", 0),  # a live process may be about to fill it
+        (_UNFINISHED, b"", 0),
+        (_UNFINISHED.replace("dev", "prod"), b"", 60),
+        (_LOCK, b"{}", 60),
+    ],
+)
+def test_complete_files_and_files_in_use_are_kept(tmp_path: Path, file: str, content: bytes, age_s: int) -> None:
+    kept = _write(tmp_path, file, content, age_s)
+    assert remove_broken_files(Project(tmp_path), "dev", (tmp_path / "state").as_uri()) == []
+    assert remove_broken_files(Project(tmp_path), "prod", "s3://bucket") == []
+    assert kept.exists()
+
+
+# The record of what a provider was about to send.
+
+
+def test_the_last_intent_counts_and_a_torn_line_is_ignored(tmp_path: Path) -> None:
+    log = IntentLog(tmp_path / "folder" / "dev.jsonl")
+    assert log.read() == {}
+    log.write(Intent.CREATE, ["a", "b"])
+    log.write(Intent.DELETE, ["b"])
+    with log.path.open("ab") as file:
+        file.write(b'["create", ["c"')
+    assert log.read() == {"a": Intent.CREATE, "b": Intent.DELETE}
+    log.keep({"a": Intent.CREATE})
+    assert log.read() == {"a": Intent.CREATE}
+
+
+def test_nothing_is_written_for_a_stack_without_a_record(tmp_path: Path) -> None:
+    log = IntentLog(tmp_path / "dev.jsonl")
+    log.keep({})
+    assert not log.path.exists()
+
+
+def test_only_topics_missing_in_the_state_are_unfinished() -> None:
+    intents = {
+        "created": Intent.CREATE,
+        "in state": Intent.CREATE,
+        "refused": Intent.CREATE,
+        "deleted": Intent.DELETE,
+        "done": Intent.DELETE,
+    }
+    assert unfinished(intents, deployed=["in state", "deleted"], live=["created", "in state"]) == {
+        "created": Intent.CREATE,
+        "deleted": Intent.DELETE,
+    }
+
+
+def test_created_topics_that_nobody_declares_are_named_in_one_problem() -> None:
+    intents = {f"t{number:02}": Intent.CREATE for number in range(12)} | {"gone": Intent.DELETE}
+    (problem,) = orphans(intents, declared=["t00"])
+    assert problem.message.startswith("t01, t02, t03, t04, t05, t06, t07, t08, t09, t10 and 1 more: a deploy that was")
+    assert orphans(intents, declared=list(intents)) == []
+
+
+def test_each_project_and_stack_has_its_own_record(tmp_path: Path) -> None:
+    logs = [
+        intent_log(Project(tmp_path / project), stack)
+        for project, stack in (("a", "dev"), ("b", "dev"), ("a", "prod"), ("a", "organization/a/prod"))
+    ]
+    assert len({log.path for log in logs}) == 3
+    assert access_intent_log(Project(tmp_path / "a"), "dev").path not in {log.path for log in logs}
+    assert logs[2].path == logs[3].path
+
+
+def test_created_access_that_nobody_declares_is_named_in_words() -> None:
+    intents = {"1f": Intent.CREATE, "2e": Intent.CREATE, "3d": Intent.DELETE}
+    (problem,) = orphaned_access(intents, ["2e"], {"1f": "Allow Read on Topic t for User:a", "2e": "quota of user a"})
+    assert str(problem.location) == "access:1:1"
+    assert problem.message.startswith("Allow Read on Topic t for User:a: a deploy that was killed created this")
+    assert orphaned_access(intents, ["1f", "2e"], {}) == []
+
+
+def test_a_write_of_nothing_but_removals_is_announced_as_a_deletion(tmp_path: Path) -> None:
+    log = IntentLog(tmp_path / "dev.jsonl")
+    announce_writes(log.write, {"changed": {"a": 1.0, "b": None}, "deleted": {"a": None}})
+    assert log.read() == {"changed": Intent.CREATE, "deleted": Intent.DELETE}
+    announce_writes(log.write, {})
+    assert len(log.path.read_text(encoding="utf-8").splitlines()) == 2

@@ -1,0 +1,320 @@
+"""Test the consequences of changes of access, on the cases in ``cases/access.yaml``, and what belongs to which change.
+
+A case has ACLs as ``Allow Read on Topic orders* for User:a from 10.0.0.7``: ``live``, ``deployed`` and ``declared``,
+with their topic before a colon if a topic's YAML declares them. It also has what the cluster reports of clients, and
+the ``expected`` consequences, one per line, with the reasons below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from topicwarden.doctor.command_permissions import COMMANDS
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent
+from topicwarden.kafka.read.transactions import TopicProducers, Transaction
+from topicwarden.model.access import (
+    AccessSource,
+    Acl,
+    AuthorizerSettings,
+    DeclaredAccess,
+    DeployedAccess,
+    LiveAccess,
+    Operation,
+    PatternType,
+    PermissionType,
+    QuotaEntity,
+    ResourceType,
+    ScramUser,
+    SecretReference,
+)
+from topicwarden.model.planned_change import AccessKind, AccessPlan, Action, Consequence
+from topicwarden.model.problem import Location
+from topicwarden.model.topic import Allowance, AllowedChange, Topic
+from topicwarden.plan import predict_access
+from topicwarden.plan.access_change import access_change
+from topicwarden.plan.access_consequences.self_lockout import NEEDED
+from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
+from topicwarden.plan.access_evidence import AccessEvidence
+from topicwarden.plan.predict_access import AccessPrediction, judge_access, own_client
+from topicwarden.stacks.stack_scope import StackScope
+
+NOW = 1_795_000_000_000
+CASES: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
+    (Path(__file__).parent / "cases" / "access.yaml").read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_consequences_of_a_change_of_access(name: str) -> None:
+    case = CASES[name]
+    plan = judged(case).plan
+    assert lines(plan) == case["expected"].splitlines()
+    if "principals" in case:
+        assert principals(plan) == case["principals"]
+
+
+def lines(plan: AccessPlan) -> list[str]:
+    found = []
+    for each in plan.consequences:
+        location = f" ({each.location})" if each.location else ""
+        found.append(f"{each.severity.value} {each.kind}: {each.message}{location}")
+        found += [f"  {reason}" for reason in each.because]
+        found += [f"  > {each.remedy}"] if each.remedy else []
+    return found
+
+
+def principals(plan: AccessPlan) -> dict[str, dict[str, list[str]]]:
+    return {each.principal: {"gains": each.gains, "loses": each.loses} for each in plan.principals}
+
+
+def judged(case: Mapping[str, Any]) -> AccessPrediction:
+    declared = {acl_of(text): source_of(text, line) for line, text in enumerate(case.get("declared", ()), 1)}
+    deployed = [acl_of(text) for text in case.get("deployed", ())]
+    settings = AuthorizerSettings(
+        "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        frozenset(case.get("super_users", ())),
+        case.get("open", False),
+    )
+    change = access_change(
+        DeclaredAccess(
+            declared,
+            {entity: (values, Location("access/quotas.yaml")) for entity, values in quotas(case, "quotas").items()},
+            {(user.name, user.mechanism): (user, Location("access/users.yaml")) for user in users(case, "users")},
+            {group: (values, Location("access/all.yaml")) for group, values in case.get("group_configs", {}).items()},
+            allow=allowances(case.get("allow", ())),
+        ),
+        DeployedAccess(
+            frozenset(deployed),
+            quotas(case, "deployed_quotas"),
+            {(user.name, user.mechanism): user for user in users(case, "deployed_users")},
+            topics={acl_of(text): (topic_of(text),) for text in case.get("deployed", ()) if topic_of(text)},
+            allow=allowances(case.get("deployed_allow", ())),
+        ),
+        LiveAccess(
+            None if "missing" in case else frozenset(map(acl_of, case.get("live", ()))),
+            quotas(case, "live_quotas"),
+            {(user.name, user.mechanism): user for user in users(case, "live_users")},
+            {},
+            {1: settings},
+            missing=({"acls": case["missing"]} if "missing" in case else {})
+            | ({"group_configs": case["hidden_group"]} if "hidden_group" in case else {}),
+            security_disabled="no authorizer" in case.get("missing", ""),
+        ),
+        destroying=case.get("destroying", False),
+    )
+    topics = case.get("topics", {"orders": {"owner": "team-orders"}})
+    live = case.get("live_topics", list(topics))
+    stack = StackTopics(
+        {name: topic.get("owner") for name, topic in topics.items()},
+        {name: Location(f"topics/{name}.yaml", 4) for name in topics},
+        {name: frozenset(map(AllowedChange, topic.get("allow", ()))) for name, topic in topics.items()},
+        frozenset(live),
+    )
+    own = case.get("own", "User:deployer")
+    scope = StackScope(principals=tuple(case.get("scope", ())))
+    client = OwnClient(own, "SCRAM-SHA-512") if own else OwnClient(unknown="OAUTHBEARER gets it from a token")
+    return judge_access(change, evidence_of(case, live), stack, client, now=NOW, scope=scope)
+
+
+def evidence_of(case: Mapping[str, Any], live: Sequence[str]) -> AccessEvidence:
+    groups = [
+        ConsumerGroup(
+            group["name"],
+            group.get("state", "Stable"),
+            group.get("members", 1),
+            {(topic, 0): 5 for topic in group.get("topics", ())},
+            hosts=frozenset(group.get("hosts", ())),
+        )
+        for group in case.get("groups", ())
+    ]
+    transactions = [
+        Transaction(each["name"], each.get("state", "Ongoing"), each["producer"], started=NOW - 60_000)
+        for each in case.get("transactions", ())
+    ]
+    producers = {
+        topic: TopicProducers(dict.fromkeys(entry.get("ids", ()), NOW - 1_000), entry.get("missing", ""))
+        for topic, entry in case.get("producers", {}).items()
+    }
+    newest = NOW - case["newest"] if "newest" in case else None
+    extent = PartitionExtent(0, 10, 10, newest, None, None)
+    known = {
+        ResourceType.TOPIC: {*case.get("known_topics", ())},
+        ResourceType.GROUP: {group.name for group in groups},
+        ResourceType.TRANSACTIONAL_ID: {each.name for each in transactions},
+    }
+    return AccessEvidence(
+        {name: LiveTopic(Topic(name, 1, 1), "id", {}, (), {0: extent}) for name in live},
+        tuple(groups),
+        {group["name"]: group["lag"] for group in case.get("groups", ()) if "lag" in group},
+        tuple(transactions),
+        producers,
+        {(entity(rate["entity"]), rate["key"]): rate["rate"] for rate in case.get("rates", ())},
+        case.get("groups_missing", ""),
+        case.get("transactions_missing", ""),
+        known,
+    )
+
+
+def acl_of(text: str) -> Acl:
+    """Return the ACL that ``str`` writes so."""
+    permission, operation, _, kind, rest = text.partition(": ")[2 * (": " in text)].split(" ", 4)
+    name = ""
+    if kind != "Cluster":
+        name, _, rest = rest.partition(" ")
+    principal, _, host = rest.removeprefix("for ").partition(" from ")
+    prefixed = name.endswith("*") and name != "*"
+    return Acl(
+        principal,
+        host or "*",
+        Operation(operation),
+        PermissionType(permission),
+        ResourceType(kind),
+        "kafka-cluster" if kind == "Cluster" else name[: -1 if prefixed else None],
+        PatternType.PREFIXED if prefixed else PatternType.LITERAL,
+    )
+
+
+def topic_of(text: str) -> str:
+    """Return the topic whose YAML declares the ACL; empty for a file below ``access/``."""
+    return text.partition(": ")[0] if ": " in text else ""
+
+
+def source_of(text: str, line: int) -> tuple[AccessSource, ...]:
+    topic = topic_of(text)
+    return (
+        AccessSource(Location(f"topics/{topic}.yaml" if topic else "access/all.yaml", line), "acls", topic or None),
+    )
+
+
+def quotas(case: Mapping[str, Any], key: str) -> dict[QuotaEntity, dict[str, float]]:
+    return {entity(text): values for text, values in case.get(key, {}).items()}
+
+
+def entity(text: str) -> QuotaEntity:
+    return tuple(sorted((kind, name or None) for kind, _, name in (part.partition("=") for part in text.split(","))))
+
+
+def users(case: Mapping[str, Any], key: str) -> list[ScramUser]:
+    return [
+        ScramUser(
+            each["name"],
+            each.get("mechanism", "SCRAM-SHA-512"),
+            each.get("iterations", 8192),
+            SecretReference(*each["password"].split(":")) if "password" in each else None,
+        )
+        for each in case.get(key, ())
+    ]
+
+
+def allowances(words: Sequence[str]) -> frozenset[Allowance]:
+    return frozenset(Allowance(AllowedChange(word)) for word in words)
+
+
+def test_a_change_creates_adopts_and_deletes_only_what_is_declared_or_in_the_state() -> None:
+    kept, created, adopted, deleted, foreign, drifted = (
+        acl_of(f"Allow Read on Topic {name} for User:a")
+        for name in ("kept", "created", "adopted", "deleted", "foreign", "drifted")
+    )
+    source = (AccessSource(Location("access/a.yaml"), "acls"),)
+    change = access_change(
+        DeclaredAccess(dict.fromkeys((kept, created, adopted, drifted), source)),
+        DeployedAccess(frozenset({kept, deleted, drifted})),
+        LiveAccess(frozenset({kept, adopted, deleted, foreign})),
+    )
+    assert change.acls == {
+        created: Action.CREATE,
+        adopted: Action.ADOPT,
+        drifted: Action.DRIFT,
+        deleted: Action.DELETE,
+    }
+    assert change.after == {kept, created, adopted, foreign}
+    assert change.foreign() == {AccessKind.ACL: 1}
+    assert change.unchanged() == 1
+
+
+def test_quotas_users_and_settings_of_groups_are_compared_by_what_is_declared() -> None:
+    file = Location("access/a.yaml")
+    limited, default = (("user", "a"),), (("user", None),)
+    first, second = (ScramUser("a", "SCRAM-SHA-512", 8192, SecretReference("p", version)) for version in "12")
+    change = access_change(
+        DeclaredAccess(
+            quotas={limited: ({"producer_byte_rate": 10.0}, file), default: ({"consumer_byte_rate": 5.0}, file)},
+            users={("a", "SCRAM-SHA-512"): (second, file)},
+            group_configs={"g": ({"consumer.session.timeout.ms": "60000"}, file)},
+        ),
+        DeployedAccess(quotas={limited: {"producer_byte_rate": 10.0}}, users={("a", "SCRAM-SHA-512"): first}),
+        LiveAccess(
+            frozenset(),
+            {limited: {"producer_byte_rate": 20.0, "request_percentage": 1.0}, default: {"consumer_byte_rate": 5.0}},
+            {("a", "SCRAM-SHA-512"): ScramUser("a", "SCRAM-SHA-512", 8192)},
+            {},
+        ),
+    )
+    items = {item.name: (item.action, item.before, item.after) for item in change.items}
+    assert items == {
+        "user a": (Action.DRIFT, "producer_byte_rate 20", "producer_byte_rate 10"),
+        "default user": (Action.ADOPT, "consumer_byte_rate 5", "consumer_byte_rate 5"),
+        "a (SCRAM-SHA-512)": (
+            Action.UPDATE,
+            "8,192 iterations, password p version 1",
+            "8,192 iterations, password p version 2",
+        ),
+        "g": (Action.CREATE, None, "consumer.session.timeout.ms 60000"),
+    }
+
+
+def test_the_allowance_that_a_plan_needs_is_named_with_its_file() -> None:
+    case = CASES["a group stops and the YAML of the topic allows it"]
+    assert judged(case).needed == {("orders", AllowedChange.REVOKE_ACCESS)}
+    assert judged(case).plan.needs == [AllowedChange.REVOKE_ACCESS]
+
+
+def test_only_topics_whose_acls_change_are_judged_without_what_they_allow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case = CASES["a group stops and the YAML of the topic allows it"]
+    others = {f"other-{number}": {"allow": ["revoke-access"]} for number in range(9)}
+    contexts, consequences = list[AccessContext](), predict_access._consequences
+
+    def judge(context: AccessContext) -> list[Consequence]:
+        contexts.append(context)
+        return consequences(context)
+
+    monkeypatch.setattr(predict_access, "_consequences", judge)
+    assert judged({**case, "topics": {**case["topics"], **others}}).needed == {("orders", AllowedChange.REVOKE_ACCESS)}
+    assert len(contexts) == 2
+
+
+def test_a_hidden_part_of_the_cluster_is_reported_as_not_visible() -> None:
+    case = CASES["the ACLs of the cluster are hidden"]
+    assert judged(case).unseen == ("the ACLs of the cluster: this user lacks Describe on the Cluster resource",)
+
+
+def test_a_lockout_is_about_every_operation_that_the_commands_need() -> None:
+    needed = {
+        (each.permission.resource.value, each.permission.operation.value) for row in COMMANDS.values() for each in row
+    }
+    guarded = {(kind.value, operation.value) for kind, operations in NEEDED.items() for operation in operations}
+    names = ("TransactionalId", "Describe")  # without it, a plan knows producers by their numbers
+    assert needed - {names} <= guarded
+
+
+@pytest.mark.parametrize(
+    ("connection", "principal"),
+    [
+        (Connection(("a:1",), sasl_mechanism="SCRAM-SHA-512", username="ops"), "User:ops"),
+        (Connection(("a:1",), sasl_mechanism="PLAIN", username="ops"), "User:ops"),
+        (Connection(("a:1",), tls=False), "User:ANONYMOUS"),
+        (Connection(("a:1",), client_cert="PEM"), None),
+        (Connection(("a:1",), sasl_mechanism="OAUTHBEARER", username="client"), None),
+    ],
+)
+def test_the_principal_of_the_stack_follows_from_its_connection(connection: Connection, principal: str | None) -> None:
+    assert own_client(connection).principal == principal

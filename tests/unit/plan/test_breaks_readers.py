@@ -1,0 +1,69 @@
+"""Test the consequence of a schema that cannot read retained records, with ``cases/breaks_readers.yaml``."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.snapshot import LiveTopic
+from topicwarden.model.planned_change import Action
+from topicwarden.model.problem import Location
+from topicwarden.model.readability import Readability, UnreadablePartition
+from topicwarden.model.subject import DeclaredSubject, RegisteredSchema
+from topicwarden.model.topic import AllowedChange, Topic
+from topicwarden.plan.subject_change import RegistryChange, SubjectChange
+from topicwarden.plan.subject_consequences import breaks_readers
+from topicwarden.plan.subject_evidence import SubjectContext, SubjectEvidence, TopicReaders
+
+CASES = yaml.safe_load((Path(__file__).parent / "cases" / "breaks_readers.yaml").read_text(encoding="utf-8"))
+CONFIG = {"cleanup.policy": "delete", "retention.ms": "604800000"}
+
+
+def context(case: dict[str, Any]) -> SubjectContext:
+    """Return the subject of a case."""
+    found = {"part": "value", **case["found"]}
+    found["partitions"] = tuple(UnreadablePartition(*each) for each in found.get("partitions", ()))
+    topic = Topic("orders", 6, 1, config=case.get("config", CONFIG))
+    groups = tuple(
+        ConsumerGroup(name, "Empty", 0, {("orders", partition): offset for partition, offset in offsets.items()})
+        for name, offsets in case.get("groups", {}).items()
+    )
+    declared = DeclaredSubject("orders-value", RegisteredSchema("avro", "{}"), "a.avsc", Location("topics/a.yaml", 3))
+    allowed = frozenset({AllowedChange.BREAK_READERS} if case.get("allow") else ())
+    change = SubjectChange("orders-value", Action.UPDATE, declared, registers=True, allowed=allowed)
+    evidence = SubjectEvidence(
+        readability={"orders-value": (Readability("orders", **found),)},
+        readers={"orders": TopicReaders(groups, LiveTopic(topic, "id", {}, ()))},
+    )
+    return SubjectContext(change, RegistryChange(), evidence, date(2026, 11, 24))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_scan_has_its_consequence(name: str) -> None:
+    case = CASES[name]
+    consequences = list(breaks_readers.evaluate(context(case)))
+    if "message" not in case:
+        assert not consequences
+        return
+    (consequence,) = consequences
+    assert consequence.message == case["message"]
+    assert consequence.severity == case["severity"]
+    missing = [reason for reason in case.get("because", ()) if reason not in consequence.because]
+    assert not missing, consequence.because
+    assert str(consequence.location) == "topics/a.yaml:3:1"
+    assert ("allow: [break-readers]" in consequence.remedy) == (case["severity"] == "refused")
+    if "effects" in case:
+        assert [[each.group, each.partition, each.records] for each in consequence.groups] == case["effects"]
+
+
+def test_records_that_were_not_scanned_are_a_note() -> None:
+    one = context({"found": {}})
+    unscanned = SubjectEvidence(unscanned={"orders-value": "pyspark is not installed"})
+    (note,) = breaks_readers.evaluate(SubjectContext(one.change, one.registry, unscanned, one.today))
+    assert note.severity == "note"
+    assert note.message.endswith(": pyspark is not installed")

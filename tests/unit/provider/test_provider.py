@@ -1,0 +1,343 @@
+"""Test the provider: batches of requests, the type of its resources, and its server."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import grpc.aio
+import pulumi  # noqa: F401 - otherwise the provider's stubs put an empty package in its place, for all other tests
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.projects import project_of
+from topicwarden.deploy.provider.acl_type import ACL
+from topicwarden.deploy.provider.batches import Batches, EngineCalls
+from topicwarden.deploy.provider.errors import resource_error
+from topicwarden.deploy.provider.home import ProviderHome
+from topicwarden.deploy.provider.properties import UNKNOWN, from_struct, has_unknown, secret, to_struct
+from topicwarden.deploy.provider.quota_type import QUOTA
+from topicwarden.deploy.provider.resource_type import PulumiType
+from topicwarden.deploy.provider.scram_type import SCRAM
+from topicwarden.deploy.provider.server import start_provider
+from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
+from topicwarden.deploy.provider.stubs import provider_pb2_grpc
+from topicwarden.deploy.provider.topic_type import TOPIC
+from topicwarden.kafka.connect.request_error import RequestError
+from topicwarden.kafka.read.snapshot import PartitionReplicas
+from topicwarden.plan.placement.broker_choice import NewTopicPlacement, is_placed, racks_of
+
+# Requests of many topics: when they are sent together, where replicas are placed, and which errors are reported.
+
+
+class Recorder:
+    """Records each batch; the first one waits until ``release`` is set."""
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, int]] = []
+        self.running = 0
+        self.release = threading.Event()
+
+    def send(self, items: Mapping[str, int]) -> Mapping[str, int | Exception]:
+        self.running += 1
+        assert self.running == 1, "two batches at the same time"
+        self.sent.append(dict(items))
+        assert self.release.wait(10)
+        self.running -= 1
+        return {key: ValueError(key) if value < 0 else value * 2 for key, value in items.items()}
+
+
+async def _submitted(batches: Batches[str, int, int], items: list[tuple[str, int]]) -> list[int | BaseException | None]:
+    return await asyncio.gather(*(batches.submit(*item) for item in items), return_exceptions=True)
+
+
+def test_items_that_arrive_together_share_a_batch_and_each_gets_its_result() -> None:
+    recorder = Recorder()
+    recorder.release.set()
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=100, calls=EngineCalls())
+    results = asyncio.run(_submitted(batches, [("a", 1), ("b", -1), ("c", 3)]))
+    assert recorder.sent == [{"a": 1, "b": -1, "c": 3}]
+    assert (results[0], str(results[1]), results[2]) == (2, "b", 6)
+
+
+def test_items_that_follow_soon_share_a_batch_until_it_is_full() -> None:
+    recorder = Recorder()
+    recorder.release.set()
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=3, calls=EngineCalls())
+
+    async def run() -> None:
+        tasks = []
+        for name in "abcde":
+            tasks.append(asyncio.create_task(batches.submit(name, 1)))
+            await asyncio.sleep(0.01)
+        await asyncio.gather(*tasks)
+
+    asyncio.run(run())
+    assert list(map(sorted, recorder.sent)) == [["a", "b", "c"], ["d", "e"]]
+
+
+class CallsUntil(EngineCalls):
+    """An engine that calls for other resources until ``done``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done = False
+
+    async def quiet(self) -> bool:
+        await asyncio.sleep(0)
+        return self.done
+
+
+def test_items_wait_as_long_as_the_engine_calls_for_anything() -> None:
+    recorder, calls = Recorder(), CallsUntil()
+    recorder.release.set()
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=100, calls=calls)
+
+    async def run() -> None:
+        first = asyncio.create_task(batches.submit("a", 1))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        second = asyncio.create_task(batches.submit("b", 1))
+        await asyncio.sleep(0)
+        calls.done = True
+        await asyncio.gather(first, second)
+
+    asyncio.run(run())
+    assert recorder.sent == [{"a": 1, "b": 1}]
+
+
+def test_items_that_arrive_at_once_need_no_wait() -> None:
+    recorder = Recorder()
+    recorder.release.set()
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=100, calls=None)
+    assert asyncio.run(_submitted(batches, [("a", 1), ("b", 2)])) == [2, 4]
+    assert recorder.sent == [{"a": 1, "b": 2}]
+
+
+def test_items_that_arrive_during_a_request_form_the_next_batch() -> None:
+    recorder = Recorder()
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=100, calls=EngineCalls())
+
+    async def run() -> list[int | None]:
+        first = asyncio.create_task(batches.submit("a", 1))
+        while not recorder.sent:
+            await asyncio.sleep(0.001)
+        others = [asyncio.create_task(batches.submit(name, 1)) for name in "bcd"]
+        await asyncio.sleep(0)
+        recorder.release.set()
+        return list(await asyncio.gather(first, *others))
+
+    assert asyncio.run(run()) == [2, 2, 2, 2]
+    assert recorder.sent == [{"a": 1}, {"b": 1, "c": 1, "d": 1}]
+
+
+@pytest.mark.parametrize(
+    ("weights", "sent"),
+    [
+        ([3, 3, 3, 3], [2, 2]),  # two fit into 7, the third does not
+        ([9, 1, 1], [1, 2]),  # a heavier item is sent alone
+        ([7, 7], [1, 1]),
+    ],
+)
+def test_a_batch_is_not_heavier_than_its_limit(weights: list[int], sent: list[int]) -> None:
+    recorder = Recorder()
+    recorder.release.set()
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=7, weight=lambda item: item, calls=EngineCalls())
+    asyncio.run(_submitted(batches, [(f"t{n}", weight) for n, weight in enumerate(weights)]))
+    assert [len(batch) for batch in recorder.sent] == sent
+    assert all(sum(batch.values()) <= 7 or len(batch) == 1 for batch in recorder.sent)
+    assert sum(map(len, recorder.sent)) == len(weights)
+
+
+def test_the_same_key_is_sent_once_in_a_batch() -> None:
+    recorder = Recorder()
+    recorder.release.set()
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=100, calls=EngineCalls())
+    assert asyncio.run(_submitted(batches, [("a", 1), ("a", 2)])) == [2, 4]
+    assert recorder.sent == [{"a": 1}, {"a": 2}]
+
+
+def test_an_exception_of_the_request_is_the_result_of_every_item() -> None:
+    def fail(_: Mapping[str, int]) -> Mapping[str, int | Exception]:
+        raise OSError("no broker")
+
+    batches: Batches[str, int, int] = Batches(fail, limit=100, calls=EngineCalls())
+    assert list(map(str, asyncio.run(_submitted(batches, [("a", 1), ("b", 2)])))) == ["no broker", "no broker"]
+
+
+@given(
+    racks=st.dictionaries(st.integers(0, 9), st.sampled_from(["a", "b", "c", None]), min_size=1),
+    topics=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), max_size=6),
+)
+def test_new_partitions_are_placed_as_a_rebalance_would(
+    racks: dict[int, str | None], topics: list[tuple[int, int]]
+) -> None:
+    placement = NewTopicPlacement(racks_of(racks), existing=[])
+    for partitions, factor in topics:
+        placed = placement.assign(partitions, factor)
+        assert len(placed) == (partitions if factor <= len(racks) else 0)
+        for number, brokers in enumerate(placed):
+            assert len(set(brokers)) == factor
+            assert is_placed(PartitionReplicas(number, brokers[0], brokers, brokers), factor, racks_of(racks))
+
+
+def test_replicas_and_leaders_are_spread_evenly_over_brokers_and_topics() -> None:
+    placement = NewTopicPlacement({1: "a", 2: "b", 3: "c"}, existing=[])
+    placed = [brokers for _ in range(20) for brokers in placement.assign(partitions=3, factor=2)]
+    assert set(Counter(broker for brokers in placed for broker in brokers).values()) == {40}
+    assert set(Counter(brokers[0] for brokers in placed).values()) == {20}
+
+
+def test_brokers_with_fewer_replicas_come_first() -> None:
+    placement = NewTopicPlacement({1: "a", 2: "b", 3: "c"}, existing=[(1, 2)] * 5)
+    assert placement.assign(partitions=1, factor=1) == ((3,),)
+
+
+URN = "urn:pulumi:dev::p::topicwarden:index:TopicSet$topicwarden:index:Domain$kafka:index/topic:Topic::"
+
+
+def test_an_error_has_the_location_the_topic_and_the_brokers_message(tmp_path: Path) -> None:
+    document = "topic: {}\npartitions: 1\nreplication_factor: 1\n"
+    files = {"shop/orders.yaml": document.format("orders.v1") + "---\n" + document.format("paid.v1")}
+    locations = ProviderHome(project_of(tmp_path, files)).locations("dev")
+    refused = RequestError("POLICY_VIOLATION", "at least 3 partitions")
+    assert resource_error(refused, f"{URN}paid.v1", locations["paid.v1"]) == (
+        "topics/shop/orders.yaml:5:1: paid.v1: Kafka refuses: at least 3 partitions"
+    )
+    assert (
+        resource_error(refused, f"{URN}other", locations.get("other")) == "other: Kafka refuses: at least 3 partitions"
+    )
+
+
+def test_a_denied_permission_is_named() -> None:
+    line = resource_error(RequestError("TOPIC_AUTHORIZATION_FAILED", "Authorization failed."), f"{URN}a", None)
+    assert line.startswith("a: Kafka denies this user the change: Authorization failed.; a new topic needs Create")
+    create = RequestError("TOPIC_AUTHORIZATION_FAILED", "Authorization failed.")
+    create.permission = "Create"
+    assert resource_error(create, f"{URN}a", None) == (
+        "a: Kafka denies this user the change: Authorization failed.; grant Create on the topic"
+    )
+
+
+def test_a_transient_error_is_no_refusal() -> None:
+    late = RequestError("REQUEST_TIMED_OUT", "Request timed out after 9999 ms", passing=True)
+    assert resource_error(late, f"{URN}a", None) == (
+        "a: Kafka has not done this in time: Request timed out after 9999 ms; run the command again"
+    )
+
+
+# Checks and differences of resources. ``tests/engine/provider`` compares them with the official provider.
+
+BASE = {"name": "t", "partitions": 3.0, "replicationFactor": 2.0, "config": {"retention.ms": "5"}}
+ACCESS = {
+    "aclPrincipal": "User:a",
+    "aclHost": "*",
+    "aclOperation": "Read",
+    "aclPermissionType": "Allow",
+    "aclResourceType": "Topic",
+    "aclResourceName": "t",
+}
+USER = {"username": "u", "scramMechanism": "SCRAM-SHA-256"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "failures"),
+    [
+        (TOPIC, BASE, []),
+        (TOPIC, {**BASE, "partitions": 0.0}, [("partitions", "expected at least 1, got 0")]),
+        (TOPIC, {**BASE, "config": "x"}, [("config", "expected a map, got str")]),
+        (TOPIC, {"name": "t"}, [("partitions", "missing"), ("replicationFactor", "missing")]),
+        (TOPIC, {**BASE, "extra": 1.0}, [("extra", "unknown property")]),
+        (TOPIC, {**BASE, "partitions": UNKNOWN, "config": UNKNOWN}, []),
+        (ACL, ACCESS, []),
+        (ACL, {**ACCESS, "aclOperation": "Look"}, [("aclOperation", "expected one of All, Read")]),
+        (ACL, {**ACCESS, "resourcePatternTypeFilter": "Any"}, [("resourcePatternTypeFilter", "Literal, Prefixed")]),
+        (QUOTA, {"entityType": "user", "config": {"producer_byte_rate": "x"}}, [("config", "expected a number")]),
+        (QUOTA, {"entityType": "topic"}, [("entityType", "expected one of client-id, user, ip")]),
+        (SCRAM, {**USER, "password": "p"}, []),
+        (SCRAM, {**USER, "password": "p", "passwordWo": "q"}, [("password", "got both")]),
+        (SCRAM, USER, [("password", "got neither")]),
+        (SCRAM, {**USER, "password": " "}, [("password", "only spaces")]),
+        (SCRAM, {**USER, "password": "p", "scramIterations": 9.0}, [("scramIterations", "at least 4096")]),
+    ],
+)
+def test_inputs_are_checked(kind: PulumiType, inputs: dict[str, object], failures: list[tuple[str, str]]) -> None:
+    _, found = kind.check(inputs, {}, "new")
+    assert [failure.property for failure in found] == [name for name, _ in failures]
+    assert all(reason in failure.reason for failure, (_, reason) in zip(found, failures, strict=True))
+
+
+def test_a_topic_without_a_name_keeps_the_name_that_it_got() -> None:
+    unnamed = {key: value for key, value in BASE.items() if key != "name"}
+    inputs, _ = TOPIC.check(unnamed, {}, "t-1")
+    assert (inputs["name"], inputs["__defaults"]) == ("t-1", ["name"])
+    assert TOPIC.check(unnamed, inputs, "t-2")[0]["name"] == "t-1"
+    assert [failure.property for failure in TOPIC.check(unnamed, {}, None)[1]] == ["name"]
+
+
+@pytest.mark.parametrize(
+    ("news", "paths", "replaced"),
+    [
+        (BASE, {}, ()),
+        ({**BASE, "partitions": 5.0}, {"partitions": "UPDATE"}, ()),
+        ({**BASE, "partitions": 2.0}, {"partitions": "UPDATE_REPLACE"}, ("partitions",)),
+        ({**BASE, "name": "u"}, {"name": "UPDATE_REPLACE"}, ("name",)),
+        ({**BASE, "config": {"retention.ms": 5.0}}, {}, ()),  # the same as text
+        ({**BASE, "config": {}}, {'config["retention.ms"]': "DELETE"}, ()),
+        ({**BASE, "config": {"retention.ms": "5", "x": True}}, {"config.x": "ADD"}, ()),
+        ({**BASE, "config": {"retention.ms": UNKNOWN}}, {"config": "UPDATE"}, ()),
+    ],
+)
+def test_differences_of_a_topic(news: dict[str, object], paths: dict[str, str], replaced: tuple[str, ...]) -> None:
+    difference = TOPIC.difference(BASE, news)
+    assert (difference.paths, difference.replaced) == (paths, replaced)
+    assert TOPIC.difference(BASE, news, list(BASE)).paths == {}
+
+
+def test_a_password_is_marked_as_a_secret_and_a_write_only_one_is_left_out() -> None:
+    outputs = SCRAM.outputs("id", {**USER, "password": "p", "passwordWo": "q"}, secrets=True)
+    assert (outputs["password"], outputs["passwordWo"]) == (secret("p"), secret(None))
+    assert SCRAM.marked({**USER, "password": "p"}, secrets=True)["password"] == secret("p")
+
+
+def test_properties_survive_the_wire_and_secrets_are_opened() -> None:
+    properties = {"a": "x", "b": 1.0, "c": True, "d": None, "e": [1.0, "y"], "f": {"g": secret("s")}}
+    assert from_struct(to_struct(properties)) == {**properties, "f": {"g": "s"}}
+    assert has_unknown({"a": [{"b": UNKNOWN}]})
+    assert not has_unknown(properties)
+
+
+# Test that each provider resource of a program has a provider of its own, although one process serves all of them.
+
+PLAIN_URN = "urn:pulumi:dev::p::kafka:index/topic:Topic::t"
+ADDRESSES = ("127.0.0.1:1", "127.0.0.1:2")
+
+
+async def _errors() -> list[str]:
+    """Configure two providers with an address each; return the error of reading a topic with each of them."""
+    server, port = await start_provider(None, ProviderHome(None))
+    # As the engine does: a connection for each provider resource.
+    options = [("grpc.use_local_subchannel_pool", 1)]
+    channels = [grpc.aio.insecure_channel(f"127.0.0.1:{port}", options) for _ in ADDRESSES]
+    stubs = [provider_pb2_grpc.ResourceProviderStub(channel) for channel in channels]
+    for stub, address in zip(stubs, ADDRESSES, strict=True):
+        settings = {"bootstrapServers": [address], "tlsEnabled": False}
+        await stub.Configure(rpc.ConfigureRequest(args=to_struct(settings)))
+    errors = []
+    for stub in stubs:
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await stub.Read(rpc.ReadRequest(id="t", urn=PLAIN_URN))
+        errors.append(str(refused.value.details()))
+    for channel in channels:
+        await channel.close()
+    await server.stop(None)
+    return errors
+
+
+def test_each_provider_reaches_the_cluster_of_its_own_settings() -> None:
+    for address, error in zip(ADDRESSES, asyncio.run(_errors()), strict=True):
+        assert f"{address}: nothing listens on this port" in error

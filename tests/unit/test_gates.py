@@ -1,0 +1,143 @@
+"""Test the gates: the wording rules, and the rooms of the architecture page."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests import style
+from tests.conftest import pytest_collect_directory
+
+# The wording rules that a program can check: ``python -m tests.style`` lists the violations.
+
+SAMPLE = '''"""What stands here is of the house."""
+
+first_place = 1
+
+
+def told(weight: int) -> str:
+    # The consequence is foretold.
+    return f"expected 1, seen {weight}"
+'''
+
+
+def test_the_package_and_the_tests_follow_the_rules() -> None:
+    files = [*style.files(style.PACKAGE), *style.files(style.TESTS)]
+    assert [problem for file in files for problem in style.problems(file)] == []
+    assert style.duplicate_names(style.files(style.PACKAGE)) == []
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["'first_place'", "'told'", "'weight'", "'stands'", "'foretold'", "'expected 1, seen '", "not with 'What'"],
+)
+def test_each_kind_of_violation_is_found(tmp_path: Path, part: str) -> None:
+    file = tmp_path / "sample.py"
+    file.write_text(SAMPLE, encoding="utf-8")
+    assert any(part in problem for problem in style.problems(file))
+
+
+def test_the_terms_of_the_twins_are_in_the_glossary() -> None:
+    glossary = (style.PACKAGE.parents[1] / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ")[0].removeprefix("| ") for line in glossary.splitlines() if line.startswith("| ")]
+    assert len(rows) <= 41
+    assert len(set(rows)) == len(rows)
+    for term in ("location", "severity", "allow", "permission", "predict", "offset range", "expected …, got …"):
+        assert term in rows
+
+
+def test_two_classes_with_one_name_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(style, "PACKAGE", tmp_path)
+    files = [tmp_path / "first.py", tmp_path / "second.py"]
+    for file in files:
+        file.write_text("class Report:\n    pass\n", encoding="utf-8")
+    assert style.duplicate_names(files) == ["the class Report has several meanings: first.py, second.py"]
+
+
+def test_each_folder_with_a_fixture_of_its_package_is_a_package(request: pytest.FixtureRequest) -> None:
+    """In another folder, pytest ends such a fixture, and its cluster, only with the session."""
+    marked = re.compile(r'^@pytest\.fixture\(scope="package"', re.MULTILINE)
+    files = [file for file in style.TESTS.rglob("*.py") if marked.search(file.read_text(encoding="utf-8"))]
+    assert files
+    assert {file.name for file in files} == {"conftest.py"}
+    for file in files:
+        assert isinstance(pytest_collect_directory(file.parent, request.session), pytest.Package)
+
+
+# Test that the rooms of the architecture page are those of import-linter, and that no string leads around them.
+
+REPOSITORY = Path(__file__).parents[2]
+PACKAGE = REPOSITORY / "validation" / "topicwarden"
+PAGE = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+TOOLS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+ENTRY_POINTS = ["__main__"]
+EXCEPTIONS = {
+    ("toolchain/pulumi_build.py", "deploy"),
+    ("deploy/linked_environment.py", "cli"),
+}
+"""Programs that a module of a lower floor writes and that start one of a higher floor."""
+
+
+def layers(container: str) -> list[list[str]]:
+    """Return the layers of ``container``, the lowest first."""
+    [found] = [each["layers"] for each in TOOLS["importlinter"]["contracts"] if each.get("containers") == [container]]
+    return [layer.split(" | ") for layer in reversed(found)]
+
+
+FLOORS = {room: floor for floor, rooms in enumerate(layers("topicwarden"), 1) for room in rooms}
+
+
+def test_the_page_has_the_floor_of_each_room() -> None:
+    rows = re.findall(r"^\| ([0-9]+) \| (`.+?`) \|", PAGE, re.MULTILINE)
+    named = {room: int(floor) for floor, rooms in rows for room in re.findall(r"`(\w+)(?:/|\.py)`", rooms)}
+    assert named == {room: floor for room, floor in FLOORS.items() if room not in ENTRY_POINTS}
+
+
+def test_the_page_has_the_layers_of_the_audit() -> None:
+    [text] = re.findall(r"the rooms are layers as well: (.+?)\.\s", PAGE, re.DOTALL)
+    named = [sorted(re.findall(r"`(\w+)/?`", layer)) for layer in text.split(">")]
+    assert named == [sorted(layer) for layer in reversed(layers("topicwarden.audit"))]
+
+
+def modules_in_strings(path: Path) -> Iterator[str]:
+    """Yield the rooms that code in the strings of a module names; documentation may name any room."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield from re.findall(r"\btopicwarden\.(\w+)", node.value)
+
+
+def test_no_string_names_a_module_of_a_higher_floor() -> None:
+    higher = {
+        (str(path.relative_to(PACKAGE)), room)
+        for path in PACKAGE.rglob("*.py")
+        for room in modules_in_strings(path)
+        if FLOORS.get(room, 0) > FLOORS.get(path.relative_to(PACKAGE).parts[0].removesuffix(".py"), len(FLOORS))
+    }
+    assert higher <= EXCEPTIONS
+
+
+def test_the_lock_names_the_extras_that_dependencies_require() -> None:
+    # With hashes, pip takes a requirement such as coverage[toml]>=7 as not pinned if the lock only names coverage,
+    # once a later release exists.
+    required = {
+        (canonicalize_name(needed.name), extra)
+        for package in importlib.metadata.distributions()
+        for needed in map(Requirement, package.requires or ())
+        if needed.extras and (needed.marker is None or needed.marker.evaluate({"extra": ""}))
+        for extra in needed.extras
+    }
+    lock = (REPOSITORY / "requirements.lock").read_text(encoding="utf-8")
+    lines = re.findall(r"^([\w.-]+)(?:\[([\w,-]+)\])?==", lock, re.MULTILINE)
+    locked = {(name, extra) for name, extras in lines for extra in extras.split(",")}
+    assert required - locked == set()
+    assert ("coverage", "toml") in locked

@@ -1,0 +1,44 @@
+"""Test what decides who may use a topic, besides the cases of the checks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from topicwarden.model.access import (
+    Acl,
+    AuthorizerSettings,
+    DeclaredAccess,
+    LiveAccess,
+    Operation,
+    PermissionType,
+    ResourceType,
+)
+from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.usage.use_context import UseContext
+
+READ = Acl("User:billing", "*", Operation.READ, PermissionType.ALLOW, ResourceType.TOPIC, "t")
+OTHER = replace(READ, resource_name="other")
+LIVE = LiveAccess(acls=frozenset({READ}), settings={1: AuthorizerSettings("standard", frozenset(), False)})
+
+
+def deployed(live: LiveAccess | None, scope: StackScope = EVERY_TOPIC) -> str:
+    return UseContext(DeclaredAccess({READ: ()}), live, scope).deployed("t")
+
+
+def test_the_digest_of_live_acls_changes_with_a_deploy_to_the_topic_and_with_the_scope() -> None:
+    assert deployed(LIVE) == deployed(replace(LIVE, acls=frozenset({READ, OTHER})))
+    others = [
+        deployed(LIVE),
+        deployed(replace(LIVE, acls=frozenset())),
+        deployed(LIVE, StackScope(groups=("billing*",))),
+        deployed(LiveAccess(security_disabled=True)),
+    ]
+    assert len(set(others)) == len(others)
+
+
+def test_the_digest_of_live_acls_is_empty_if_they_are_not_known() -> None:
+    assert deployed(None) == deployed(replace(LIVE, acls=None)) == ""
+
+
+def test_the_digest_of_live_acls_is_empty_without_declared_access_for_which_audits_do_not_read_them() -> None:
+    assert UseContext(DeclaredAccess(), LIVE).deployed("t") == ""

@@ -1,0 +1,117 @@
+"""A consumer group is used.
+
+The check applies with ``idle_groups_after`` in the policy ``usage``, from the time on at which observations go back
+that far. It judges groups with committed offsets that are in the scope of the stack, with all their topics, and do not
+match ``exempt_groups``.
+
+**fail**: two observations, each ``idle_groups_after`` or longer after the last use, saw no member of the group, and no
+observation since that use saw a higher committed offset. All groups were visible all the time. And the group cannot be
+a consumer without members that has nothing to read: it had members before, or it has not read records that were
+written ``idle_groups_after`` ago or earlier. **suspect**: one observation only, so the clock of the machine that audits
+may have jumped; the next audit settles it. **undecidable**: a consumer that assigns its partitions itself has no
+member, and may commit the same offset again and again, which brokers do not show; or groups were not visible all the
+time.
+
+Example: ``group billing-old has not been used for 31 d``; the service was renamed.
+
+Confirm: ``kafka-consumer-groups --describe --group G --state`` prints the state and the members;
+``kafka-consumer-groups --describe --group G`` prints the same offsets again.
+
+Remedy: ask the owner of its topics; then delete it with ``kafka-consumer-groups --delete --group G``, and remove its
+declaration.
+
+Prevent: delete the group together with the service; do not raise ``offsets.retention.minutes`` for all groups.
+
+Source: KIP-211, ``GroupMetadata.expiredOffsets``: brokers delete the offsets of a group without members after
+``offsets.retention.minutes``.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.access.roles import NamePattern
+from topicwarden.audit.access_check import AccessResult, AuditedAccess
+from topicwarden.model.access import ResourceType
+from topicwarden.model.message_text import counted
+from topicwarden.model.timestamps import utc
+from topicwarden.model.units import DURATION, duration_text
+from topicwarden.model.usage import GroupUse, TopicUse
+from topicwarden.model.verdict import Verdict
+
+_SHOWN = 3
+
+
+def applies(access: AuditedAccess) -> bool:
+    period = access.usage.idle_groups_after if access.usage else None
+    return period is not None and access.use.observed_ms >= period
+
+
+def judge(access: AuditedAccess) -> Iterable[AccessResult]:
+    policy, now = access.usage, access.use.observed_at
+    period = policy.idle_groups_after if policy else None
+    if policy is None or period is None:
+        return
+    hidden = []
+    for name, group in sorted(access.use.groups.items()):
+        owned = access.scope.owns_name(ResourceType.GROUP, NamePattern(name)) and all(
+            map(access.scope.owns, group.topics)
+        )
+        unused = not group.active and now - group.unused_since >= period
+        topics = [access.use.topics[topic] for topic in group.topics if topic in access.use.topics]
+        if not unused or not owned or policy.exempts_group(name) or not topics or len(topics) < len(group.topics):
+            continue
+        if any(
+            each.groups_complete_since is None or each.groups_complete_since > group.unused_since for each in topics
+        ):
+            hidden.append(name)
+        else:
+            yield _result(access, group, topics, period)
+    if hidden:
+        yield AccessResult(
+            Verdict.UNDECIDABLE,
+            f"{counted(len(hidden), 'group')} may be unused, but groups were not visible all the time: "
+            f"{', '.join(hidden[:_SHOWN])}{', …' if len(hidden) > _SHOWN else ''}",
+            remedy="grant Describe on the Cluster resource, and on all groups",
+        )
+
+
+def _result(access: AuditedAccess, group: GroupUse, topics: list[TopicUse], period: int) -> AccessResult:
+    now, since = access.use.observed_at, group.unused_since
+    proof = _proof(access, group, topics, period)
+    before = [access.use.previous[each.topic].observed_at for each in topics if each.topic in access.use.previous]
+    again = bool(before) and min(before) - since >= period
+    verdict = (Verdict.FAIL if again else Verdict.SUSPECT) if proof else Verdict.UNDECIDABLE
+    names = sorted(group.topics)
+    kind = f"{group.group_type} group".strip()
+    return AccessResult(
+        verdict,
+        f"{kind} {group.name} has not been used for {duration_text(now - since)}: no member, and no later "
+        f"offset committed, since {utc(since)}",
+        because=(
+            f"it has offsets of {', '.join(names[:_SHOWN])}{', …' if len(names) > _SHOWN else ''}",
+            f"idle_groups_after is {DURATION.text(period)}",
+            proof or "it may be a consumer that assigns its partitions itself, and has nothing to read",
+            *(() if again or not proof else ("only this observation is so late, and a clock may be wrong",)),
+        ),
+        remedy=f"if nobody needs it, delete it: `kafka-consumer-groups --delete --group {group.name}`; or exempt it in "
+        f"a policy: `usage: {{exempt_groups: [{group.name}]}}`",
+        evidence={
+            "group": group.name,
+            "type": group.group_type,
+            "unused_since": since,
+            "unused_ms": now - since,
+            "topics": len(names),
+        },
+    )
+
+
+def _proof(access: AuditedAccess, group: GroupUse, topics: list[TopicUse], period: int) -> str:
+    """Return why the group is no consumer without members that has nothing to read; empty if it may be one."""
+    if group.last is not None and group.last.after == group.last.until:
+        return f"it had members at {utc(group.last.until)}, and has none since"
+    for each in topics:
+        written = each.last_written
+        old = written is None or written.until <= access.use.observed_at - period
+        if old and group.name in access.unread.get(each.topic, ()):
+            at = f", the last one by {utc(written.until)}" if written else ""
+            return f"it has not read records of {each.topic}, which were written before that{at}"
+    return ""

@@ -1,0 +1,1 @@
+"""Reads the authorizer logs of brokers with Spark."""

@@ -1,0 +1,129 @@
+"""The counts of offset blocks: the driver keeps, reads and adds them up itself, because they are few.
+
+A part of ``keys/`` has a file with a line for each partition whose records the audit read: the counts of each age band
+in each block of offsets, and the reader's notes. The number of a group is the block, times ``BANDS_AT_MOST``, plus the
+age band at that time. The counts of a partition are the sum over all its parts. Only the ages and the borders depend on
+the time of an audit: ages are counted again by the youngest record of each group, and counts by border start at 0.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from topicwarden.audit.scan.aggregate import Counted, RangeTotals
+from topicwarden.audit.scan.counts import BANDS, METRICS
+from topicwarden.audit.scan.partition_reads import BANDS_AT_MOST, BLOCK
+from topicwarden.audit.scan.reader_notes import without_ids_before
+
+FILE = "blocks.json.gz"
+
+_GROUP = "bucket"
+"""The column with the number of a group."""
+_METRICS = {name: metric.merge for name, metric in METRICS.items() if metric.column}
+_SAVED = (_GROUP, *(name for name, metric in METRICS.items() if metric.column and not metric.by_border))
+"""The columns of a saved group. Counts by the borders of one audit mean nothing to later audits."""
+_UNDATED = len(BANDS) + 1
+"""The age band of records without a timestamp."""
+
+_PartitionId = tuple[str, int]
+"""The topic's id and the number of a partition."""
+
+
+@dataclass
+class OffsetBlocks:
+    """The groups and the notes of one partition. Counts that are 0, or that have no value, may be missing.
+
+    ``log_start``: the first offset that the audit saw which counted them.
+    """
+
+    groups: list[Counted] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    log_start: int = 0
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Add a row of the reader: a group, or a note."""
+        if row.get("note") is not None:
+            self.notes.append(row["note"])
+        else:
+            self.groups.append({name: row[name] for name in (_GROUP, *_METRICS) if row.get(name) is not None})
+
+    def extend(self, other: OffsetBlocks) -> None:
+        """Add the groups and notes of another part."""
+        self.groups += other.groups
+        self.notes += other.notes
+
+    def since(self, log_start: int) -> OffsetBlocks:
+        """Return the blocks without deleted records; all notes, without the schema ids of such blocks.
+
+        The block that contains the log start is counted again when the log start has moved. So its earlier counts are
+        left out.
+        """
+        first = log_start if log_start > self.log_start else 0
+        first_block = -(-first // BLOCK)
+        kept = [group for group in self.groups if group[_GROUP] // BANDS_AT_MOST * BLOCK >= first]
+        notes = [without_ids_before(note, first_block) for note in self.notes] if first else self.notes
+        return OffsetBlocks(kept, notes, log_start)
+
+    def merged(self) -> OffsetBlocks:
+        """Return the blocks with one group for each number."""
+        merged: dict[int, list[Counted]] = {}
+        for group in self.groups:
+            merged.setdefault(group[_GROUP], []).append(group)
+        groups = [{_GROUP: number, **_sum(each)} for number, each in merged.items()]
+        return OffsetBlocks(groups, self.notes, self.log_start)
+
+
+def block_totals(number: int, earlier: OffsetBlocks, read: OffsetBlocks, now: int) -> RangeTotals:
+    """Return the totals of the partition with this number in the scan, by the age at ``now`` (ms).
+
+    ``earlier`` are the blocks of earlier audits, ``read`` those of this one.
+    """
+    bands: dict[int, list[Counted]] = {}
+    for group in (*earlier.groups, *read.groups):
+        bands.setdefault(_age_band(group.get("last_timestamp"), now), []).append(group)
+    return RangeTotals(
+        number,
+        [{"band": band, **_sum(groups)} for band, groups in sorted(bands.items())],
+        [*earlier.notes, *read.notes],
+        read=sum(group.get("records", 0) for group in read.groups),
+    )
+
+
+def _age_band(timestamp: int | None, now: int) -> int:
+    """Return the age band as ``CountingRules.java`` does: 0 is the future, higher bands are older."""
+    return _UNDATED if timestamp is None or timestamp < 0 else bisect_right(BANDS, now - timestamp)
+
+
+def _sum(groups: Iterable[Counted]) -> Counted:
+    groups = list(groups)
+    if len(groups) == 1:
+        return {name: value for name, value in groups[0].items() if name != _GROUP}
+    sums = {name: merge.of(group[name] for group in groups if name in group) for name, merge in _METRICS.items()}
+    return {name: number for name, number in sums.items() if number is not None}
+
+
+def to_bytes(blocks: Mapping[_PartitionId, OffsetBlocks]) -> bytes:
+    """Return the content of the file of a part."""
+    lines = [json.dumps(_SAVED)]
+    for (topic, partition), each in blocks.items():
+        groups = [[group.get(name) for name in _SAVED] for group in each.groups]
+        lines.append(f"{json.dumps([topic, partition])}\t{json.dumps([groups, each.notes, each.log_start])}")
+    return gzip.compress("\n".join(lines).encode(), 1)
+
+
+def from_bytes(content: bytes, selected: frozenset[_PartitionId]) -> Iterator[tuple[_PartitionId, OffsetBlocks]]:
+    """Yield the ``selected`` partitions in the file of a part. Raises ValueError and others for a damaged file."""
+    columns, *lines = gzip.decompress(content).decode().split("\n")
+    names = json.loads(columns)
+    for line in lines:
+        head, _, counts = line.partition("\t")
+        topic, partition = json.loads(head)
+        if (topic, partition) in selected:
+            groups, notes, log_start = json.loads(counts)
+            known = [{n: v for n, v in zip(names, group, strict=True) if v is not None} for group in groups]
+            yield (topic, partition), OffsetBlocks(known, notes, log_start)

@@ -1,0 +1,57 @@
+"""`topicwarden up`, `destroy` and `refresh`: run Pulumi with the options that fit the backend."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from topicwarden.cli.terminal import TERMINAL, confirmed, engine_output, require_terminal
+from topicwarden.model.project import find_project
+from topicwarden.operations.declared_topics import checked_stack
+from topicwarden.operations.deploy import deploy_topics, destroy_topics, planned_destroy, refresh_topics
+from topicwarden.operations.find_pulumi import writing_engine_of
+from topicwarden.operations.plan import planned
+from topicwarden.report import terminal_output
+from topicwarden.report.plan import text
+
+
+def up(stack: str, yes: bool, refresh: bool = False) -> int:
+    """Deploy the stack; return 1 if a topic or a change was refused. Raises Refusal if the cluster does not answer.
+
+    Without ``yes``, show the plan first and ask; refuse without a terminal. With ``refresh``, also revert changes
+    that were made by hand, and create topics again that were deleted by hand.
+    """
+    project = find_project()
+    engine = writing_engine_of(project, stack, TERMINAL)
+    checked = checked_stack(project, stack, "deployed")
+    if not yes:
+        require_terminal(f"topicwarden plan --stack {stack}")
+        report = planned(engine, (), checked, listener=TERMINAL)
+        terminal_output.write_text(text.render(report, Console()))
+        if not report.deployable:
+            return 1
+        if not (report.pending or refresh) or not confirmed("Deploy this?"):
+            return 0
+    return 0 if deploy_topics(engine, checked, engine_output(), refreshing=refresh, listener=TERMINAL) else 1
+
+
+def destroy(stack: str, yes: bool) -> int:
+    """Delete all topics of the stack; return 1 and delete none if one of them may not be deleted.
+
+    Shows the topics and their records first. Without ``yes``, ask then; refuse without a terminal.
+    """
+    engine = writing_engine_of(find_project(), stack, TERMINAL)
+    plan = planned_destroy(engine, listener=TERMINAL)
+    terminal_output.write_text(text.render(plan, Console()))
+    if plan.refused:
+        return 1
+    if not yes:
+        require_terminal(f"topicwarden destroy --stack {stack}")
+        if not confirmed("Delete these topics with their records?"):
+            return 0
+    return 0 if destroy_topics(engine, plan, engine_output(), listener=TERMINAL) else 1
+
+
+def refresh(stack: str) -> int:
+    """Write the settings and partitions of the live topics into Pulumi's state; return 1 if Pulumi failed."""
+    engine = writing_engine_of(find_project(), stack, TERMINAL)
+    return 0 if refresh_topics(engine, engine_output(), listener=TERMINAL) else 1

@@ -1,0 +1,103 @@
+"""`topicwarden usage`: show who uses the topics, what nobody uses, and what topics cost."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from topicwarden.cli.fix import diff_of
+from topicwarden.cli.garbage_collection import without_garbage_collection
+from topicwarden.cli.terminal import TERMINAL, print_wrapped
+from topicwarden.model.message_text import counted, did_you_mean
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project, find_project
+from topicwarden.model.usage_report import UsageReport
+from topicwarden.operations.usage import UsageOptions, usage_topics
+from topicwarden.operations.usage_access import add_used_access
+from topicwarden.report import display, terminal_output
+from topicwarden.report.output_folder import require_writable, write_files
+from topicwarden.report.problems import text as problem_text
+from topicwarden.report.problems.digest import ProblemDigest
+from topicwarden.report.usage import text
+from topicwarden.report.usage.digest import names
+from topicwarden.report.usage.formats import FORMATS, contents
+from topicwarden.usage.undeclared_entries import KEYS
+
+_MOST_LISTED: Final = 20
+
+
+def usage(
+    stack: str,
+    patterns: tuple[str, ...],
+    options: UsageOptions,
+    form: str,
+    out: Path | None,
+    *,
+    write: bool,
+    dry_run: bool,
+) -> int:
+    """Print the report on the topics that match ``patterns`` in the format ``form``, and return the exit code.
+
+    ``out`` is a folder for the report in several formats. ``write`` adds the access that is used to the YAML, and
+    ``dry_run`` only shows these changes. Returns 1 if ``write`` leaves a use without a declaration, else 0.
+    """
+    if form != "text" and form not in FORMATS:
+        expected = ("text", *FORMATS)
+        raise Refusal(
+            f"there is no format {form!r}: expected one of {', '.join(expected)}{did_you_mean(form, expected)}"
+        )
+    if dry_run and not write:
+        raise Refusal("--dry-run only shows the changes of --write: add --write")
+    if form != "text":
+        terminal_output.keep_notes_out_of_output()
+    if out is not None:
+        require_writable(out)
+    project = find_project()
+    with without_garbage_collection():
+        report = usage_topics(project, stack, patterns, options, listener=TERMINAL)
+    _print(report, form)
+    if out is not None:
+        for path in write_files(out, contents(report)):
+            terminal_output.note(str(path))
+    return _write_access(project, report, dry_run=dry_run, to_stdout=form == "text") if write else 0
+
+
+def _write_access(project: Project, report: UsageReport, *, dry_run: bool, to_stdout: bool) -> int:
+    """Add the access that is used to the YAML, print the changes, and return the exit code.
+
+    The changes are printed on standard output after a report for people, and else on standard error.
+    """
+    added = add_used_access(project, report, dry_run=dry_run)
+    for file in added.files:
+        if to_stdout:
+            terminal_output.write_text(f"\n{diff_of(file, terminal_output.coloured())}")
+        else:
+            print(terminal_output.without_commands(diff_of(file, False)), end="", file=sys.stderr)
+    entries = "1 entry" if added.entries == 1 else f"{added.entries:,} entries"
+    done = "not written" if dry_run else "written"
+    print_wrapped(f"{entries} of access: in {counted(len(added.files), 'file')}{f', {done}' if added.files else ''}")
+    for use in added.left[:_MOST_LISTED]:
+        who = f" (one of {names(use.candidates, 5)})" if use.candidates else ""
+        print_wrapped(display.one_line(f"not written: {use.topic}: {KEYS[use.action]}: {use.entry}{who}: {use.reason}"))
+    if more := added.left[_MOST_LISTED:]:
+        print_wrapped(f"not written: {len(more):,} more; --format json has all")
+    for each in report.removable[:_MOST_LISTED]:
+        print_wrapped(display.one_line(f"could be removed: {each.kind} {each.name}: {each.reason}"))
+    if more_removable := report.removable[_MOST_LISTED:]:
+        print_wrapped(f"could be removed: {len(more_removable):,} more; --format json has all")
+    if added.problems:
+        terminal_output.write(problem_text.render(ProblemDigest(project.root, added.problems, (), 0), False))
+    return 1 if added.left or added.problems else 0
+
+
+def _print(report: UsageReport, form: str) -> None:
+    if form != "text":
+        terminal_output.write(FORMATS[form](report))
+        return
+    console = Console()
+    with console.capture() as captured:
+        text.render(report, console)
+    terminal_output.write_text(captured.get())

@@ -1,0 +1,189 @@
+"""The program's part about access: what it reads before the deploy, and what it registers with the engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Final, TypeVar
+
+import pulumi
+import pulumi_kafka as kafka
+
+from topicwarden.deploy.access_resources import AccessRegistration
+from topicwarden.deploy.access_state import (
+    acl_properties,
+    group_title,
+    quota_title,
+    resource_names,
+    user_name,
+    user_title,
+)
+from topicwarden.deploy.intent_log import Intent, access_intent_log, orphaned_access, unfinished
+from topicwarden.deploy.provider.acl_type import CREATE_TOGETHER
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.model.access import (
+    WILDCARD,
+    Acl,
+    DeclaredAccess,
+    DeployedAccess,
+    LiveAccess,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    ScramUser,
+)
+from topicwarden.model.problem import Location, Problem
+from topicwarden.model.project import Project
+from topicwarden.plan.consequence_text import shorten
+
+PASSWORD_RULE: Final = "password"
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True)
+class AccessBefore:
+    """The declared access, and access as deployed and as live before the deploy.
+
+    ``intents`` are those of killed deploys, by the name of the resource.
+    """
+
+    declared: DeclaredAccess
+    deployed: DeployedAccess
+    live: LiveAccess = field(default_factory=LiveAccess)
+    intents: Mapping[str, Intent] = field(default_factory=dict)
+
+    def missing(self) -> list[str]:
+        """Return what is declared and in Pulumi's state, but not on the cluster, in words."""
+        declared, deployed, live = self.declared, self.deployed, self.live
+        groups = _gone(declared.group_configs, deployed.group_configs, live.group_configs)
+        return sorted(
+            [
+                *map(str, _gone(declared.acls, deployed.acls, live.acls)),
+                *map(quota_title, _gone(declared.quotas, deployed.quotas, live.quotas)),
+                *(user_title(*key) for key in _gone(declared.users, deployed.users, live.users)),
+                *map(group_title, groups),
+            ]
+        )
+
+    @property
+    def open_without_acl(self) -> bool:
+        """True if resources that no ACL matches are open to everyone, or if the brokers do not tell."""
+        settings = (self.live.settings or {}).values()
+        return not settings or any(each.open_without_acl is not False for each in settings)
+
+    def first_acls(self) -> list[Acl]:
+        """Return the new ACLs if resources that no ACL matches may be open to everyone.
+
+        The first ACL of a resource shuts out everyone whom no other one allows, so all of them must come together.
+        """
+        return sorted(self.declared.acls.keys() - (self.live.acls or frozenset())) if self.open_without_acl else []
+
+    def last_acls(self, topics: Iterable[str]) -> dict[str, Acl]:
+        """Return a declared ACL that must be deleted later than each of ``topics``, if topics without ACLs may be open.
+
+        Otherwise a topic that is deleted together with its ACLs would be open to everyone for a moment.
+        """
+        if not self.open_without_acl:
+            return {}
+        allowed = sorted(
+            acl
+            for acl in self.declared.acls
+            if acl.resource_type is ResourceType.TOPIC and acl.permission is PermissionType.ALLOW
+        )
+        literal = {acl.resource_name: acl for acl in allowed if acl.pattern_type is PatternType.LITERAL}
+        prefixed = [acl for acl in allowed if acl.pattern_type is PatternType.PREFIXED]
+        found = {topic: _matching(topic, literal, prefixed) for topic in topics}
+        return {topic: acl for topic, acl in found.items() if acl is not None}
+
+    def orphans(self) -> list[Problem]:
+        """Return the problem that killed deploys have created access that no YAML declares any more, if they did."""
+        if not self.intents:
+            return []  # the names of ten thousands of live ACLs take a while
+        return orphaned_access(self.intents, resource_names(self.declared), resource_names(self.live))
+
+    def registration(self, passwords: Mapping[tuple[str, str], str]) -> AccessRegistration:
+        """Return what the engine gets."""
+        adopted = frozenset(key for key, (user, _) in self.declared.users.items() if self._adopted(user))
+        return AccessRegistration(self.declared, passwords, adopted, self.deployed)
+
+    def _adopted(self, user: ScramUser) -> bool:
+        key = user.name, user.mechanism
+        live = (self.live.users or {}).get(key)
+        # A killed deploy may have written another version of the password.
+        return (
+            key not in self.deployed.users
+            and user_name(*key) not in self.intents
+            and live is not None
+            and live.iterations == user.iterations
+        )
+
+
+def access_before(
+    cluster: Cluster, project: Project, stack: str, declared: DeclaredAccess, deployed: DeployedAccess
+) -> AccessBefore:
+    """Return the access before the deploy; reads nothing from the cluster if the stack has none."""
+    intents = access_intent_log(project, stack).read()
+    if declared.empty and deployed.empty and not intents:
+        return AccessBefore(declared, deployed)
+    live = cluster.access(declared.group_configs.keys() | deployed.group_configs.keys())
+    names = resource_names(live) if intents else {}
+    remaining = unfinished(intents, deployed=resource_names(deployed), live=names)
+    return AccessBefore(declared, deployed, live, remaining)
+
+
+def passwords(access: DeclaredAccess, stack: str) -> tuple[dict[tuple[str, str], str], list[Problem]]:
+    """Return the password of each user from the stack's configuration, and the problems with the secrets."""
+    found: dict[tuple[str, str], str] = {}
+    problems = []
+    for key, (user, location) in access.users.items():
+        password = _password(user, location, stack)
+        if isinstance(password, Problem):
+            problems.append(password)
+        else:
+            found[key] = password
+    return found, problems
+
+
+def _password(user: ScramUser, location: Location, stack: str) -> str | Problem:
+    if user.password is None:
+        return Problem(location, f"user {user.name} has no password: name a secret of the stack", PASSWORD_RULE)
+    name = user.password.name
+    namespace, _, key = name.rpartition(":")
+    config = pulumi.Config(namespace or None)
+    value = config.get(key)
+    remedy = f"`pulumi config set --secret {name} --stack {stack}`"
+    if not value or not value.strip():
+        message = f"the password of user {user.name} is the secret {name}, which stack {stack} does not have: {remedy}"
+        return Problem(location, f"{message} sets it", PASSWORD_RULE)
+    if not pulumi.runtime.is_config_secret(config.full_key(key)):
+        message = f"the password of user {user.name}, {name} of stack {stack}, is not encrypted: {remedy}"
+        return Problem(location, f"{message} encrypts it", PASSWORD_RULE)
+    return value
+
+
+def _matching(topic: str, literal: Mapping[str, Acl], prefixed: Iterable[Acl]) -> Acl | None:
+    by_prefix = (acl for acl in prefixed if topic.startswith(acl.resource_name))
+    return literal.get(topic) or next(by_prefix, None) or literal.get(WILDCARD)
+
+
+def create_together(acls: Sequence[Acl], provider: kafka.Provider | None) -> None:
+    """Ask the provider to create all of ``acls`` with the first one that the engine asks for."""
+    if not acls:
+        return
+    options = pulumi.InvokeOptions(provider=provider, version=None if provider else version("pulumi-kafka"))
+    pulumi.runtime.invoke(CREATE_TOGETHER, {"acls": json.dumps([acl_properties(acl) for acl in acls])}, options)
+
+
+def missing_line(missing: Sequence[str], stack: str) -> str:
+    """Return a warning about access that is declared and deployed, but gone from the cluster."""
+    return (
+        f"{shorten(missing)}: declared and deployed, but not on the cluster any more; "
+        f"`topicwarden up --refresh --stack {stack}` creates it again"
+    )
+
+
+def _gone(declared: Collection[Key], deployed: Collection[Key], live: Collection[Key] | None) -> Iterator[Key]:
+    """Yield what is declared and deployed, but not live; nothing if the brokers do not report it."""
+    return iter(()) if live is None else (key for key in declared if key in deployed and key not in live)

@@ -1,0 +1,158 @@
+"""Access as Pulumi resources, in an order that never opens a gap and locks nobody out.
+
+Pulumi deletes what is no longer declared after it has created and updated everything else, so a grant that replaces
+another one exists before the other one is revoked. The rest of the order is this module's:
+
+- A DENY is created before the ALLOWs, and deleted after them, because an ALLOW without the DENY that restricts it
+  grants too much. The other order would gain nothing: a DENY takes away what is declared to be taken away.
+- With ``allow.everyone.if.no.acl.found``, the first ACL of a resource shuts out everyone whom no other one allows. So
+  all new ACLs are created with one request, which is atomic, whichever of them the engine asks for first. A deploy that
+  is killed leaves all of them or none (``CREATE_TOGETHER``). More than 8,000 take several requests.
+- Topics follow when all ACLs exist, because a topic without ACLs is open to everyone on such a cluster. ACLs need no
+  topic. If an ACL is refused, no topic is registered. For the same reason a topic depends on one of its ACLs there, so
+  that it is deleted before that ACL.
+- Credentials, quotas and settings of groups depend on nothing. They change in place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pulumi_kafka as kafka
+
+from topicwarden.deploy.access_state import (
+    ACCESS_SET_TYPE,
+    ACL_TYPE,
+    DENIALS_TYPE,
+    GROUP_CONFIG_TYPE,
+    SCRAM_TYPE,
+    acl_name,
+    acl_properties,
+    group_name,
+    quota_name,
+    quota_properties,
+    quota_type,
+    recorded_access,
+    user_name,
+    user_properties,
+)
+from topicwarden.deploy.lean_registration import LeanResource, known_output, register
+from topicwarden.deploy.provider.properties import secret
+from topicwarden.model.access import AccessSource, Acl, DeclaredAccess, DeployedAccess, PermissionType, ScramUser
+
+
+@dataclass(frozen=True)
+class AccessRegistration:
+    """The declared access of a stack, and how it is registered with the engine.
+
+    - ``passwords``: the password of each user, by name and mechanism.
+    - ``adopted``: users that exist as declared. Their passwords stay as they are until their version changes.
+    - ``deployed``: the access in the state. The record of what departs stays, in case that its deletion fails.
+    """
+
+    access: DeclaredAccess
+    passwords: Mapping[tuple[str, str], str] = field(default_factory=dict, repr=False)
+    adopted: Collection[tuple[str, str]] = ()
+    deployed: DeployedAccess = field(default_factory=DeployedAccess)
+
+
+def acl_urn(stack_urn_prefix: str, acl: Acl) -> str:
+    """Return the URN of the resource of an ALLOW; ``stack_urn_prefix`` is ``urn:pulumi:<stack>::<project>``."""
+    return f"{stack_urn_prefix}::{ACCESS_SET_TYPE}${ACL_TYPE}::{acl_name(acl)}"
+
+
+class _Denials(pulumi.ComponentResource):
+    """The ACLs that deny: ALLOWs depend on them, so they are deleted last."""
+
+    def __init__(self, name: str, opts: pulumi.ResourceOptions) -> None:
+        super().__init__(DENIALS_TYPE, name, None, opts)
+        self.register_outputs({})
+
+
+class AccessResources(pulumi.ComponentResource):
+    """The access of a stack: ACLs, quotas, credentials and settings of groups, each with a name that is a hash."""
+
+    acls: Awaitable[None]
+    """Done when the engine has created all ACLs. Raises RunError if one was refused."""
+    done: pulumi.Output[None]
+    """Known when the engine has registered everything."""
+
+    def __init__(
+        self, name: str, registration: AccessRegistration, *, root: Path, provider: kafka.Provider | None = None
+    ) -> None:
+        super().__init__(ACCESS_SET_TYPE, name)
+        self._registration, self._root, self._kafka = registration, root, provider
+        self._denials = None
+        if any(acl.permission is PermissionType.DENY for acl in registration.access.acls):
+            self._denials = _Denials(f"{name}/denials", pulumi.ResourceOptions(parent=self))
+        self.acls = asyncio.ensure_future(self._register_acls())
+        self.done = known_output(self._registered())
+        self.register_outputs({key: known_output(_known(value)) for key, value in _recorded(registration).items()})
+
+    async def _registered(self) -> None:
+        await asyncio.gather(self.acls, register(self._others(), self._kafka, self._root))
+
+    async def _register_acls(self) -> None:
+        denials, acls = self._denials, self._registration.access.acls
+        after: list[str] = []
+        refused = 0
+        if denials is not None:
+            denied = {acl: sources for acl, sources in acls.items() if acl.permission is PermissionType.DENY}
+            refused += await self._refused(_acls(denied, denials))
+            after.append(str(await denials.urn.future()))
+        allowed = {acl: sources for acl, sources in acls.items() if acl.permission is PermissionType.ALLOW}
+        if not refused:
+            refused = await self._refused(_acls(allowed, self, after))
+        if refused:
+            raise pulumi.RunError(f"{refused} ACLs were refused, so no topic is deployed: see the errors of these ACLs")
+
+    async def _refused(self, acls: Iterable[LeanResource]) -> int:
+        return sum(not outputs for outputs in await register(acls, self._kafka, self._root))
+
+    def _others(self) -> Iterable[LeanResource]:
+        access = self._registration.access
+        for entity, (rates, location) in access.quotas.items():
+            properties = quota_properties(entity, rates)
+            yield LeanResource(quota_type(entity), quota_name(entity), self, properties, location)
+        for key, (user, location) in access.users.items():
+            yield LeanResource(
+                SCRAM_TYPE,
+                user_name(*key),
+                self,
+                {**user_properties(user), "passwordWo": secret(self._registration.passwords[key])},
+                location,
+                import_id=_import_id(user) if key in self._registration.adopted else "",
+            )
+        for group, (config, location) in access.group_configs.items():
+            properties = {"group": group, "config": dict(config)}
+            yield LeanResource(GROUP_CONFIG_TYPE, group_name(group), self, properties, location)
+
+
+def _acls(
+    acls: Mapping[Acl, tuple[AccessSource, ...]], parent: pulumi.Resource, dependencies: Iterable[str] = ()
+) -> Iterable[LeanResource]:
+    after = tuple(dependencies)
+    for acl, sources in acls.items():
+        location = sources[0].location if sources else None
+        yield LeanResource(ACL_TYPE, acl_name(acl), parent, acl_properties(acl), location, dependencies=after)
+
+
+def _import_id(user: ScramUser) -> str:
+    return f"{user.name}|{user.mechanism}||{user_properties(user)['passwordWoVersion']}"
+
+
+def _recorded(registration: AccessRegistration) -> dict[str, Any]:
+    record, departing = recorded_access(registration.access), registration.deployed
+    gone = {
+        acl_name(acl): list(topics) for acl, topics in departing.topics.items() if acl not in registration.access.acls
+    }
+    return {**record, "topics": {**gone, **record["topics"]}}
+
+
+async def _known(value: Any) -> Any:
+    return value

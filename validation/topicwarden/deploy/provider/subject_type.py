@@ -1,0 +1,196 @@
+"""``kafka:index/subject:Subject``: a subject of the stack's Schema Registry; a type of our own.
+
+Nothing is ever deleted permanently, and no version is changed. A deletion is a soft deletion, and happens only if the
+YAML allowed it at the last deploy; otherwise the subject stays in the registry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+from topicwarden.deploy.access_state import allowances
+from topicwarden.deploy.provider.properties import UNKNOWN, Properties, has_unknown
+from topicwarden.deploy.provider.resource_type import Kind, PropertyType, PulumiType, one_of
+from topicwarden.deploy.subject_state import (
+    SUBJECT_TYPE,
+    compatibility_of,
+    reference_properties,
+    schema_of,
+    subject_title,
+)
+from topicwarden.model.compatibility import Compatibility
+from topicwarden.model.problem import Refusal
+from topicwarden.model.subject import SubjectVersion
+from topicwarden.model.topic import AllowedChange
+from topicwarden.registry.client import RegistryClient
+from topicwarden.registry.read import find_version, read_subject
+from topicwarden.registry.referrers import referrers
+from topicwarden.registry.registry_error import REFERENCED, RegistryError
+from topicwarden.registry.write import register, set_compatibility, soft_delete
+from topicwarden.stacks.registry_settings import RegistrySettings
+
+Result = TypeVar("Result")
+_COMPUTED: Final = ("version", "schemaId")
+"""Outputs that the registry decides."""
+
+
+class SubjectType(PulumiType):
+    """The type of a subject, whose version and id are known after the registration."""
+
+    def outputs(self, id: str, values: Properties, secrets: bool) -> Properties:
+        """Return the outputs, with the version and the id, which are unknown before the registration."""
+        computed = {key: UNKNOWN if id == UNKNOWN else values.get(key) for key in _COMPUTED}
+        return {**super().outputs(id, values, secrets), **computed}
+
+    def inputs_read(self, found: Properties, inputs: Properties | None) -> Properties:
+        """Return the inputs of a subject that was read, without what the registry decides."""
+        return super().inputs_read({key: value for key, value in found.items() if key not in _COMPUTED}, inputs)
+
+    def previewed(self, olds: Properties, news: Properties) -> Properties:
+        """Return what an update changes of the outputs, before it happens."""
+        changed = {"schema", "references", "format"}.intersection(self.difference(olds, news).changed)
+        return {key: UNKNOWN if changed else olds.get(key) for key in _COMPUTED}
+
+
+def _references_failure(value: Any) -> str | None:
+    complete = all(isinstance(each, dict) and {"name", "subject", "version"} <= each.keys() for each in value)
+    return None if complete else "expected references with name, subject and version"
+
+
+SUBJECT: Final = SubjectType(
+    token=SUBJECT_TYPE,
+    properties={
+        "subject": PropertyType(required=True, replaces=True),
+        "format": PropertyType(required=True, check=one_of(("avro", "json", "protobuf"))),
+        "schema": PropertyType(required=True),
+        "references": PropertyType(Kind.LIST, check=_references_failure),
+        "compatibility": PropertyType(check=one_of([each.value for each in Compatibility])),
+        "allow": PropertyType(Kind.LIST),
+        "revision": PropertyType(Kind.NUMBER),
+    },
+    id_of=lambda properties: str(properties["subject"]),
+    raw_state=lambda _: {"obj": {}},
+    title=subject_title,
+    permission="write access to the subject",
+)
+
+
+class Subjects:
+    """The subjects of one registry. The id is the name of the subject.
+
+    ``settings`` returns the registry of the stack, which the provider reads itself: an argument of a program would be
+    in the engine's debug log. ``warn`` shows a line.
+    """
+
+    def __init__(self, settings: Callable[[], RegistrySettings | None], warn: Callable[[str], None]) -> None:
+        self._settings, self._warn = settings, warn
+        self._undeployed: dict[str, str] = {}
+        self._opened: asyncio.Future[tuple[RegistryClient, ThreadPoolExecutor]] | None = None
+
+    def refuse(self, undeployed: Mapping[str, str]) -> None:
+        """Refuse to write the subjects ``undeployed`` from now on, with these reasons."""
+        self._undeployed |= undeployed
+
+    async def create(self, inputs: Properties) -> Properties:
+        """Set the level and register the schema; return the version and the id. What exists as declared stays."""
+        return await self._run(lambda client: self._write(client, inputs))
+
+    async def update(self, id: str, olds: Properties, news: Properties) -> Properties:
+        """Set the level and register the schema, if they differ; return the version and the id."""
+        return await self._run(lambda client: self._write(client, news))
+
+    async def read(self, id: str, declared: Properties | None) -> Properties | None:
+        """Return the subject as it is registered; None if it has no version.
+
+        A ``declared`` schema that is still registered stays as it is declared, also if another version is the latest.
+        """
+        return await self._run(lambda client: _read(client, id, declared))
+
+    async def delete(self, id: str, properties: Properties) -> None:
+        """Soft-delete the subject if its YAML allowed that at the last deploy; else leave it, with a warning."""
+        today = datetime.now(UTC).date()
+        allowed = any(
+            each.change is AllowedChange.DELETE_SUBJECT and each.valid_on(today)
+            for each in allowances(properties.get("allow") or ())
+        )
+        if not allowed:
+            await self._released(id, f"its YAML did not allow its deletion (`allow: [{AllowedChange.DELETE_SUBJECT}]`)")
+            return
+        self._refuse_undeployed(id)
+        if reason := await self._run(lambda client: _delete(client, id)):
+            await self._released(id, reason)
+
+    async def _released(self, id: str, reason: str) -> None:
+        line = f"subject {id} stays in the Schema Registry, and only leaves Pulumi's state: {reason}"
+        await asyncio.to_thread(self._warn, line)
+
+    def _write(self, client: RegistryClient, inputs: Properties) -> Properties:
+        name, level = str(inputs["subject"]), compatibility_of(inputs)
+        self._refuse_undeployed(name)
+        if level is not None and read_subject(client, name).compatibility is not level:
+            set_compatibility(client, name, level)
+        return _computed(register(client, name, schema_of(inputs)))
+
+    def _refuse_undeployed(self, name: str) -> None:
+        if reason := self._undeployed.get(name):
+            raise Refusal(f"not deployed: {reason}")
+
+    def _open(self) -> tuple[RegistryClient, ThreadPoolExecutor]:
+        settings = self._settings()
+        if settings is None:
+            raise Refusal("the stack names no Schema Registry: set topicwarden:schemaRegistry")
+        client = RegistryClient(settings)
+        # As many threads as the client has connections: the registry's own rate is the limit.
+        return client, ThreadPoolExecutor(client.connections, "registry")
+
+    async def _run(self, work: Callable[[RegistryClient], Result]) -> Result:
+        if self._opened is None:
+            self._opened = asyncio.ensure_future(asyncio.to_thread(self._open))
+        client, threads = await self._opened
+        return await asyncio.get_running_loop().run_in_executor(threads, work, client)
+
+
+def _computed(version: SubjectVersion) -> Properties:
+    return {"version": float(version.version), "schemaId": float(version.id)}
+
+
+def _read(client: RegistryClient, name: str, declared: Properties | None) -> Properties | None:
+    live = read_subject(client, name)
+    if live.latest is None:
+        return None
+    version, schema = live.latest, live.latest.schema
+    known = declared is not None and "schema" in declared and not has_unknown(declared)
+    if declared is not None and known and (found := find_version(client, name, schema_of(declared))):
+        version, schema = found, schema_of(declared)
+    level = live.compatibility
+    kept = {key: declared[key] for key in ("allow", "revision") if declared and declared.get(key)}
+    manages_level = declared is None or declared.get("compatibility") is not None
+    return {
+        "subject": name,
+        "format": schema.format,
+        "schema": schema.text,
+        **({"references": [reference_properties(each) for each in schema.references]} if schema.references else {}),
+        **({"compatibility": level.value} if level is not None and manages_level else {}),
+        **kept,
+        **_computed(version),
+    }
+
+
+def _delete(client: RegistryClient, name: str) -> str | None:
+    """Soft-delete a subject; return why it stays if only soft-deleted subjects refer to it. Refuse other referrers."""
+    latest = read_subject(client, name).latest
+    try:
+        soft_delete(client, name)
+    except RegistryError as error:
+        if error.code != REFERENCED or latest is None:
+            raise
+        if others := referrers(client, name, latest.version):
+            raise Refusal(
+                f"{', '.join(others)} refer to it, so the registry does not delete it: {error.reason}"
+            ) from None
+        return "deleted subjects, which this registry still counts, refer to it"
+    return None

@@ -1,0 +1,211 @@
+"""The program's part about subjects: what it reads before the deploy, and what it registers with the engine.
+
+Everything is read before anything is judged: the registry, whether new schemas are compatible, who refers to a subject
+that is deleted, and which retained records a reader with a new schema can still read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Final, TypeVar
+
+from topicwarden.deploy.subject_records import RecordsOfTopics
+from topicwarden.deploy.subject_resources import SubjectRegistration
+from topicwarden.model.compatibility import Compatibility
+from topicwarden.model.planned_change import Action
+from topicwarden.model.problem import Refusal
+from topicwarden.model.subject import (
+    DeclaredSubjects,
+    DeployedSubjects,
+    LiveRegistry,
+    RegisteredSchema,
+    SubjectVersion,
+)
+from topicwarden.plan.predict_subjects import SubjectPrediction, predict_subjects
+from topicwarden.plan.subject_change import (
+    RegistryChange,
+    SubjectChange,
+    complete,
+    names_to_read,
+    registry_change,
+)
+from topicwarden.plan.subject_consequences.lower_compatibility import implies
+from topicwarden.plan.subject_evidence import RegistryVerdict, SubjectEvidence
+from topicwarden.record_schemas.schema_compatibility import Comparison, incompatibilities
+from topicwarden.registry.client import RegistryClient
+from topicwarden.registry.read import find_version, read_registry, referenced_texts, refusal, registered_versions
+from topicwarden.registry.referrers import referrers
+from topicwarden.registry.registry_error import SETTING, RegistryError
+from topicwarden.stacks.registry_settings import RegistrySettings
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class SubjectsBefore:
+    """The declared subjects, and what the registry and the topics show before the deploy."""
+
+    change: RegistryChange = field(default_factory=RegistryChange)
+    prediction: SubjectPrediction | None = None
+
+    def registration(self) -> SubjectRegistration | None:
+        """Return what the engine gets; None if there is nothing to register."""
+        if not self.change.declared or self.prediction is None:
+            return None
+        return SubjectRegistration(self.change, self.prediction.undeployed)
+
+
+def subjects_before(
+    settings: RegistrySettings | None,
+    declared: DeclaredSubjects,
+    deployed: DeployedSubjects,
+    today: date,
+    *,
+    checkers: SchemaCheckers,
+    records: RecordsOfTopics | None = None,
+    destroying: bool = False,
+) -> tuple[RegistryChange, SubjectPrediction | None]:
+    """Return the change of the subjects with its consequences; asks nobody if the stack has no subjects.
+
+    ``checkers`` compare schemas if a level changes. ``records`` reads the records of topics; None if no record is to
+    be read.
+    """
+    if not declared and not deployed:
+        return RegistryChange(), None
+    if settings is None:
+        registry = LiveRegistry(error=f"the stack names no Schema Registry: set {SETTING}")
+        change = registry_change(declared, deployed, registry, today=today, destroying=destroying)
+        return change, predict_subjects(change, SubjectEvidence(), today)
+    try:
+        with RegistryClient(settings) as client:
+            registry = read_registry(client, names_to_read(declared, deployed))
+            reader = _RegistryReader(client, checkers)
+            change = registry_change(
+                declared, deployed, registry, today=today, lookup=reader.lookup, destroying=destroying
+            )
+            if reader.error is not None:
+                registry = LiveRegistry(error=reader.error)
+                change = registry_change(declared, deployed, registry, today=today, destroying=destroying)
+            evidence = reader.evidence(change)
+    except RegistryError as error:
+        change = registry_change(declared, deployed, LiveRegistry(error=error.reason), today=today)
+        evidence = SubjectEvidence()
+    if records is not None:
+        evidence = records.added_to(evidence, change)
+    return change, predict_subjects(change, evidence, today)
+
+
+class _RegistryReader:
+    """Asks the registry about the subjects that change, several at a time. ``error``: it has ceased to answer."""
+
+    def __init__(self, client: RegistryClient, checkers: SchemaCheckers) -> None:
+        self._client, self._checkers = client, checkers
+        self.error: str | None = None
+
+    def lookup(self, schemas: Mapping[str, RegisteredSchema]) -> Mapping[str, SubjectVersion | None]:
+        """Return the version that each subject has for its schema."""
+
+        def find(name: str) -> SubjectVersion | None:
+            try:
+                return None if self.error else find_version(self._client, name, schemas[name])
+            except RegistryError as error:
+                # A registry that refuses to look up an invalid schema refuses to register it, too; see ``verdict``.
+                if error.unreachable:
+                    self.error = error.reason
+                return None
+
+        return self._each(find, schemas)
+
+    def evidence(self, change: RegistryChange) -> SubjectEvidence:
+        """Return the verdicts on new schemas, and who refers to what is deleted."""
+        judged = [each for name, each in change.changes.items() if name not in change.unjudged]
+        new = {each.name: each for each in judged if each.registers and each.schema is not None}
+        deleted = {each.name: each for each in judged if each.action is Action.DELETE}
+        return SubjectEvidence(
+            self._each(lambda name: self._verdict(change, new[name]), new),
+            self._each(lambda name: self._referrers(deleted[name]), deleted),
+        )
+
+    def _verdict(self, registry: RegistryChange, change: SubjectChange) -> RegistryVerdict:
+        schema, level = change.schema, registry.level(change)
+        applied = (change.declared.compatibility if change.declared else None) or level
+        if schema is None or change.latest is None or applied is Compatibility.NONE:
+            return RegistryVerdict()  # the first version of a subject is compatible
+        if not complete(schema):
+            return RegistryVerdict(error="it refers to a schema that this deploy registers first")
+        try:
+            verdict = self._registry_verdict(change.name, schema, level)
+            implied = level is not None and applied is not None and implies(level, applied)
+            if applied is not None and applied is not level and (verdict.reasons or not implied):
+                return self._checkers_verdict(change.name, schema, applied)
+            if schema.references and applied is not None and verdict.reasons:
+                # Apicurio resolves references when it registers a schema, but not when it only compares.
+                own = self._checkers_verdict(change.name, schema, applied)
+                return verdict if own.error else own
+        except RegistryError as error:
+            return RegistryVerdict(error=error.reason)
+        return verdict
+
+    def _registry_verdict(self, subject: str, schema: RegisteredSchema, level: Compatibility | None) -> RegistryVerdict:
+        """Return the registry's verdict. A schema that it cannot use is one of its reasons."""
+        try:
+            return RegistryVerdict(refusal(self._client, subject, schema, level))
+        except RegistryError as error:
+            if error.unreachable or error.status is None or error.status >= _SERVER_ERROR:
+                raise
+            return RegistryVerdict((error.reason,))
+
+    def _checkers_verdict(self, subject: str, schema: RegisteredSchema, level: Compatibility) -> RegistryVerdict:
+        versions = registered_versions(self._client, subject)
+        references = referenced_texts(self._client, [schema, *(each.schema for each in versions)])
+        return self._checkers.verdict(schema, versions, level, references)
+
+    def _referrers(self, change: SubjectChange) -> tuple[str, ...]:
+        if change.latest is None:
+            return ()
+        try:
+            return referrers(self._client, change.name, change.latest.version)
+        except RegistryError:
+            return ()  # a registry without this request refuses the deletion itself
+
+    def _each(self, ask: Callable[[str], Value], names: Iterable[str]) -> dict[str, Value]:
+        ordered = list(names)
+        if not ordered:
+            return {}
+        with ThreadPoolExecutor(self._client.connections, "registry") as threads:
+            return dict(zip(ordered, threads.map(ask, ordered), strict=True))
+
+
+_SERVER_ERROR: Final = 500
+
+
+@dataclass(frozen=True)
+class SchemaCheckers:
+    """Compares schemas where a registry cannot: by a level that it does not have yet, or with references.
+
+    ``command`` returns that of the checkers. It raises Refusal if they are not installed.
+    """
+
+    command: Callable[[], list[str]]
+
+    def verdict(
+        self,
+        schema: RegisteredSchema,
+        versions: Sequence[SubjectVersion],
+        level: Compatibility,
+        references: Mapping[str, str],
+    ) -> RegistryVerdict:
+        """Return whether ``schema`` is compatible with ``versions``, the oldest first, by ``level``.
+
+        ``references`` are the texts of all schemas that these refer to, by the name in the reference.
+        """
+        comparison = Comparison(schema, tuple(each.schema for each in versions), level, references)
+        try:
+            (verdict,) = incompatibilities([comparison], self.command())
+        except (Refusal, OSError) as error:
+            return RegistryVerdict(error=f"the registry cannot compare these schemas, and {error}")
+        reasons = tuple(f"{each.path}: {each.message}" for each in verdict.incompatibilities)
+        return RegistryVerdict(reasons, "the checkers of Apicurio Registry, with the declared level", verdict.error)

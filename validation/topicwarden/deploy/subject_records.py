@@ -1,0 +1,124 @@
+"""Reads the retained records of topics whose schema changes with the new schema, before the deploy is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Final, cast
+
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.model.readability import Readability, RetainedRecords, SchemaScan
+from topicwarden.model.subject import RegisteredSchema
+from topicwarden.model.topic import Topic
+from topicwarden.plan.plan_evidence import non_empty
+from topicwarden.plan.subject_change import RegistryChange, SubjectChange
+from topicwarden.plan.subject_evidence import SubjectEvidence, TopicReaders
+from topicwarden.stacks.registry_settings import RegistrySettings
+
+_READER: Final = "topicwarden.audit.retained_records"
+_NO_AUDIT: Final = "pyspark is not installed: `pip install topicwarden[audit]` installs it"
+
+
+@dataclass(frozen=True)
+class RecordsOfTopics:
+    """Reads the retained records of topics whose schema changes, with the new schema.
+
+    ``topics`` are the declared topics by name. ``reader`` returns what reads records; it raises Refusal if that is not
+    installed.
+    """
+
+    cluster: Cluster
+    snapshot: Snapshot
+    topics: Mapping[str, Topic]
+    reader: Callable[[], RetainedRecords]
+
+    def added_to(self, evidence: SubjectEvidence, change: RegistryChange) -> SubjectEvidence:
+        """Return ``evidence`` with the scans of the subjects that get a new version."""
+        changed = {
+            name: each
+            for name, each in change.changes.items()
+            if each.registers and each.latest is not None and each.declared is not None and name not in change.unjudged
+        }
+        used = {use.topic for each in changed.values() if each.declared for use in each.declared.uses}
+        used &= self.snapshot.topics.keys()
+        if not used:
+            return evidence
+        live = self.cluster.with_extents(self.snapshot, sorted(used)).topics
+        scans, unscanned = [], {}
+        for name, each in changed.items():
+            texts = _reference_texts(each, change)
+            found = list(self._scans(each, live, texts or {}))
+            if found and texts is None:
+                unscanned[name] = "it refers to a schema whose text is not known before the deploy"
+            else:
+                scans += found
+        if not scans:
+            return replace(evidence, unscanned=unscanned)
+        try:
+            results = self.reader().read(scans)
+        except Refusal as refusal:
+            names = {scan.subject for scan in scans}
+            return replace(evidence, unscanned={**unscanned, **dict.fromkeys(sorted(names), str(refusal))})
+        readability: dict[str, tuple[Readability, ...]] = {}
+        for scan, result in zip(scans, results, strict=True):
+            readability[scan.subject] = (*readability.get(scan.subject, ()), result)
+        return replace(evidence, readability=readability, readers=self._readers(scans, live), unscanned=unscanned)
+
+    def _scans(
+        self, change: SubjectChange, live: Mapping[str, LiveTopic], references: Mapping[str, str]
+    ) -> Iterable[SchemaScan]:
+        if change.declared is None or change.schema is None:
+            return
+        for use in change.declared.uses:
+            if use.topic in live and non_empty(live[use.topic]):
+                message = _message(self.topics.get(use.topic), use.part)
+                yield SchemaScan(use.topic, use.part, change.name, change.schema, references, message)
+
+    def _readers(self, scans: Iterable[SchemaScan], live: Mapping[str, LiveTopic]) -> dict[str, TopicReaders]:
+        names = sorted({scan.topic for scan in scans})
+        groups = self.cluster.groups(names)
+        return {
+            name: TopicReaders(tuple(group for group in groups if name in group.topics), live[name]) for name in names
+        }
+
+
+def retained_records(connection: Connection, registry: RegistrySettings | None, project: Project) -> RetainedRecords:
+    """Return what reads records with Spark; refuse if pyspark is not installed."""
+    try:
+        module = import_module(_READER)
+    except ModuleNotFoundError as error:
+        raise Refusal(_NO_AUDIT if (error.name or "").startswith("pyspark") else str(error)) from None
+    return cast("RetainedRecords", module.SparkRecords(connection, registry, project))
+
+
+def _message(topic: Topic | None, part: str) -> str | None:
+    if topic is None:
+        return None
+    encoded = topic.contents.key if part == "key" else topic.contents.value
+    return encoded.message if encoded else None
+
+
+def _reference_texts(change: SubjectChange, registry: RegistryChange) -> Mapping[str, str] | None:
+    """Return the texts of all schemas that the new one refers to, the innermost first; None if one is not known."""
+    texts: dict[str, str] = {}
+
+    def add(schema: RegisteredSchema) -> bool:
+        for reference in schema.references:
+            declared = registry.schemas.get(reference.subject)
+            live = registry.registry.subjects.get(reference.subject)
+            latest = live.latest if live else None
+            if reference.version is None or (latest and latest.version != reference.version):
+                target = declared
+            else:
+                target = latest.schema if latest else declared
+            if target is None or not add(target):
+                return False
+            texts[reference.name] = target.text
+        return True
+
+    return texts if change.schema is not None and add(change.schema) else None

@@ -1,0 +1,115 @@
+"""The access of a cluster as YAML: of the imported topics in their files, and the rest in a file below ``access/``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain, count
+from typing import Any
+
+from topicwarden.access.recognize import RecognizedAccess, expand, recognize
+from topicwarden.interchange.import_session import ImportSession
+from topicwarden.model.access import DeclaredAccess, LiveAccess, QuotaEntity, TopicAccess
+from topicwarden.model.problem import Refusal
+from topicwarden.specs.access_files import resolve_access
+from topicwarden.specs.access_model import AccessDocument
+from topicwarden.specs.load import LoadedDocuments
+from topicwarden.specs.validated_document import validate
+from topicwarden.specs.write import NewFile
+from topicwarden.specs.write.access_file import FileAccess, access_file_text, declarable
+from topicwarden.specs.yaml_nodes import read_documents
+
+ACCESS = "access"
+_PARTS = {"acls": "ACLs", "quotas": "quotas", "users": "SCRAM users", "group_configs": "settings of groups"}
+
+
+@dataclass(frozen=True)
+class AccessDraft:
+    """The access to declare: by topic, and as a new file. ``refused`` has the reasons for what cannot be declared."""
+
+    topics: Mapping[str, TopicAccess] = field(default_factory=dict)
+    files: tuple[NewFile, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def draft_access(session: ImportSession, live: LiveAccess, topics: Collection[str], stack: str | None) -> AccessDraft:
+    """Return the access of the cluster that the stack owns and does not declare yet.
+
+    ``stack`` is the stack that gets the access; None for all. ``topics`` are the new topics, which get their own
+    access. With patterns of topics, only their access is imported.
+    """
+    refused = {what: live.missing[part] for part, what in _PARTS.items() if part in live.missing}
+    declared, scope = session.access, session.scope
+    acls = {acl for acl in live.acls or () if scope.owns_acl(acl)} - declared.acls.keys()
+    recognized = recognize(acls, topics)
+    of_topics: dict[str, TopicAccess] = {}
+    for name, access in recognized.topics.items():
+        of_topics[name], reasons = declarable(access)
+        refused |= {f"access of {name}": reason for reason in reasons}
+    if session.patterns:
+        return AccessDraft(of_topics, refused=refused)
+    file = FileAccess(
+        replace(recognized, topics={}),
+        [
+            user
+            for key, user in sorted((live.users or {}).items())
+            if key not in declared.users and scope.owns_principal(f"User:{user.name}")
+        ],
+        {
+            entity: rates
+            for entity, rates in (live.quotas or {}).items()
+            if entity not in declared.quotas and _owns(session, entity)
+        },
+        {
+            group: own
+            for group, own in (live.group_configs or {}).items()
+            if own and group not in declared.group_configs
+        },
+    )
+    text, reasons = access_file_text(file, stack if len(session.loaded.stacks) > 1 else None)
+    refused |= {f"access {number}": reason for number, reason in enumerate(reasons, 1)}
+    if not text:
+        return AccessDraft(of_topics, refused=refused)
+    _verify(session, text, file, partly=bool(reasons))
+    return AccessDraft(of_topics, (NewFile(_free_name(session), text, None, ACCESS),), refused)
+
+
+def _owns(session: ImportSession, entity: QuotaEntity) -> bool:
+    """Return whether a quota is in scope: if the scope names principals, only quotas of their users are."""
+    user = dict(entity).get("user")
+    return not session.scope.principals or (user is not None and session.scope.owns_principal(f"User:{user}"))
+
+
+def _free_name(session: ImportSession) -> str:
+    names = chain(["imported.yaml"], (f"imported-{number}.yaml" for number in count(2)))
+    return next(name for name in names if not (session.project.access / name).exists())
+
+
+def _verify(session: ImportSession, text: str, expected: FileAccess, *, partly: bool) -> None:
+    """Raise Refusal if the loader would not read exactly the expected access; with ``partly``, no more than that."""
+    read = _read(session, text)
+    acls = expand(RecognizedAccess({}, expected.recognized.applications, expected.recognized.operations))
+    pairs: list[tuple[Collection[object], Collection[object]]] = [
+        (read.acls.keys(), acls),
+        ([(e, tuple(sorted(r.items()))) for e, (r, _) in read.quotas.items()], _pairs(expected.quotas)),
+        ([(g, tuple(sorted(c.items()))) for g, (c, _) in read.group_configs.items()], _pairs(expected.group_configs)),
+        (
+            [(user.name, user.mechanism, user.iterations) for user, _ in read.users.values()],
+            [(user.name, user.mechanism, user.iterations) for user in expected.users],
+        ),
+    ]
+    for found, expected_values in pairs:
+        if set(found) != set(expected_values) and not (partly and set(found) <= set(expected_values)):
+            raise Refusal("the new file below access/ would declare other access; please report this as a bug")
+
+
+def _pairs(values: Mapping[Any, Mapping[str, Any]]) -> list[object]:
+    return [(key, tuple(sorted(of_key.items()))) for key, of_key in values.items()]
+
+
+def _read(session: ImportSession, text: str) -> DeclaredAccess:
+    documents, problems = read_documents(text.encode(), f"{ACCESS}/imported.yaml")
+    document, invalid = validate(documents[0], AccessDocument, session.loaded.stacks) if documents else (None, [])
+    if document is None or problems or invalid:
+        raise Refusal(f"the new file below access/ would not be valid: {[*problems, *invalid]}; please report this")
+    return resolve_access(LoadedDocuments((document,)), (), session.stack).access

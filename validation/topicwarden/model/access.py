@@ -1,0 +1,293 @@
+"""Access to a cluster: access control lists (ACLs), quotas, SCRAM users, and settings of groups.
+
+Declared and live access have the same types, so that each rule works for both. Words are those of Kafka's Java classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from topicwarden.model.problem import Location
+
+if TYPE_CHECKING:
+    from topicwarden.model.topic import Allowance  # a topic has its own access
+
+
+class ResourceType(StrEnum):
+    """Kinds of resources that an ACL protects (``org.apache.kafka.common.resource.ResourceType``)."""
+
+    TOPIC = "Topic"
+    GROUP = "Group"
+    CLUSTER = "Cluster"
+    TRANSACTIONAL_ID = "TransactionalId"
+    DELEGATION_TOKEN = "DelegationToken"
+    USER = "User"
+
+
+class PatternType(StrEnum):
+    """Ways in which an ACL's name matches (``org.apache.kafka.common.resource.PatternType``, KIP-290)."""
+
+    LITERAL = "Literal"
+    PREFIXED = "Prefixed"
+
+
+class Operation(StrEnum):
+    """Operations that an ACL allows or denies (``org.apache.kafka.common.acl.AclOperation``)."""
+
+    ALL = "All"
+    READ = "Read"
+    WRITE = "Write"
+    CREATE = "Create"
+    DELETE = "Delete"
+    ALTER = "Alter"
+    DESCRIBE = "Describe"
+    CLUSTER_ACTION = "ClusterAction"
+    DESCRIBE_CONFIGS = "DescribeConfigs"
+    ALTER_CONFIGS = "AlterConfigs"
+    IDEMPOTENT_WRITE = "IdempotentWrite"
+    CREATE_TOKENS = "CreateTokens"
+    DESCRIBE_TOKENS = "DescribeTokens"
+    TWO_PHASE_COMMIT = "TwoPhaseCommit"
+
+
+class PermissionType(StrEnum):
+    """The two effects of an ACL: it allows or denies (``org.apache.kafka.common.acl.AclPermissionType``)."""
+
+    ALLOW = "Allow"
+    DENY = "Deny"
+
+
+WILDCARD: Final = "*"
+"""The name of a literal resource that matches every name, and the host of an ACL that matches every address."""
+ANY_PRINCIPAL: Final = "User:*"
+"""The principal of an ACL that matches every principal."""
+CLUSTER_NAME: Final = "kafka-cluster"
+"""The name of the only resource of the type ``Cluster`` (``Resource.CLUSTER_NAME``)."""
+
+
+@dataclass(frozen=True, order=True)
+class Resource:
+    """One resource, such as the topic ``orders`` or the group ``billing``."""
+
+    type: ResourceType
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.name}"
+
+
+CLUSTER: Final = Resource(ResourceType.CLUSTER, CLUSTER_NAME)
+
+
+@dataclass(frozen=True, order=True)
+class Acl:
+    """One ACL (``AclBinding``). A principal is an opaque text, such as ``User:CN=orders,OU=apps``."""
+
+    principal: str
+    host: str
+    operation: Operation
+    permission: PermissionType
+    resource_type: ResourceType
+    resource_name: str
+    pattern_type: PatternType = PatternType.LITERAL
+
+    @property
+    def is_pattern(self) -> bool:
+        """True if the ACL may be about several resources: by a prefix, or by the name ``*``."""
+        return self.pattern_type is PatternType.PREFIXED or self.resource_name == WILDCARD
+
+    def matches(self, resource: Resource) -> bool:
+        """Return whether the ACL is about ``resource``."""
+        if self.resource_type is not resource.type:
+            return False
+        if self.pattern_type is PatternType.PREFIXED:
+            return resource.name.startswith(self.resource_name)
+        return self.resource_name in (resource.name, WILDCARD)
+
+    def __str__(self) -> str:
+        """``Allow Read on Topic orders for User:billing``; a host or a prefix is named only if there is one."""
+        name = f"{self.resource_name}*" if self.pattern_type is PatternType.PREFIXED else self.resource_name
+        resource = "Cluster" if self.resource_type is ResourceType.CLUSTER else f"{self.resource_type} {name}"
+        host = "" if self.host == WILDCARD else f" from {self.host}"
+        return f"{self.permission} {self.operation} on {resource} for {self.principal}{host}"
+
+
+@dataclass(frozen=True)
+class Grant:
+    """A principal that produces to a topic or consumes it, from ``host``.
+
+    ``name`` is the transactional id of a producer or the group of a consumer, or the start of it with ``prefix``; None
+    if the principal has none. ``max_lag`` is the maximum age, in milliseconds, of the oldest record that the group of a
+    consumer has not read; None without a limit of its own.
+    """
+
+    principal: str
+    host: str = WILDCARD
+    name: str | None = None
+    prefix: bool = False
+    max_lag: int | None = None
+
+
+@dataclass(frozen=True)
+class OperationGrant:
+    """Operations on one resource that a principal is allowed or denied, for which there is no role."""
+
+    principal: str
+    operations: tuple[Operation, ...]
+    permission: PermissionType = PermissionType.ALLOW
+    host: str = WILDCARD
+
+
+@dataclass(frozen=True)
+class TopicAccess:
+    """The access that the YAML of one topic declares."""
+
+    produce: tuple[Grant, ...] = ()
+    consume: tuple[Grant, ...] = ()
+    acls: tuple[OperationGrant, ...] = ()
+
+
+NO_TOPIC_ACCESS: Final = TopicAccess()
+
+
+QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
+"""The clients that a quota limits: pairs of a type (``client-id``, ``ip``, ``user``) and a name, sorted by type.
+
+None as the name is the default of the type: it applies to clients that no quota names (KIP-546, KIP-612).
+"""
+
+
+def quota_clients(entity: QuotaEntity) -> str:
+    """Return the clients of a quota in the words of ``kafka-configs``: ``user billing, default client-id``."""
+    return ", ".join(f"default {kind}" if name is None else f"{kind} {name}" for kind, name in reversed(entity))
+
+
+FEWEST_ITERATIONS: Final = 4096
+"""The fewest iterations that Kafka accepts for a SCRAM credential, and what its tools write (``ScramMechanism``)."""
+
+
+@dataclass(frozen=True)
+class SecretReference:
+    """A secret of the stack's configuration that holds a password, and a version that changes with the password."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True)
+class ScramUser:
+    """A user with a SCRAM credential (KIP-554). ``password`` is None for a live user: Kafka never returns it."""
+
+    name: str
+    mechanism: str
+    iterations: int
+    password: SecretReference | None = None
+
+
+@dataclass(frozen=True)
+class AccessSource:
+    """One declaration that grants an ACL: its location, and what it declares, such as "produce of orders".
+
+    ``topic`` is the topic whose YAML has the declaration, None for a file below ``access/``. ``owner`` is its owner.
+    """
+
+    location: Location
+    description: str
+    topic: str | None = None
+    owner: str | None = None
+
+
+@dataclass(frozen=True)
+class DeclaredAccess:
+    """All access that one stack declares. Equal ACLs of several declarations are one ACL with several sources.
+
+    - ``quotas``: Kafka's keys, such as ``producer_byte_rate``, with their values.
+    - ``users``: by name and mechanism.
+    - ``group_configs``: Kafka's settings of groups by group (KIP-848, KIP-932, KIP-1071).
+    - ``allow``: changes that the files below ``access/`` allow, for access that is no single declared topic's.
+    """
+
+    acls: Mapping[Acl, tuple[AccessSource, ...]] = field(default_factory=dict)
+    quotas: Mapping[QuotaEntity, tuple[Mapping[str, float], Location]] = field(default_factory=dict)
+    users: Mapping[tuple[str, str], tuple[ScramUser, Location]] = field(default_factory=dict)
+    group_configs: Mapping[str, tuple[Mapping[str, str], Location]] = field(default_factory=dict)
+    allow: frozenset[Allowance] = frozenset()
+
+    @property
+    def empty(self) -> bool:
+        """True if the stack declares no access at all."""
+        return not (self.acls or self.quotas or self.users or self.group_configs)
+
+    @property
+    def size(self) -> int:
+        """The number of ACLs, quotas, users, and groups with settings."""
+        return len(self.acls) + len(self.quotas) + len(self.users) + len(self.group_configs)
+
+
+NO_ACCESS: Final = DeclaredAccess()
+
+
+@dataclass(frozen=True)
+class AuthorizerSettings:
+    """The settings of the brokers' authorizer.
+
+    ``class_name`` is empty without an authorizer. ``open_without_acl`` is ``allow.everyone.if.no.acl.found``: a
+    resource without any ACL is open to everyone. None is a value that the brokers do not show. ``host_ranges`` is true
+    if hosts of ACLs may be CIDR ranges (KIP-1276; ``StandardAuthorizer`` since Kafka 4.4).
+    """
+
+    class_name: str | None = None
+    super_users: frozenset[str] | None = None
+    open_without_acl: bool | None = None
+    host_ranges: bool = False
+
+
+@dataclass(frozen=True)
+class LiveAccess:
+    """The access of a cluster as its brokers report it.
+
+    A part that this user may not read, or that the service does not offer, is None; ``missing`` says why, by part:
+    ``acls``, ``quotas``, ``users``, ``group_configs``, ``authorizer``, and of the authorizer's settings ``super_users``
+    and ``open_without_acl``. ``group_configs`` has groups with settings, and requested groups; if other groups may have
+    settings, ``missing`` says why they are not known. ``settings`` has the authorizer's settings by broker.
+    ``unknown_acls`` counts ACLs with a type or operation that this version lacks. ``security_disabled`` is true if the
+    brokers answered that they have no authorizer.
+    """
+
+    acls: frozenset[Acl] | None = None
+    quotas: Mapping[QuotaEntity, Mapping[str, float]] | None = None
+    users: Mapping[tuple[str, str], ScramUser] | None = None
+    group_configs: Mapping[str, Mapping[str, str]] | None = None
+    settings: Mapping[int, AuthorizerSettings] | None = None
+    unknown_acls: int = 0
+    security_disabled: bool = False
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DeployedAccess:
+    """The access in Pulumi's state: what earlier deploys of the stack have created or adopted. Only this is ours.
+
+    - ``topics``: the topics whose YAML declared an ACL at the last deploy; none for an ACL of a file below ``access/``.
+    - ``allow``: changes that the files below ``access/`` allowed at the last deploy.
+    """
+
+    acls: frozenset[Acl] = frozenset()
+    quotas: Mapping[QuotaEntity, Mapping[str, float]] = field(default_factory=dict)
+    users: Mapping[tuple[str, str], ScramUser] = field(default_factory=dict)
+    group_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    topics: Mapping[Acl, tuple[str, ...]] = field(default_factory=dict)
+    allow: frozenset[Allowance] = frozenset()
+
+    @property
+    def empty(self) -> bool:
+        """True if the state has no access at all."""
+        return not (self.acls or self.quotas or self.users or self.group_configs)
+
+    @property
+    def size(self) -> int:
+        """The number of ACLs, quotas, users, and groups with settings."""
+        return len(self.acls) + len(self.quotas) + len(self.users) + len(self.group_configs)

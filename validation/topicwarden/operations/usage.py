@@ -1,0 +1,133 @@
+"""Report who uses the topics of a stack, what nobody uses, and what topics cost. Only reads from Kafka."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from topicwarden.audit.unused_parts import usage_facts
+from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
+from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kafka.read.group_lags import group_lags, unread_positions
+from topicwarden.model.access import NO_ACCESS
+from topicwarden.model.project import Project
+from topicwarden.model.topic_selection import selected
+from topicwarden.model.usage import AuthorizerLogs
+from topicwarden.model.usage_report import UsageReport
+from topicwarden.operations.declared_topics import checked_stack, require_topics
+from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.stacks.history_address import history_address
+from topicwarden.stacks.stack_settings import HISTORY
+from topicwarden.usage.assemble_report import usage_report
+from topicwarden.usage.history_files import HistoryFiles, is_local
+from topicwarden.usage.use_context import UseContext
+from topicwarden.usage.use_history import UseHistory, remember_in_context
+
+if TYPE_CHECKING:
+    from topicwarden.audit.scan.spark_source import SparkSource
+
+
+@dataclass(frozen=True)
+class UsageOptions:
+    """Options of a usage report.
+
+    ``history`` is a path, a URI, or ``none`` for no history; None means the setting of the stack. ``authorizer_log`` is
+    the folder of the brokers' authorizer logs. ``master`` is the Spark master, for a report that needs Spark: one with
+    authorizer logs, or with a history on another machine. ``log_time_zone`` is the time zone of the brokers, for lines
+    that name none.
+    """
+
+    history: str | None = None
+    authorizer_log: str | None = None
+    master: str | None = None
+    log_time_zone: str = "UTC"
+
+
+def usage_topics(
+    project: Project,
+    stack: str,
+    patterns: tuple[str, ...] = (),
+    options: UsageOptions | None = None,
+    *,
+    listener: ProgressListener = SILENT,
+) -> UsageReport:
+    """Report the use of the topics of ``stack`` that match the globs ``patterns``, and remember it in the history.
+
+    Raises Refusal if the declarations have errors, if the cluster does not respond, if no topic matches, or if the
+    authorizer logs cannot be read.
+    """
+    settings = options or UsageOptions()
+    checked = checked_stack(project, stack, "reported")
+    connection = connect_to(project, stack)
+    policy = checked.policy
+    scope = policy.stack_file(stack).scope
+    url = history_address(project, stack, stack_settings(project, stack).get(HISTORY), settings.history)
+    declarations = {each.topic.name: each for each in checked.declarations[stack]}
+    declared_access = checked.access.get(stack, NO_ACCESS)
+    with ExitStack() as resources:
+        spark = _Spark(resources, project, settings.master, listener)
+        files = spark.files(url)
+        logs = spark.logs(settings.authorizer_log, settings.log_time_zone)
+        with listener.stage("reading the cluster"), open_cluster(connection) as cluster:
+            snapshot = cluster.snapshot(expected=declarations)
+            require_topics({*declarations, *snapshot.topics}, patterns, scope)
+            use = cluster.use(snapshot)
+            positions = unread_positions(use.groups, snapshot.topics)
+            lags = group_lags(use.groups, snapshot.topics, cluster.unread_records(snapshot, positions))
+            access = cluster.access()
+        context = UseContext(declared_access, access, scope, policy.usage_for(stack), logs)
+        with listener.stage("comparing with the history"):
+            history = UseHistory(url, files)
+            remembered, context = remember_in_context(history, snapshot, use, context)
+    return usage_report(
+        usage_facts(
+            snapshot,
+            use,
+            remembered,
+            context,
+            stack=stack,
+            declarations=declarations,
+            lags=lags,
+            cost=policy.cost_for(stack),
+            patterns=patterns,
+            selects=lambda topic: scope.owns(topic) and selected(topic, patterns),
+        )
+    )
+
+
+class _Spark:
+    """Spark for the parts of a report that need it. All others need neither Java nor the extra ``audit``."""
+
+    def __init__(self, resources: ExitStack, project: Project, master: str | None, listener: ProgressListener) -> None:
+        self._resources, self._project, self._master, self._listener = resources, project, master, listener
+        self._source: SparkSource | None = None
+
+    def files(self, url: str | None) -> HistoryFiles | None:
+        """Return the operations on the files of a history; None for a history on this machine."""
+        if url is None or is_local(url):
+            return None
+        from topicwarden.audit.history.remote_files import files_at  # noqa: PLC0415
+
+        return files_at(url, self._spark())
+
+    def logs(self, folder: str | None, time_zone: str) -> AuthorizerLogs | None:
+        """Return the authorizer logs in ``folder``; None without one."""
+        if folder is None:
+            return None
+        from topicwarden.audit.authorizer_log.log_folder import log_address  # noqa: PLC0415
+        from topicwarden.audit.authorizer_log.read_logs import log_notes, read_authorizer_logs  # noqa: PLC0415
+
+        url = log_address(folder)
+        with self._listener.stage("reading the authorizer logs"):
+            logs = read_authorizer_logs(self._spark()(), url, time_zone)
+        return replace(logs, notes=tuple(log_notes(logs)))
+
+    def _spark(self) -> SparkSource:
+        if self._source is None:
+            from topicwarden.audit.scan.spark_platform import refuse_unsupported  # noqa: PLC0415
+            from topicwarden.audit.scan.spark_session import session_on_demand  # noqa: PLC0415
+
+            refuse_unsupported(self._master)
+            self._source = session_on_demand(self._resources, self._project, self._master, self._listener.note)
+        return self._source

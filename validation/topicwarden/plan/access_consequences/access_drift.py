@@ -1,0 +1,36 @@
+"""``access-drift``: access was changed by hand after the last deploy. A deploy leaves it until a refresh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from topicwarden.model.message_text import counted
+from topicwarden.model.planned_change import AccessKind, Action, Consequence, Severity
+from topicwarden.plan.access_consequences.access_unseen import PLURALS
+from topicwarden.plan.access_context import AccessContext
+
+KIND = "access-drift"
+_MOST = 5
+
+
+def evaluate(context: AccessContext) -> Iterable[Consequence]:
+    """Return one note for each kind of access that differs from the YAML and from Pulumi's state."""
+    for kind in AccessKind:
+        drifted = [item for item in context.change.items if item.kind is kind and item.action is Action.DRIFT]
+        if not drifted:
+            continue
+        names = [
+            f"{item.name}: {item.before} in place of {item.after}" if item.before else item.name for item in drifted
+        ]
+        more = [f"and {len(names) - _MOST:,} more"] if len(names) > _MOST else []
+        gone = all(item.before is None for item in drifted)
+        yield Consequence(
+            kind=KIND,
+            severity=Severity.NOTE,
+            message=f"{counted(len(drifted), 'change')} of {PLURALS[kind]} by hand"
+            + (": the cluster lacks what the YAML declares" if gone else ""),
+            because=[*names[:_MOST], *more],
+            measured="the cluster, Pulumi's state and the YAML",
+            remedy="run `topicwarden up --refresh`, which deploys the YAML again; or change the YAML",
+            location=drifted[0].location,
+        )

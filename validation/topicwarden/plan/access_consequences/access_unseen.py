@@ -1,0 +1,67 @@
+"""``access-unseen``: access would change, but the cluster does not show what it is now.
+
+Without the ACLs of the cluster, nobody can tell who loses access. So no change of them is deployed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from topicwarden.model.message_text import counted
+from topicwarden.model.planned_change import AccessItem, AccessKind, Action, Consequence, Severity
+from topicwarden.plan.access_context import AccessContext
+
+KIND = "access-unseen"
+_PARTS: Final[Mapping[AccessKind, str]] = {
+    AccessKind.ACL: "acls",
+    AccessKind.QUOTA: "quotas",
+    AccessKind.USER: "users",
+    AccessKind.GROUP_CONFIG: "group_configs",
+}
+PLURALS: Final[Mapping[AccessKind, str]] = {
+    AccessKind.ACL: "ACLs",
+    AccessKind.QUOTA: "quotas",
+    AccessKind.USER: "users",
+    AccessKind.GROUP_CONFIG: "settings of groups",
+}
+
+
+def evaluate(context: AccessContext) -> Iterable[Consequence]:
+    """Return one refusal for each kind of access that changes although the brokers do not report it."""
+    live = context.change.live
+    items = context.change.items
+    for kind, part in _PARTS.items():
+        changing = [item for item in items if item.kind is kind and item.action is not Action.DRIFT]
+        missing = live.missing.get(part, "the brokers do not report them")
+        if changing and (getattr(live, part) is None or part in live.missing):
+            yield _refused(kind, changing, missing, no_authorizer=kind is AccessKind.ACL and live.security_disabled)
+        elif kind is AccessKind.ACL and changing and live.unknown_acls:
+            yield Consequence(
+                kind=KIND,
+                severity=Severity.DANGER,
+                message=f"the cluster has {counted(live.unknown_acls, 'ACL')} of a type that this version does not "
+                "know: they are not part of the decisions of this plan",
+                measured="DescribeAcls",
+                remedy="use a newer version of topicwarden",
+            )
+
+
+def _refused(kind: AccessKind, changing: list[AccessItem], missing: str, *, no_authorizer: bool) -> Consequence:
+    plural = PLURALS[kind]
+    if no_authorizer:
+        remedy = "set authorizer.class.name on the brokers, or remove the declared access"
+    elif "lacks" in missing:
+        remedy = "grant the missing permission, and plan again"
+    else:
+        remedy = "remove the declared access, or plan again when the brokers report it"
+    return Consequence(
+        kind=KIND,
+        severity=Severity.REFUSED,
+        message=f"{counted(len(changing), 'change')} of {plural} cannot be judged: {missing}",
+        because=[f"{item.action.value} {item.name}" for item in changing[:5]]
+        + ([f"and {len(changing) - 5:,} more"] if len(changing) > 5 else []),
+        measured=f"the {plural} of Pulumi's state and of the YAML only",
+        remedy=remedy,
+        location=next((item.location for item in changing if item.location), None),
+    )

@@ -1,0 +1,80 @@
+"""``credential-removed``: a user's SCRAM credential ends, so that its clients cannot authenticate any more.
+
+Open connections stay until ``connections.max.reauth.ms``, or until they break. A new password is a danger: clients that
+have the old one cannot connect again. Kafka never returns passwords, and does not report who is connected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from topicwarden.model.message_text import counted
+from topicwarden.model.planned_change import Action, Consequence, Severity
+from topicwarden.model.topic import AllowedChange
+from topicwarden.plan.access_context import AccessContext
+
+KIND = "credential-removed"
+_MEASURED = "the credentials and ACLs of the cluster; Kafka does not report which users are connected"
+
+
+def evaluate(context: AccessContext) -> Iterable[Consequence]:
+    """Return each credential that is deleted, or gets another password."""
+    live = context.change.live.users or {}
+    for key, action in sorted(context.change.users.items()):
+        if key not in live:
+            continue
+        if action is Action.DELETE:
+            yield _deleted(context, *key)
+        elif action is Action.UPDATE:
+            yield from _changed(context, *key)
+
+
+def _deleted(context: AccessContext, user: str, mechanism: str) -> Consequence:
+    remaining = sorted(
+        {
+            other
+            for name, other in {*(context.change.live.users or {}), *context.change.declared.users}
+            if name == user and context.change.users.get((name, other)) is not Action.DELETE
+        }
+    )
+    return Consequence(
+        kind=KIND,
+        severity=context.severity(AllowedChange.REMOVE_CREDENTIAL),
+        message=f"clients of User:{user} can no longer authenticate with {mechanism}",
+        because=[
+            f"it still has {' and '.join(remaining)}" if remaining else "it has no other SCRAM credential",
+            *_acls(context, user),
+        ],
+        measured=_MEASURED,
+        remedy=context.remedy(
+            AllowedChange.REMOVE_CREDENTIAL, "declare the credential until no client uses it any more"
+        ),
+        evidence={"user": user, "mechanism": mechanism},
+    )
+
+
+def _changed(context: AccessContext, user: str, mechanism: str) -> Iterable[Consequence]:
+    declared, location = context.change.declared.users[user, mechanism]
+    deployed = context.change.deployed.users.get((user, mechanism))
+    if deployed is not None and declared.password == deployed.password:
+        return
+    if declared.password is None:
+        return
+    yield Consequence(
+        kind=KIND,
+        severity=Severity.DANGER,
+        message=f"User:{user} gets the password of {declared.password.name} version {declared.password.version} for "
+        f"{mechanism}: clients with another password cannot connect again",
+        because=[
+            "open connections stay until they break, or until connections.max.reauth.ms",
+            *_acls(context, user),
+        ],
+        measured=_MEASURED,
+        evidence={"user": user, "mechanism": mechanism},
+        location=location,
+    )
+
+
+def _acls(context: AccessContext, user: str) -> Iterable[str]:
+    number = sum(acl.principal == f"User:{user}" for acl in context.change.after)
+    yield f"{counted(number, 'ACL') if number else 'no ACL'} {'name' if number > 1 else 'names'} it after the deploy"

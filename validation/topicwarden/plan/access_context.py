@@ -1,0 +1,124 @@
+"""The context in which a change of access is judged: decisions, evidence, owners, and what the YAML allows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from topicwarden.model.access import Acl, PermissionType
+from topicwarden.model.planned_change import Severity
+from topicwarden.model.problem import Location
+from topicwarden.model.topic import AllowedChange
+from topicwarden.plan.access_change import AccessChange
+from topicwarden.plan.access_effects import Decisions, PrincipalEffect
+from topicwarden.plan.access_evidence import AccessEvidence
+from topicwarden.plan.consequence_text import shorten
+from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+
+
+@dataclass(frozen=True)
+class StackTopics:
+    """The topics of a stack: their owners, the locations of their YAML, and what each YAML allows today.
+
+    ``owners`` has the declared topics. ``allowed`` also has topics that are no longer declared, with what their YAML
+    allowed at the last deploy. ``live`` are the declared and the deployed topics that are on the cluster.
+    """
+
+    owners: Mapping[str, str | None] = field(default_factory=dict)
+    locations: Mapping[str, Location | None] = field(default_factory=dict)
+    allowed: Mapping[str, frozenset[AllowedChange]] = field(default_factory=dict)
+    live: frozenset[str] = frozenset()
+
+    @cached_property
+    def deleted(self) -> frozenset[str]:
+        """The topics that the same deploy deletes. ``destroyed`` reports who reads them."""
+        return self.live - self.owners.keys()
+
+
+@dataclass(frozen=True)
+class OwnClient:
+    """The client that deploys. ``principal`` is None if the connection does not tell it, for the reason ``unknown``."""
+
+    principal: str | None = None
+    mechanism: str | None = None
+    unknown: str = ""
+
+
+@dataclass(frozen=True)
+class AccessContext:
+    """A change of access, and all that is known about it. ``allowed`` is what the files below ``access/`` allow."""
+
+    change: AccessChange
+    decisions: Decisions
+    effects: tuple[PrincipalEffect, ...] = ()
+    evidence: AccessEvidence = field(default_factory=AccessEvidence)
+    topics: StackTopics = field(default_factory=StackTopics)
+    allowed: frozenset[AllowedChange] = frozenset()
+    own: OwnClient = field(default_factory=OwnClient)
+    scope: StackScope = EVERY_TOPIC
+    now: int = 0
+
+    def severity(self, allowance: AllowedChange, acls: Iterable[Acl] = ()) -> Severity:
+        """Return ``REFUSED``, or ``DANGER`` if the YAML that declares, or declared, all ``acls`` allows the change.
+
+        Without ``acls``, the files below ``access/`` must allow it.
+        """
+        homes = self.homes(acls)
+        allowed = all(allowance in (self.allowed if home is None else self.topics.allowed[home]) for home in homes)
+        return Severity.DANGER if allowed else Severity.REFUSED
+
+    def remedy(self, allowance: AllowedChange, instead: str, acls: Iterable[Acl] = ()) -> str:
+        """Return the remedy of a refused change: do ``instead``, or allow it; empty if the change is allowed."""
+        acls = tuple(acls)
+        if self.severity(allowance, acls) is Severity.DANGER:
+            return ""
+        homes = self.homes(acls)
+        topics = sorted(home for home in homes if home is not None)
+        files = [f"the YAML of {shorten(topics)}"] if topics else []
+        files += ["a file below access/"] if None in homes else []
+        allow = f"write `allow: [{allowance.value}]` into {' and '.join(files)}"
+        return f"{instead}; if it is intended, {allow}" + (", and deploy that first" if self.change.destroying else "")
+
+    def location(self, acls: Iterable[Acl]) -> Location | None:
+        """Return where one of ``acls`` is declared; else the YAML of a topic that declared one of them before."""
+        acls = sorted(acls)
+        declared = (source.location for acl in acls for source in self.change.declared.acls.get(acl, ()))
+        before = (
+            location
+            for acl in acls
+            for topic in self.change.deployed.topics.get(acl, ())
+            if (location := self.topics.locations.get(topic)) is not None
+        )
+        return next(declared, None) or next(before, None)
+
+    def responsible(self, effects: Iterable[PrincipalEffect]) -> list[Acl]:
+        """Return the changed ACLs by which ``effects`` come about, sorted."""
+        return sorted({acl for effect in effects for acl in effect.acls})
+
+    def homes(self, acls: Iterable[Acl]) -> frozenset[str | None]:
+        """Return the topics whose YAML declares, or declared, ``acls``; None for the files below ``access/``."""
+        homes: set[str | None] = set()
+        for acl in acls:
+            sources = self.change.declared.acls.get(acl, ())
+            topics = {source.topic for source in sources if source.topic} or {*self.change.deployed.topics.get(acl, ())}
+            known = {topic for topic in topics if topic in self.topics.allowed}
+            homes |= known or {None}
+        return frozenset(homes or {None})
+
+
+def acl_reasons(context: AccessContext, acls: Collection[Acl]) -> Iterable[str]:
+    """Yield one reason for each of the first ``acls``: whether the deploy creates or deletes it."""
+    shown = sorted(acls)[:_MOST_ACLS]
+    for acl in shown:
+        yield f"the deploy {'creates' if acl in context.change.after else 'deletes'} `{acl}`"
+    if len(acls) > len(shown):
+        yield f"and {len(acls) - len(shown):,} more ACLs"
+
+
+_MOST_ACLS = 4
+
+
+def verb(acls: Iterable[Acl]) -> tuple[str, str]:
+    """Return the words for a loss by ``acls``: ``revoking … from``, or ``denying … to`` if each of them denies."""
+    return ("denying", "to") if all(acl.permission is PermissionType.DENY for acl in acls) else ("revoking", "from")

@@ -1,0 +1,255 @@
+"""Predicts who gains and who loses access by a deploy, and the consequences for clients that use it now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from topicwarden.access.authorizer import PROBE_NAME
+from topicwarden.access.implied import SUPPORTED_OPERATIONS, implied_operations
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.read.snapshot import Snapshot
+from topicwarden.model.access import CLUSTER_NAME, DeclaredAccess, LiveAccess, Operation, ResourceType
+from topicwarden.model.planned_change import (
+    MOST_SEVERE_FIRST,
+    AccessPlan,
+    Consequence,
+    PrincipalAccess,
+    Severity,
+)
+from topicwarden.model.topic import AllowedChange
+from topicwarden.plan.access_change import AccessChange, access_change
+from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES
+from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
+from topicwarden.plan.access_effects import EVERYONE_ELSE, Decisions, PrincipalEffect, access_effects, principal_name
+from topicwarden.plan.access_evidence import AccessEvidence, gather_access
+from topicwarden.plan.deployed_stack import DeployedStack
+from topicwarden.specs.resolve import Declaration
+from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+
+
+@dataclass(frozen=True)
+class AccessPrediction:
+    """The plan of access, the allowances that it needs, and what could not be seen.
+
+    ``needed`` has the topic whose YAML has an allowance, None for a file below ``access/``.
+    """
+
+    plan: AccessPlan
+    needed: frozenset[tuple[str | None, AllowedChange]] = frozenset()
+    unseen: tuple[str, ...] = ()
+
+
+def predict_access(
+    cluster: Cluster,
+    snapshot: Snapshot,
+    declared: DeclaredAccess,
+    declarations: Sequence[Declaration],
+    deployed: DeployedStack,
+    *,
+    scope: StackScope = EVERY_TOPIC,
+    live: LiveAccess | None = None,
+    destroying: bool = False,
+) -> AccessPrediction | None:
+    """Return the change of access; None if the stack neither declares nor has deployed any.
+
+    ``live`` is the access of the cluster; without it, it is read. Who uses it is read only if an ACL changes.
+    """
+    if declared.empty and deployed.access.empty:
+        return None
+    live = live or cluster.access({*declared.group_configs, *deployed.access.group_configs})
+    change = access_change(declared, deployed.access, live, destroying=destroying)
+    visible = live.acls is not None
+    evidence = gather_access(cluster, snapshot, change) if visible else AccessEvidence()
+    return judge_access(
+        change,
+        evidence,
+        stack_topics(declarations, deployed, snapshot),
+        own_client(cluster.connection),
+        now=snapshot.taken_at,
+        scope=scope,
+    )
+
+
+def judge_access(
+    change: AccessChange,
+    evidence: AccessEvidence,
+    topics: StackTopics,
+    own: OwnClient,
+    *,
+    now: int,
+    scope: StackScope = EVERY_TOPIC,
+) -> AccessPrediction:
+    """Return the effects and the consequences of ``change``, as far as ``evidence`` shows them.
+
+    ``now`` is in milliseconds since the epoch.
+    """
+    today = datetime.fromtimestamp(now / 1000, UTC).date()
+    allow = change.deployed.allow if change.destroying else change.declared.allow
+    visible = change.live.acls is not None
+    decisions = Decisions(
+        change if visible else replace(change, declared=replace(change.declared, acls={}), acls={}),
+        _names(change, evidence, topics),
+    )
+    known = {**evidence.known, ResourceType.TOPIC: {*evidence.known.get(ResourceType.TOPIC, ()), *topics.live}}
+    effects = access_effects(decisions, known, _hosts(evidence)) if visible else ()
+    context = AccessContext(
+        change,
+        decisions,
+        effects,
+        evidence,
+        topics,
+        frozenset(each.change for each in allow if each.valid_on(today)),
+        own,
+        scope,
+        now,
+    )
+    consequences = _consequences(context)
+    needed = frozenset(_needed(context, consequences))
+    plan = AccessPlan(
+        items=change.items,
+        principals=principals(effects),
+        consequences=sorted(consequences, key=lambda each: MOST_SEVERE_FIRST.index(each.severity)),
+        needs=sorted({allowance for _, allowance in needed}),
+        unchanged=change.unchanged(),
+        foreign=change.foreign(),
+    )
+    return AccessPrediction(plan, needed, tuple(_unseen(change)))
+
+
+def _hosts(evidence: AccessEvidence) -> frozenset[str]:
+    """Return the addresses of all clients that are known."""
+    return frozenset(host for group in evidence.groups for host in group.hosts)
+
+
+def _names(change: AccessChange, evidence: AccessEvidence, topics: StackTopics) -> frozenset[str]:
+    """Return the names of all resources that may be judged."""
+    return frozenset(
+        {
+            *(acl.resource_name for acl in change.changed_acls),
+            *(name for names in evidence.known.values() for name in names),
+            *(name for group in evidence.groups for name in (group.name, *group.topics)),
+            *(name for each in evidence.transactions for name in (each.name, *each.topics)),
+            *evidence.topics,
+            *topics.owners,
+            *topics.live,
+            CLUSTER_NAME,
+            PROBE_NAME,
+        }
+    )
+
+
+def _consequences(context: AccessContext) -> list[Consequence]:
+    return [consequence for rule in ACCESS_CONSEQUENCES for consequence in rule.evaluate(context)]
+
+
+def _needed(context: AccessContext, consequences: Sequence[Consequence]) -> Iterable[tuple[str | None, AllowedChange]]:
+    """Yield the allowances without which more consequences would be refused."""
+    dangers = any(each.severity is Severity.DANGER for each in consequences)
+    if not dangers:
+        return
+    refused = _refused(consequences)
+    for allowance in sorted(context.allowed):
+        without = replace(context, allowed=context.allowed - {allowance})
+        if _refused(_consequences(without)) > refused:
+            yield None, allowance
+    # Only an ACL that changes is judged by what the YAML of its topics allows.
+    for topic in sorted(home for home in context.homes(context.change.changed_acls) if home is not None):
+        allowed = context.topics.allowed[topic]
+        for allowance in sorted(allowed & _OF_ACCESS):
+            others = {**context.topics.allowed, topic: allowed - {allowance}}
+            without = replace(context, topics=replace(context.topics, allowed=others))
+            if _refused(_consequences(without)) > refused:
+                yield topic, allowance
+
+
+_OF_ACCESS = frozenset(
+    {
+        AllowedChange.REVOKE_ACCESS,
+        AllowedChange.FIRST_ACL,
+        AllowedChange.OPEN_ACCESS,
+        AllowedChange.THROTTLE_CLIENTS,
+        AllowedChange.REMOVE_CREDENTIAL,
+    }
+)
+
+
+def _refused(consequences: Iterable[Consequence]) -> int:
+    return sum(consequence.severity is Severity.REFUSED for consequence in consequences)
+
+
+def _unseen(change: AccessChange) -> Iterable[str]:
+    """Yield the parts of the declared or deployed access that could not be read, with the reason."""
+    parts = (
+        ("acls", "the ACLs", change.declared.acls or change.deployed.acls),
+        ("quotas", "the quotas", change.declared.quotas or change.deployed.quotas),
+        ("users", "the users", change.declared.users or change.deployed.users),
+        ("group_configs", "the settings of groups", change.declared.group_configs or change.deployed.group_configs),
+    )
+    for part, name, concerned in parts:
+        if concerned and getattr(change.live, part) is None:
+            yield f"{name} of the cluster: {change.live.missing.get(part, 'the brokers do not report them')}"
+
+
+def stack_topics(declarations: Iterable[Declaration], deployed: DeployedStack, snapshot: Snapshot) -> StackTopics:
+    """Return the topics of the stack with what their YAML allows today; a deleted one, what it allowed before."""
+    declared = {declaration.topic.name: declaration for declaration in declarations}
+    before = {
+        name: topic.declared.allowed(snapshot.day)
+        for name, topic in deployed.topics.items()
+        if topic.declared is not None
+    }
+    return StackTopics(
+        owners={name: declaration.topic.owner for name, declaration in declared.items()},
+        locations={name: declaration.locations.at(("access",)) for name, declaration in declared.items()},
+        allowed=before | {name: each.topic.allowed(snapshot.day) for name, each in declared.items()},
+        live=frozenset(snapshot.topics),
+    )
+
+
+def own_client(connection: Connection) -> OwnClient:
+    """Return the principal as which ``connection`` connects, as far as its settings tell it."""
+    mechanism = connection.sasl_mechanism
+    if mechanism == "PLAIN" or (mechanism or "").startswith("SCRAM"):
+        return OwnClient(f"User:{connection.username}", mechanism)
+    if mechanism is not None:
+        return OwnClient(None, mechanism, f"{mechanism} gets it from a token or a ticket")
+    if connection.client_cert is not None:
+        return OwnClient(None, None, "it follows from the client certificate and the brokers' rules for it")
+    return OwnClient("User:ANONYMOUS")
+
+
+def principals(effects: Iterable[PrincipalEffect]) -> list[PrincipalAccess]:
+    """Return what each principal gains and loses, without what other operations imply."""
+    by_principal: dict[str, tuple[list[PrincipalEffect], list[PrincipalEffect]]] = {}
+    for effect in effects:
+        by_principal.setdefault(effect.principal, ([], []))[0 if effect.gained else 1].append(effect)
+    return [
+        PrincipalAccess(principal=principal_name(principal), gains=_texts(gains), loses=_texts(loses))
+        for principal, (gains, loses) in sorted(
+            by_principal.items(), key=lambda each: (each[0] == EVERYONE_ELSE, each[0])
+        )
+    ]
+
+
+def _texts(effects: Iterable[PrincipalEffect]) -> list[str]:
+    """Return ``Read, Write on Topic orders`` for each resource, sorted."""
+    effects = list(effects)
+    writes = any((each.resource.type, each.operation) == (ResourceType.TOPIC, Operation.WRITE) for each in effects)
+    by_resource: dict[tuple[ResourceType, str], dict[Operation, None]] = {}
+    for effect in effects:
+        if writes and effect.operation is Operation.IDEMPOTENT_WRITE:
+            continue  # Write on a topic includes it (KIP-679)
+        key = (effect.resource.type, effect.text.partition(" on ")[2])
+        by_resource.setdefault(key, {})[effect.operation] = None
+    texts = []
+    for (kind, resource), operations in by_resource.items():
+        if len(operations) == len(SUPPORTED_OPERATIONS[kind]) > 1:
+            texts.append(f"All on {resource}")
+            continue
+        implied = {other for operation in operations for other in implied_operations(operation, kind)}
+        shown = [operation.value for operation in operations if operation not in implied]
+        texts.append(f"{', '.join(shown)} on {resource}")
+    return sorted(texts)

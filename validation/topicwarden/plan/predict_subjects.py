@@ -1,0 +1,227 @@
+"""Predicts the consequences of all changes of subjects, from what the Schema Registry and the topics show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Final
+
+from topicwarden.model.message_text import counted
+from topicwarden.model.planned_change import (
+    MOST_SEVERE_FIRST,
+    Action,
+    Consequence,
+    RegistryPlan,
+    Setting,
+    Severity,
+    SubjectPlan,
+)
+from topicwarden.model.problem import Location
+from topicwarden.model.subject import RegisteredSchema, SchemaReference
+from topicwarden.model.topic import AllowedChange
+from topicwarden.plan.schema_difference import schema_difference
+from topicwarden.plan.subject_change import RegistryChange, SubjectChange
+from topicwarden.plan.subject_consequences import SUBJECT_CONSEQUENCES
+from topicwarden.plan.subject_evidence import SubjectContext, SubjectEvidence
+
+UNSEEN: Final = "registry-unseen"
+READ_ONLY: Final = "read-only-registry"
+OF_REGISTRY: Final = (UNSEEN, READ_ONLY)
+"""Kinds of refusals that concern the state of the registry: topics and access are deployed nevertheless."""
+_READ_ONLY_MODES: Final = ("READONLY", "READONLY_OVERRIDE")
+_NEW: Final = "new"
+_MOST: Final = 5
+
+
+@dataclass(frozen=True)
+class SubjectPrediction:
+    """The plan of the subjects, the allowances that it needs, what was not judged, and why subjects are not deployed.
+
+    ``needed`` has the name of the subject. ``undeployed`` are the subjects that change and that no deploy can write
+    now, with the reason.
+    """
+
+    plan: RegistryPlan
+    needed: frozenset[tuple[str, AllowedChange]] = frozenset()
+    unseen: tuple[str, ...] = ()
+    undeployed: Mapping[str, str] = field(default_factory=dict)
+
+
+def predict_subjects(change: RegistryChange, evidence: SubjectEvidence, today: date) -> SubjectPrediction | None:
+    """Return the changes of subjects and their consequences; None if the stack has and declares no subjects."""
+    if not change.declared and not change.deployed:
+        return None
+    undeployed = _undeployed(change)
+    plans, needed = [], set[tuple[str, AllowedChange]]()
+    for name, each in change.changes.items():
+        context = SubjectContext(each, change, evidence, today)
+        consequences = _consequences(context)
+        allowances = sorted(_needed(context, consequences))
+        needed |= {(name, allowance) for allowance in allowances}
+        plans.append(_plan(change, each, consequences, allowances))
+    unseen = _unseen(change)
+    plan = RegistryPlan(
+        subjects=plans,
+        consequences=list(_of_registry(change)),
+        unchanged=len(change.declared.subjects.keys() - change.changes.keys()),
+        judged=change.registry.error is None,
+    )
+    return SubjectPrediction(plan, frozenset(needed), tuple(unseen), undeployed)
+
+
+def _plan(
+    registry: RegistryChange,
+    change: SubjectChange,
+    consequences: Sequence[Consequence],
+    needs: Sequence[AllowedChange],
+) -> SubjectPlan:
+    schema = change.schema or (change.latest.schema if change.latest else None)
+    schema = schema or (change.deployed.schema if change.deployed else None)
+    compared = change.latest is not None and change.schema is not None and change.existing is not change.latest
+    return SubjectPlan(
+        subject=change.name,
+        action=change.action or Action.UPDATE,
+        format=schema.format if schema else "",
+        settings=list(_settings(registry, change)),
+        difference=schema_difference(change.latest.schema, change.schema)
+        if compared and change.latest and change.schema
+        else [],
+        consequences=sorted(consequences, key=lambda each: MOST_SEVERE_FIRST.index(each.severity)),
+        needs=list(needs),
+        location=change.declared.location if change.declared else None,
+    )
+
+
+def _settings(registry: RegistryChange, change: SubjectChange) -> Iterable[Setting]:
+    if change.action is Action.RELEASE:
+        return
+    deployed, declared = change.deployed, change.declared
+    live_version = None if change.latest is None else str(change.latest.version)
+    deployed_version = None if deployed is None or deployed.version is None else str(deployed.version)
+    if change.registers:
+        version: str | None = _NEW
+    else:
+        version = str(change.existing.version) if change.existing else None
+    if {version, live_version} != {None} and (version != live_version or change.action is Action.ADOPT):
+        yield Setting(name="version", declared=version, deployed=deployed_version, live=live_version)
+    if declared is not None and (change.written is not None or change.action in (Action.CREATE, Action.ADOPT)):
+        level = registry.level(change)
+        own = change.live is not None and change.live.compatibility is not None
+        if declared.compatibility is not None:
+            yield Setting(
+                name="compatibility",
+                declared=declared.compatibility.value,
+                deployed=deployed.compatibility.value if deployed and deployed.compatibility else None,
+                live=level.value if level and change.latest else None,
+                source=None if own or not change.latest else "the registry's default",
+                location=declared.location_of("compatibility"),
+            )
+    before = _references(change.latest.schema) if change.latest else None
+    after = _references(change.schema)
+    if declared is not None and change.registers and (before or after) and before != after:
+        yield Setting(
+            name="references",
+            declared=after,
+            deployed=_references(deployed.schema) if deployed else None,
+            live=before,
+            location=declared.location_of("references"),
+        )
+
+
+def _references(schema: RegisteredSchema | None) -> str | None:
+    return ", ".join(map(reference_text, schema.references)) or None if schema else None
+
+
+def reference_text(reference: SchemaReference) -> str:
+    """Return ``com.acme.Money version 3``; a version that the deploy registers is ``new``."""
+    return f"{reference.subject} version {reference.version or _NEW}"
+
+
+def _consequences(context: SubjectContext) -> list[Consequence]:
+    if not context.judged:
+        return []
+    return [consequence for rule in SUBJECT_CONSEQUENCES for consequence in rule.evaluate(context)]
+
+
+def _needed(context: SubjectContext, consequences: Sequence[Consequence]) -> Iterable[AllowedChange]:
+    """Yield the allowances without which more consequences would be refused, or the subject would stay."""
+    change = context.change
+    if change.action is Action.DELETE:
+        yield AllowedChange.DELETE_SUBJECT
+        return
+    for allowance in change.allowed:
+        without = replace(change, allowed=change.allowed - {allowance})
+        if _refused(_consequences(replace(context, change=without))) > _refused(consequences):
+            yield allowance
+
+
+def _refused(consequences: Iterable[Consequence]) -> int:
+    return sum(consequence.severity is Severity.REFUSED for consequence in consequences)
+
+
+def _undeployed(change: RegistryChange) -> dict[str, str]:
+    """Return the subjects that change and that no deploy can write now, with the reason."""
+    mode = change.registry.mode
+    read_only = _written(change) if mode in _READ_ONLY_MODES else []
+    return {**dict.fromkeys(read_only, f"the registry is in mode {mode}"), **change.unjudged}
+
+
+def _written(change: RegistryChange) -> list[str]:
+    """Return the subjects for which the deploy sends a request that changes the registry."""
+    return [
+        name
+        for name, each in change.changes.items()
+        if each.registers or each.written is not None or each.action is Action.DELETE
+    ]
+
+
+def _of_registry(change: RegistryChange) -> Iterable[Consequence]:
+    """Yield the refusals that concern the whole registry, each with the first subjects."""
+    mode = change.registry.mode
+    if mode in _READ_ONLY_MODES and (names := _written(change)):
+        yield Consequence(
+            kind=READ_ONLY,
+            severity=Severity.REFUSED,
+            message=f"the registry is in mode {mode}: it refuses {counted(len(names), 'change')} of subjects",
+            because=_first(names),
+            measured="the mode of the registry",
+            remedy="deploy again when the registry is in mode READWRITE; topics and access are deployed without it",
+            location=_first_location(change, names),
+        )
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in change.unjudged.items():
+        by_reason.setdefault(reason, []).append(name)
+    for reason, names in by_reason.items():
+        yield Consequence(
+            kind=UNSEEN,
+            severity=Severity.REFUSED,
+            message=f"{counted(len(names), 'change')} of subjects cannot be judged: {reason}",
+            because=_first(names),
+            measured="the subjects of Pulumi's state and of the YAML only",
+            remedy="deploy again when the registry answers; topics and access are deployed without it",
+            location=_first_location(change, names),
+        )
+
+
+def _unseen(change: RegistryChange) -> Iterable[str]:
+    """Yield the part of the registry that could not be read, with the reason."""
+    if change.registry.error is not None:
+        yield f"the subjects of the Schema Registry are not judged: {change.registry.error}"
+        return
+    by_reason: dict[str, list[str]] = {}
+    for name, live in sorted(change.registry.subjects.items()):
+        if live.error is not None:
+            by_reason.setdefault(live.error, []).append(name)
+    for reason, names in by_reason.items():
+        yield f"{counted(len(names), 'subject')} ({', '.join(_first(names))}): not judged: {reason}"
+
+
+def _first(names: Sequence[str]) -> list[str]:
+    more = [f"and {len(names) - _MOST:,} more"] if len(names) > _MOST else []
+    return [*names[:_MOST], *more]
+
+
+def _first_location(change: RegistryChange, names: Iterable[str]) -> Location | None:
+    declared = (change.changes[name].declared for name in names)
+    return next((each.location for each in declared if each is not None), None)

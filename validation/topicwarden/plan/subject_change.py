@@ -1,0 +1,271 @@
+"""Compares declared, deployed and registered subjects, and determines what a deploy would do with each one.
+
+A registry never replaces a version. Registering a schema that a subject already has returns the version that exists,
+and changes nothing: also if another version is the latest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cached_property
+from typing import Final, TypeAlias
+
+from topicwarden.model.compatibility import Compatibility
+from topicwarden.model.planned_change import Action
+from topicwarden.model.subject import (
+    NO_SUBJECTS,
+    DeclaredSubject,
+    DeclaredSubjects,
+    DeployedSubject,
+    DeployedSubjects,
+    LiveRegistry,
+    LiveSubject,
+    RegisteredSchema,
+    SchemaReference,
+    SubjectVersion,
+)
+from topicwarden.model.topic import Allowance, AllowedChange
+from topicwarden.registry.same_schema import same
+
+Lookup: TypeAlias = Callable[[Mapping[str, RegisteredSchema]], Mapping[str, SubjectVersion | None]]
+"""A function that finds the versions that subjects have for these schemas; None for a schema that is not registered."""
+
+UNREAD: Final = LiveRegistry(error="it was not read")
+
+
+@dataclass(frozen=True)
+class SubjectChange:
+    """The effect of a deploy on one subject.
+
+    ``action`` is None if nothing changes. ``schema`` is the declared one, with the version of each reference; None for
+    a version that this deploy registers. ``existing`` is the version that the registry has for it. ``written`` is the
+    compatibility level that the deploy sets, and ``allowed`` what the YAML allows today: of a subject that is no longer
+    declared, what it allowed at the last deploy.
+    """
+
+    name: str
+    action: Action | None
+    declared: DeclaredSubject | None = None
+    deployed: DeployedSubject | None = None
+    live: LiveSubject | None = None
+    schema: RegisteredSchema | None = None
+    existing: SubjectVersion | None = None
+    registers: bool = False
+    written: Compatibility | None = None
+    edited: bool = False
+    allowed: frozenset[AllowedChange] = frozenset()
+
+    @property
+    def latest(self) -> SubjectVersion | None:
+        """The latest version in the registry, if any is known."""
+        return self.live.latest if self.live else None
+
+    @property
+    def unreachable(self) -> bool:
+        """True if the declared schema is registered, and another version is the latest."""
+        return self.existing is not None and self.latest is not None and self.existing.version != self.latest.version
+
+    @property
+    def reverted(self) -> bool:
+        """True if the deploy writes although the declaration is the one that was deployed."""
+        return self.deployed is not None and (self.registers or self.written is not None)
+
+
+@dataclass(frozen=True)
+class RegistryChange:
+    """All subjects that change, by name, and the registry as it was read.
+
+    ``schemas`` are the declared schemas with the versions of their references. ``destroying`` is true if the command
+    deletes the whole stack.
+    """
+
+    declared: DeclaredSubjects = NO_SUBJECTS
+    deployed: DeployedSubjects = field(default_factory=dict)
+    registry: LiveRegistry = UNREAD
+    changes: Mapping[str, SubjectChange] = field(default_factory=dict)
+    schemas: Mapping[str, RegisteredSchema] = field(default_factory=dict)
+    destroying: bool = False
+
+    @cached_property
+    def unjudged(self) -> Mapping[str, str]:
+        """The subjects that would change and that the registry does not show, with the reason."""
+        found = {}
+        for name, change in self.changes.items():
+            reason = self.registry.error or (change.live.error if change.live else None)
+            if reason is not None and change.action is not Action.RELEASE:
+                found[name] = reason
+        return found
+
+    def level(self, change: SubjectChange) -> Compatibility | None:
+        """Return the level that applies to ``change`` before the deploy; None if it is not known."""
+        own = change.live.compatibility if change.live else None
+        return own or self.registry.compatibility
+
+
+def registry_change(
+    declared: DeclaredSubjects,
+    deployed: DeployedSubjects,
+    registry: LiveRegistry,
+    *,
+    today: date,
+    lookup: Lookup = dict.fromkeys,
+    destroying: bool = False,
+) -> RegistryChange:
+    """Return what a deploy changes. A subject that the registry does not show is compared with Pulumi's state alone.
+
+    ``registry`` has the declared and the deployed subjects, and those that they refer to.
+    """
+    found: dict[str, SubjectChange] = {}
+    schemas: dict[str, RegisteredSchema] = {}
+    for wave in waves(declared):
+        resolved = {each.name: _resolved(each, declared, registry, found, deployed) for each in wave}
+        schemas |= resolved
+        existing = _existing(resolved, registry, lookup)
+        for each in wave:
+            found[each.name] = _declared_change(
+                each,
+                deployed.get(each.name),
+                resolved[each.name],
+                existing.get(each.name),
+                registry=registry,
+                today=today,
+            )
+    for name, subject in deployed.items():
+        if name not in declared.subjects:
+            found[name] = _removed(subject, registry, today)
+    changes = {name: change for name, change in sorted(found.items()) if change.action is not None}
+    return RegistryChange(declared, deployed, registry, changes, schemas, destroying)
+
+
+def waves(declared: DeclaredSubjects) -> Iterator[list[DeclaredSubject]]:
+    """Yield groups of subjects whose references are all in groups before them."""
+    depths: dict[str, int] = {}
+    groups: dict[int, list[DeclaredSubject]] = {}
+    for subject in declared.in_order():
+        below = [depths[each.subject] for each in subject.schema.references if each.subject in depths]
+        depths[subject.name] = depth = max(below, default=-1) + 1
+        groups.setdefault(depth, []).append(subject)
+    for depth in sorted(groups):
+        yield groups[depth]
+
+
+def names_to_read(declared: DeclaredSubjects, deployed: DeployedSubjects) -> frozenset[str]:
+    """Return the subjects that a comparison needs from the registry."""
+    references = {each.subject for subject in declared.subjects.values() for each in subject.schema.references}
+    return frozenset({*declared.subjects, *deployed, *references})
+
+
+def complete(schema: RegisteredSchema) -> bool:
+    """Return whether the versions of all references are known."""
+    return all(each.version is not None for each in schema.references)
+
+
+def _resolved(
+    subject: DeclaredSubject,
+    declared: DeclaredSubjects,
+    registry: LiveRegistry,
+    found: Mapping[str, SubjectChange],
+    deployed: DeployedSubjects,
+) -> RegisteredSchema:
+    def version(reference: SchemaReference) -> int | None:
+        if reference.version is not None:
+            return reference.version
+        other = found.get(reference.subject)
+        if other is not None:
+            if other.registers:
+                return None
+            if other.existing is not None:
+                return other.existing.version
+            return other.deployed.version if other.deployed and not other.edited else None
+        live = registry.subjects.get(reference.subject)
+        if live is not None and live.latest is not None:
+            return live.latest.version
+        return _deployed_version(deployed.get(subject.name), reference)
+
+    references = tuple(replace(each, version=version(each)) for each in subject.schema.references)
+    return replace(subject.schema, references=references)
+
+
+def _deployed_version(subject: DeployedSubject | None, reference: SchemaReference) -> int | None:
+    references = subject.schema.references if subject else ()
+    key = reference.name, reference.subject
+    return next((each.version for each in references if (each.name, each.subject) == key), None)
+
+
+def _existing(
+    schemas: Mapping[str, RegisteredSchema], registry: LiveRegistry, lookup: Lookup
+) -> dict[str, SubjectVersion | None]:
+    found: dict[str, SubjectVersion | None] = {}
+    unknown = {}
+    for name, schema in schemas.items():
+        live = registry.subjects.get(name)
+        if live is None or live.latest is None or live.error is not None or not complete(schema):
+            continue
+        if same(live.latest.schema, schema):
+            found[name] = live.latest
+        else:
+            unknown[name] = schema
+    return {**found, **(lookup(unknown) if unknown else {})}
+
+
+def _declared_change(
+    declared: DeclaredSubject,
+    deployed: DeployedSubject | None,
+    schema: RegisteredSchema,
+    existing: SubjectVersion | None,
+    *,
+    registry: LiveRegistry,
+    today: date,
+) -> SubjectChange:
+    live = registry.subjects.get(declared.name)
+    judged = live is not None and live.error is None and registry.error is None
+    edited = deployed is None or not same(deployed.schema, schema)
+    level = declared.compatibility
+    if not judged:
+        changed_level = level is not None and (deployed is None or deployed.compatibility is not level)
+        registers, written = edited, level if changed_level else None
+    else:
+        registers = existing is None
+        written = level if level is not None and (live is None or live.compatibility is not level) else None
+    change = SubjectChange(
+        declared.name,
+        None,
+        declared,
+        deployed,
+        live,
+        schema,
+        existing,
+        registers,
+        written,
+        edited,
+        allowed_today(declared.allow, today),
+    )
+    return replace(change, action=_action(change))
+
+
+def _action(change: SubjectChange) -> Action | None:
+    if change.registers and change.latest is None:
+        gone = change.live is not None and change.live.error is None
+        return Action.CREATE if change.deployed is None or gone else Action.UPDATE
+    if change.registers or change.written is not None:
+        return Action.UPDATE
+    if change.unreachable:
+        return Action.UPDATE if change.edited else Action.DRIFT
+    if change.deployed is None:
+        return Action.ADOPT
+    return None
+
+
+def _removed(subject: DeployedSubject, registry: LiveRegistry, today: date) -> SubjectChange:
+    live, allowed = registry.subjects.get(subject.name), allowed_today(subject.allow, today)
+    gone = registry.error is None and live is not None and live.error is None and live.latest is None
+    deletes = AllowedChange.DELETE_SUBJECT in allowed and not gone
+    action = Action.DELETE if deletes else Action.RELEASE
+    return SubjectChange(subject.name, action, deployed=subject, live=live, allowed=allowed)
+
+
+def allowed_today(allow: Iterable[Allowance], today: date) -> frozenset[AllowedChange]:
+    """Return what ``allow`` allows on ``today``."""
+    return frozenset(each.change for each in allow if each.valid_on(today))

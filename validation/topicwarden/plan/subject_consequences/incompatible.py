@@ -1,0 +1,46 @@
+"""``incompatible``: the new schema breaks the compatibility level of its subject.
+
+The registry decides, with its own rules, if the level that applies is the one that it has now. If the deploy changes
+the level, the same rules are applied here (``record_schemas``), because a registry compares only by its present level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.plan.subject_evidence import SubjectContext
+
+KIND = "incompatible"
+
+
+def evaluate(context: SubjectContext) -> Iterable[Consequence]:
+    """Return a refusal with the reasons; a note if nobody could decide."""
+    change, verdict = context.change, context.evidence.verdicts.get(context.change.name)
+    if verdict is None or change.declared is None:
+        return
+    level = change.declared.compatibility or context.registry.level(change)
+    applies = f" ({level})" if level else ""
+    location = change.declared.location_of("schema")
+    if verdict.error is not None:
+        yield Consequence(
+            kind=KIND,
+            severity=Severity.NOTE,
+            message=f"nobody has judged whether the new schema is compatible{applies}: {verdict.error}",
+            measured="nothing: the registry judges it when it is registered, after the level is set",
+            location=location,
+        )
+    elif verdict.reasons:
+        latest = change.latest
+        yield Consequence(
+            kind=KIND,
+            severity=Severity.REFUSED,
+            message="the new schema is not compatible with "
+            + (f"version {latest.version}" if latest else "the registered versions")
+            + f" by the level of the subject{applies}",
+            because=list(verdict.reasons),
+            measured=verdict.judge,
+            remedy="make the schema compatible, such as with a default for a new field; or declare "
+            "another `compatibility`, if every reader and writer can handle it",
+            location=location,
+        )

@@ -1,0 +1,88 @@
+"""Warn about access to topics that nobody declares, and about prefixes that reach the topics of several owners.
+
+The rule is about applications and ACLs in files below `access/`. It ignores Kafka's own topics, whose names begin with
+`__`, and names that the same principal may create, such as the internal topics of Kafka Streams. A prefix reaches every
+topic whose name begins with it, also one that another team declares later.
+
+Remedy: correct the name, or declare the topic. End a prefix with a separator: `orders.` instead of `orders`.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.kafka_facts.topic_names import is_legal_part
+from topicwarden.model.access import WILDCARD, Acl, DeclaredAccess, Operation, PatternType, PermissionType, ResourceType
+from topicwarden.model.message_text import counted, did_you_mean
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import AccessViolation, AdviceSettings
+
+
+class Settings(AdviceSettings):
+    pass
+
+
+ALWAYS = Settings()
+
+
+def judge_access(
+    access: DeclaredAccess, topics: Sequence[Topic], settings: Settings, brokers: BrokerSettings
+) -> Iterable[AccessViolation]:
+    names, by_name = sorted(topic.name for topic in topics), {topic.name: topic for topic in topics}
+    creators = {_subject(acl) for acl in access.acls if acl.operation in (Operation.CREATE, Operation.ALL)}
+    messages: dict[tuple[PatternType, str], str | None] = {}
+    seen: set[tuple[object, str]] = set()
+    for acl, sources in access.acls.items():
+        foreign = [source for source in sources if source.topic is None]
+        if not foreign or acl.resource_type is not ResourceType.TOPIC or acl.resource_name == WILDCARD:
+            continue
+        if acl.resource_name.startswith("__") or not is_legal_part(acl.resource_name):
+            continue
+        pattern = acl.pattern_type, acl.resource_name
+        if pattern not in messages:
+            messages[pattern] = _message(acl, names, by_name)
+        message = messages[pattern]
+        if message is None or (_subject(acl) in creators and not _matching(acl, names)):
+            continue
+        if acl.permission is PermissionType.DENY and acl.pattern_type is PatternType.PREFIXED and _matching(acl, names):
+            continue
+        for source in foreign:
+            if (source.location, message) not in seen:
+                seen.add((source.location, message))
+                yield AccessViolation(source.location, message)
+
+
+def _subject(acl: Acl) -> tuple[str, PatternType, str]:
+    return acl.principal, acl.pattern_type, acl.resource_name
+
+
+def _matching(acl: Acl, names: Sequence[str]) -> list[str]:
+    """Return the declared topics that the ACL is about. ``names`` are sorted."""
+    if acl.pattern_type is PatternType.LITERAL:
+        index = bisect_left(names, acl.resource_name)
+        return [acl.resource_name] if names[index : index + 1] == [acl.resource_name] else []
+    return list(_with_prefix(acl.resource_name, names))
+
+
+def _with_prefix(prefix: str, names: Sequence[str]) -> Iterator[str]:
+    for index in range(bisect_left(names, prefix), len(names)):
+        if not names[index].startswith(prefix):
+            return
+        yield names[index]
+
+
+def _message(acl: Acl, names: Sequence[str], by_name: dict[str, Topic]) -> str | None:
+    matching = _matching(acl, names)
+    if acl.pattern_type is PatternType.LITERAL:
+        remedy = did_you_mean(acl.resource_name, names) or "; declare it, or correct the name"
+        return None if matching else f"no topic {acl.resource_name} is declared{remedy}"
+    if not matching:
+        return f"no declared topic begins with {acl.resource_name}; correct the prefix"
+    by_owner = {by_name[name].owner or "nobody": name for name in reversed(matching)}
+    if len(by_owner) < 2:
+        return None
+    examples = ", ".join(f"{name} of {owner}" for owner, name in sorted(by_owner.items()))
+    return (
+        f"the prefix {acl.resource_name} reaches {counted(len(matching), 'topic')} of {len(by_owner)} owners: "
+        f"{examples}; name the topics, or a longer prefix"
+    )

@@ -1,0 +1,124 @@
+"""Warn about ACLs that have no effect.
+
+- Kafka does not have the operation for this type of resource, such as Write on a group. At most, it implies Describe.
+- `*` is a wildcard only if it is the whole literal name. In a prefix, or in a longer name, it is a plain character,
+  and no topic name has it.
+- Another entry allows or denies all of the same: for all hosts, all operations, or more names.
+- A Deny is about all that an Allow is about: Deny always wins.
+
+Remedy: delete the entry, or correct its name: `{name: orders., pattern: Prefixed}` instead of `orders.*`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from topicwarden.access.implied import SUPPORTED_OPERATIONS, covers
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.kafka_facts.topic_names import is_legal_part
+from topicwarden.model.access import (
+    ANY_PRINCIPAL,
+    WILDCARD,
+    Acl,
+    DeclaredAccess,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import AccessViolation, AdviceSettings
+
+
+class Settings(AdviceSettings):
+    pass
+
+
+ALWAYS = Settings()
+
+
+def judge_access(
+    access: DeclaredAccess, topics: Sequence[Topic], settings: Settings, brokers: BrokerSettings
+) -> Iterable[AccessViolation]:
+    index = _Index(access)
+    for acl, sources in access.acls.items():
+        if message := _unknown_operation(acl) or _without_effect(acl, index):
+            yield from (AccessViolation(each.location, message, each.topic) for each in sources)
+
+
+def _unknown_operation(acl: Acl) -> str | None:
+    known = SUPPORTED_OPERATIONS[acl.resource_type]
+    if acl.operation in (Operation.ALL, *known):
+        return None
+    return f"{acl}: {acl.resource_type} has no operation {acl.operation}, only {', '.join(known)}"
+
+
+def _without_effect(acl: Acl, index: _Index) -> str | None:
+    if (
+        acl.resource_type is not ResourceType.CLUSTER
+        and acl.resource_name != WILDCARD
+        and WILDCARD in acl.resource_name
+    ):
+        return f"{acl}: {_plain_asterisk(acl)}"
+    illegal = acl.resource_type is ResourceType.TOPIC and acl.resource_name != WILDCARD
+    reason = "no topic can have this name" if illegal and not is_legal_part(acl.resource_name) else index.reason(acl)
+    return f"{acl} has no effect: {reason}" if reason else None
+
+
+def _plain_asterisk(acl: Acl) -> str:
+    kind = "a literal name" if acl.pattern_type is PatternType.LITERAL else "a prefix"
+    prefix = acl.resource_name.removesuffix(WILDCARD)
+    remedy = f"write the prefix {prefix}" if prefix and WILDCARD not in prefix else "remove it"
+    matched = "no topic" if acl.resource_type is ResourceType.TOPIC else "only names with it"
+    return f"* in {kind} is a plain character, so this matches {matched}; {remedy}"
+
+
+class _Index:
+    """The declared ACLs by what they are about, to find those that cover another one without comparing all pairs."""
+
+    def __init__(self, access: DeclaredAccess) -> None:
+        self._access = access
+        self._by_subject: Mapping[tuple[str, ResourceType, PatternType, str], list[Acl]] = defaultdict(list)
+        for acl in access.acls:
+            self._by_subject[acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name].append(acl)
+
+    def reason(self, acl: Acl) -> str | None:
+        """Return the reason why other ACLs take all effect from ``acl``; None if it has one."""
+        own_location = self._access.acls[acl][0].location
+        for other in self._around(acl):
+            location = self._access.acls[other][0].location
+            if other.host not in (WILDCARD, acl.host) or location == own_location:
+                continue  # `[Read, Describe]` in one entry is no mistake
+            shadows = (
+                acl.permission is PermissionType.ALLOW
+                and other.permission is PermissionType.DENY
+                and other.operation in (acl.operation, Operation.ALL)
+            )
+            if shadows and not _equal_but_permission(acl, other):
+                return f"{other} ({location}) always wins; delete one of the two"
+            same = acl.permission is other.permission and acl != other
+            if same and covers(other.operation, other.permission, acl.operation):
+                return f"{other} ({location}) includes it; delete it"
+        return None
+
+    def _around(self, acl: Acl) -> Iterator[Acl]:
+        """Yield the ACLs about the same principal, or all principals, and at least the same names."""
+        name, literal = acl.resource_name, acl.pattern_type is PatternType.LITERAL
+        names = [(PatternType.LITERAL, WILDCARD)]
+        names += [(PatternType.LITERAL, name)] if literal and name != WILDCARD else []
+        names += [(PatternType.PREFIXED, name[:end]) for end in range(1, len(name) + 1)] if name != WILDCARD else []
+        for principal in dict.fromkeys((acl.principal, ANY_PRINCIPAL)):
+            for pattern_type, other in names:
+                yield from self._by_subject.get((principal, acl.resource_type, pattern_type, other), ())
+
+
+def _equal_but_permission(acl: Acl, other: Acl) -> bool:
+    """Return whether the two contradict each other in all parts, which is an error of its own."""
+    return (acl.principal, acl.host, acl.operation, acl.resource_name, acl.pattern_type) == (
+        other.principal,
+        other.host,
+        other.operation,
+        other.resource_name,
+        other.pattern_type,
+    )

@@ -1,0 +1,44 @@
+"""The environment of the templates of HTML pages: autoescaping, printable texts, and the filters that pages share."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from hashlib import sha256
+from importlib import resources
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from topicwarden.report import display
+
+
+def page_environment(*packages: str) -> Environment:
+    """Return an environment with the templates of ``packages``. Each text is escaped, and its control characters."""
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(package, "") for package in packages]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_printable,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "count": display.count,
+        "size": display.size,
+        "duration": display.duration,
+        "timestamp": display.timestamp,
+        "multiple": display.multiple,
+        "ranges": display.ranges,
+    }
+    return environment
+
+
+def filter_script() -> tuple[Markup, str]:
+    """Return the script that filters the topics of a page, and its hash for the page's security policy."""
+    script = resources.files("topicwarden.report.audit").joinpath("report.js").read_text(encoding="utf-8")
+    return Markup(script), b64encode(sha256(script.encode()).digest()).decode()
+
+
+def _printable(value: Any) -> Any:
+    return display.printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value

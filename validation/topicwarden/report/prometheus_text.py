@@ -1,0 +1,41 @@
+"""The text of metrics for Prometheus: valid OpenMetrics 1.0, and valid in Prometheus's older text format.
+
+All metrics are gauges: the older format, which node_exporter's textfile collector and Pushgateway read, has no
+``info``.
+
+Source: https://prometheus.io/docs/specs/om/open_metrics_spec/, https://prometheus.io/docs/practices/naming/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from topicwarden.report.display import printable
+
+Sample: TypeAlias = tuple[Mapping[str, str], int | float | None]
+"""The labels of a series in addition to ``stack``, and its value. A series without a value is left out."""
+
+Families: TypeAlias = Mapping[str, tuple[str, Iterable[Sample]]]
+"""What each metric means and its series, by the name of the metric without ``topicwarden_``."""
+
+
+def metrics_text(stack: str, families: Families) -> str:
+    """Return the text of ``families``, in their order. Each series has the label ``stack``."""
+    lines: list[str] = []
+    for name, (explanation, samples) in families.items():
+        series = [(labels, value) for labels, value in samples if value is not None]
+        if series:
+            lines += [f"# HELP topicwarden_{name} {explanation}", f"# TYPE topicwarden_{name} gauge"]
+            lines += [
+                f"topicwarden_{name}{{{_labels({'stack': stack, **labels})}}} {value}" for labels, value in series
+            ]
+    return "\n".join([*lines, "# EOF", ""])
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    return ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
+
+
+def _escaped(text: str) -> str:
+    return printable(text).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

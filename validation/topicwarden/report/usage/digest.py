@@ -1,0 +1,234 @@
+"""The content that all formats of a usage report share: the summary, what needs attention, and the words of a use.
+
+Times are in words such as ``last 7 d``, and not to the second, so that two reports of one state are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from topicwarden.model.message_text import counted
+from topicwarden.model.usage import DAY_MS, UseAction, UserKind
+from topicwarden.model.usage_report import (
+    CostShare,
+    Removable,
+    TopicUsage,
+    TopicUser,
+    UndeclaredUse,
+    UsageReport,
+    UsedBetween,
+)
+from topicwarden.report import display
+
+HOUR_MS: Final = 3_600_000
+_RECENT: Final = (
+    (2 * HOUR_MS, "last 2 h"),
+    (26 * HOUR_MS, "last 26 h"),  # a report that runs every day, and sometimes an hour late
+    (8 * DAY_MS, "last 8 d"),
+    (31 * DAY_MS, "last 31 d"),
+)
+_KINDS: Final = {
+    UserKind.GROUP: "group",
+    UserKind.TRANSACTIONAL_ID: "transactional id",
+    UserKind.PRODUCER_ID: "producer id",
+    UserKind.PRINCIPAL: "principal",
+}
+_WORDS: Final = {"topic": "idle", "group": "idle", "acl": "unused"}
+
+
+@dataclass(frozen=True)
+class AttentionItem:
+    """One thing that a person should look at: its word, such as ``idle``, its subject, a sentence, and what to do."""
+
+    word: str
+    subject: str
+    message: str
+    steps: tuple[str, ...] = ()
+    location: str = ""
+
+
+@dataclass(frozen=True)
+class UsageDigest:
+    """A report with the texts that its formats share. ``attention`` begins with what matters most."""
+
+    report: UsageReport
+    headline: str
+    summary: str
+    attention: tuple[AttentionItem, ...]
+
+
+def digest(report: UsageReport) -> UsageDigest:
+    """Return the shared texts of ``report``."""
+    undeclared = [use for use in report.undeclared if use.access_declared]
+    attention = (*map(_undeclared_item, undeclared), *(_removable_item(each, report) for each in report.removable))
+    return UsageDigest(report, _headline(report, len(undeclared)), _summary(report), attention)
+
+
+def _headline(report: UsageReport, undeclared: int) -> str:
+    if not report.topics:
+        return "There are no topics."
+    unused = [
+        counted(number, noun)
+        for kind, noun in (("topic", "topic"), ("group", "group"), ("acl", "ACL"))
+        if (number := sum(each.kind == kind for each in report.removable))
+    ]
+    parts = [f"{counted(undeclared, 'use')} without a declaration"] if undeclared else []
+    parts += [f"nobody uses {_enumeration(unused)}"] if unused else []
+    if parts:
+        return f"{'; '.join(parts)[0].upper()}{'; '.join(parts)[1:]}."
+    return "No use without a declaration, and nothing that nobody uses, was seen."
+
+
+def _summary(report: UsageReport) -> str:
+    total = report.total
+    parts = [counted(total.topics, "topic"), f"{size_of(total)} on all replicas"]
+    if total.unknown_tiered and not total.tiered_bytes:
+        parts.append("an unknown size in remote storage")
+    elif total.tiered_bytes:
+        parts.append(f"{at_least(total.unknown_tiered)}{display.size(total.tiered_bytes)} in remote storage")
+    if total.cost_per_month is not None:
+        parts.append(f"{money(total.cost_per_month)} {report.currency} per month")
+        if saved := sum(each.saves_per_month or 0 for each in report.removable):
+            parts[-1] += f", {money(saved)} of it for what nobody uses"
+    return ", ".join(parts)
+
+
+def _enumeration(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _undeclared_item(use: UndeclaredUse) -> AttentionItem:
+    verb = "reads" if use.action is UseAction.READ else "writes"
+    if use.principal is not None:
+        who = f"; its principal is {use.principal}"
+    elif use.candidates:
+        who = f"; its principal is one of {names(use.candidates, 5)}"
+    else:
+        who = ""
+    message = f"{_KINDS[use.kind]} {use.name} {verb} it, and no access of the YAML allows that{who}"
+    step = f"declare it: {use.entry}" if use.principal else f"declare it, or stop it: {use.reason}"
+    return AttentionItem("undeclared", use.topic, message, (step,), str(use.location) if use.location else "")
+
+
+def _removable_item(each: Removable, report: UsageReport) -> AttentionItem:
+    gains = []
+    if each.frees_bytes:
+        gains.append(f"frees {display.size(each.frees_bytes)}")
+    if each.saves_per_month is not None:
+        gains.append(f"saves {money(each.saves_per_month)} {report.currency} per month")
+    message = "; ".join([each.reason, *([", ".join(gains)] if gains else [])])
+    steps = (*each.yaml, *([f"run `{each.command}`"] if each.command else []))
+    subject = each.name if each.kind == "topic" else f"{'group' if each.kind == 'group' else 'ACL'} {each.name}"
+    word = _WORDS[each.kind] if each.proven else f"{_WORDS[each.kind]}?"
+    return AttentionItem(word, subject, message, steps, str(each.location) if each.location else "")
+
+
+def at_least(unknown: int) -> str:
+    """Return the start of a sum: ``at least`` if some of its parts are unknown."""
+    return "at least " if unknown else ""
+
+
+def size_of(share: CostShare) -> str:
+    """Return the bytes on all replicas of some topics; a dash if all sizes are unknown."""
+    if share.topics and share.unknown_sizes == share.topics:
+        return display.NOTHING
+    return at_least(share.unknown_sizes) + display.size(share.replica_bytes)
+
+
+def money(amount: float | None) -> str:
+    """Return an amount with two decimals; a dash for None."""
+    return display.NOTHING if amount is None else f"{amount + 0:,.2f}"
+
+
+def names(values: Sequence[str], most: int) -> str:
+    """Return the first ``most`` of ``values``, and the number of the others."""
+    shown = ", ".join(values[:most])
+    return shown if len(values) <= most else f"{shown} and {len(values) - most:,} more"
+
+
+def growth_text(bytes_per_day: float | None) -> str:
+    """Return a change per day with its sign: ``+1.5 GiB``; a dash for None."""
+    if bytes_per_day is None:
+        return display.NOTHING
+    return f"{'+' if bytes_per_day >= 0 else '-'}{display.size(abs(bytes_per_day))}"
+
+
+def recency(last: UsedBetween | None, taken_at: int) -> str:
+    """Return a short text for the time of a use: ``last 8 d``, or a day for an older one; a dash for None."""
+    if last is None:
+        return display.NOTHING
+    for age, text in _RECENT:
+        if taken_at - last.after <= age:
+            return text
+    return f"by {day(last.until)}"
+
+
+def interval_text(last: UsedBetween | None) -> str:
+    """Return the time of a use in whole hours: ``between 2026-11-20 08:00 and 2026-11-21 08:00 UTC``."""
+    if last is None:
+        return "not seen"
+    after, until = last.after - last.after % HOUR_MS, last.until + -last.until % HOUR_MS
+    if last.after == last.until:
+        return f"{minute(last.after)} UTC"
+    return f"between {minute(after)} and {minute(until)} UTC"
+
+
+def day(time: int) -> str:
+    """Return the day of a time."""
+    return display.timestamp(time).partition("T")[0]
+
+
+def minute(time: int) -> str:
+    """Return a time to the minute: ``2026-11-20 08:00``."""
+    return display.timestamp(time)[:16].replace("T", " ")
+
+
+def user_name(user: TopicUser) -> str:
+    """Return the name of a reader or writer with its kind: ``billing``, ``transactional id tx-1``."""
+    return user.name if user.kind in (UserKind.GROUP, UserKind.PRINCIPAL) else f"{_KINDS[user.kind]} {user.name}"
+
+
+def user_kind(user: TopicUser) -> str:
+    """Return the kind of a reader or writer: ``share group``, ``transactional id``."""
+    kind = _KINDS[user.kind]
+    return f"{user.group_type} {kind}" if user.kind is UserKind.GROUP and user.group_type else kind
+
+
+def marked_names(users: Iterable[TopicUser]) -> list[str]:
+    """Return the names of ``users``, the undeclared first and marked, then the active ones."""
+    ordered = sorted(users, key=lambda user: (user.declared is not False, not user.active, user.kind, user.name))
+    return [user_name(user) + (" (undeclared)" if user.declared is False else "") for user in ordered]
+
+
+def declared_text(user: TopicUser) -> str:
+    """Return whether declared access allows the use, in one word."""
+    return {True: "yes", False: "no", None: display.NOTHING}[user.declared]
+
+
+def principals_text(user: TopicUser) -> str:
+    """Return the principals that the user can be."""
+    if user.kind is UserKind.PRINCIPAL:
+        return user.name
+    if user.candidates is None:
+        return display.NOTHING
+    return names(user.candidates, 3) or "none"
+
+
+def lag_text(user: TopicUser) -> str:
+    """Return the lag of a group: ``1,234 offsets, 3 h``."""
+    if user.lag is None:
+        return display.NOTHING
+    age = "" if user.lag_ms is None or not user.lag else f", {display.duration(user.lag_ms)}"
+    return f"{counted(user.lag, 'offset')}{age}"
+
+
+def cost_notes(topics: Iterable[TopicUsage]) -> Iterator[str]:
+    """Yield each reason why parts of the cost are unknown, with the number of its topics."""
+    counts: dict[str, int] = {}
+    for topic in topics:
+        for reason in topic.cost.unknown if topic.cost else ():
+            counts[reason] = counts.get(reason, 0) + 1
+    for reason, number in sorted(counts.items()):
+        yield f"{reason} ({counted(number, 'topic')})"

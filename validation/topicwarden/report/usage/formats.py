@@ -1,0 +1,31 @@
+"""The formats of a usage report, the function that renders each, and the files that ``--out`` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from topicwarden.model.usage_report import UsageReport
+from topicwarden.report.usage import html, json, markdown, openmetrics
+
+UsageWriter: TypeAlias = Callable[[UsageReport], str]
+
+FORMATS: Final[Mapping[str, UsageWriter]] = {
+    "json": json.render,
+    "markdown": markdown.render,
+    "html": html.render,
+    "openmetrics": openmetrics.render,
+}
+"""The values of ``--format`` for standard output, in addition to ``text``."""
+
+FILES: Final[Mapping[str, UsageWriter]] = {
+    "usage.html": FORMATS["html"],
+    "usage.md": FORMATS["markdown"],
+    "usage.json": FORMATS["json"],
+    "usage.prom": FORMATS["openmetrics"],
+}
+
+
+def contents(report: UsageReport) -> dict[str, str]:
+    """Return the text of each report file, by its name."""
+    return {name: render(report) for name, render in FILES.items()}

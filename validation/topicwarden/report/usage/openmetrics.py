@@ -1,0 +1,98 @@
+"""Write ``usage.prom``, the use and the cost of topics as metrics for Prometheus; see ``prometheus_text``.
+
+The labels have topics, owners and domains. There can be any number of groups, principals and hosts: no label has one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from topicwarden.model.usage import UseAction
+from topicwarden.model.usage_report import CostShare, TopicUsage, UsageReport, UsedBetween
+from topicwarden.report.prometheus_text import Families, Sample, metrics_text
+
+_DECLARED: Final = {True: "yes", False: "no", None: "unknown"}
+
+
+def render(report: UsageReport) -> str:
+    """Return the metrics of ``report``. Equal reports have equal texts."""
+    return metrics_text(report.stack, families(report))
+
+
+def families(report: UsageReport) -> Families:
+    """Return what each metric means and its series, by the name of the metric."""
+    topics = sorted(report.topics, key=lambda topic: topic.name)
+    undeclared = Counter(use.action for use in report.undeclared if use.access_declared)
+    removable = Counter(each.kind for each in report.removable)
+    currency = {} if report.currency is None else {"currency": report.currency}
+    return {
+        "usage_observed_timestamp_seconds": ("Time of the last observation of use.", [({}, report.taken_at / 1000)]),
+        "usage_undeclared": (
+            "Uses that no declared access of a topic allows.",
+            [({"action": action.value}, undeclared[action]) for action in UseAction],
+        ),
+        "usage_removable": (
+            "Topics, groups and ACLs that nobody uses.",
+            [({"kind": kind}, removable[kind]) for kind in ("topic", "group", "acl")],
+        ),
+        "topic_users": ("Readers and writers of a topic, by declaration.", _users(topics)),
+        "topic_replica_bytes": (
+            "Logs of a topic on the disks of all replicas.",
+            _each(topics, lambda topic: topic.replica_bytes),
+        ),
+        "topic_tiered_bytes": ("Logs of a topic in remote storage.", _each(topics, lambda topic: topic.tiered_bytes)),
+        "topic_replica_growth_bytes_per_day": (
+            "Change of a topic's bytes on all replicas per day.",
+            _each(topics, lambda topic: topic.growth.replica_bytes_per_day if topic.growth else None),
+        ),
+        "topic_written_bytes_per_day": (
+            "Bytes that producers write per day, an estimate.",
+            _each(topics, lambda topic: topic.growth.written_bytes_per_day if topic.growth else None),
+        ),
+        "topic_last_write_timestamp_seconds": (
+            "Latest time at which the last write of a topic can have been.",
+            _each(topics, lambda topic: _until(topic.last_written)),
+        ),
+        "topic_last_read_timestamp_seconds": (
+            "Latest time at which the last commit or active reader of a topic can have been.",
+            _each(topics, lambda topic: _until(topic.last_read)),
+        ),
+        "topic_cost_per_month": (
+            "Known cost of a topic for 30 days.",
+            (
+                ({"topic": topic.name, **currency}, topic.cost.per_month)
+                for topic in topics
+                if topic.cost and topic.cost.per_month is not None
+            ),
+        ),
+        "owner_cost_per_month": (
+            "Known cost of an owner's topics for 30 days.",
+            _shares("owner", report.owners, currency),
+        ),
+        "domain_cost_per_month": (
+            "Known cost of a domain's topics for 30 days.",
+            _shares("domain", report.domains, currency),
+        ),
+    }
+
+
+def _each(topics: Iterable[TopicUsage], value: Callable[[TopicUsage], float | None]) -> Iterator[Sample]:
+    return (({"topic": topic.name}, value(topic)) for topic in topics)
+
+
+def _users(topics: Iterable[TopicUsage]) -> Iterator[Sample]:
+    for topic in topics:
+        users = Counter((user.action, user.declared) for user in (*topic.writers, *topic.readers))
+        for (action, declared), number in sorted(users.items(), key=lambda item: (item[0][0], str(item[0][1]))):
+            yield {"topic": topic.name, "action": action.value, "declared": _DECLARED[declared]}, number
+
+
+def _until(last: UsedBetween | None) -> float | None:
+    return None if last is None else last.until / 1000
+
+
+def _shares(label: str, shares: Iterable[CostShare], currency: dict[str, str]) -> Iterator[Sample]:
+    for share in sorted(shares, key=lambda each: each.name):
+        yield {label: share.name, **currency}, share.cost_per_month

@@ -1,0 +1,30 @@
+"""The address of a stack's history: what audits, usage reports and plans remember between runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from topicwarden.model.project import Project
+
+NONE: Final = "none"
+"""The value of ``--history`` and of ``topicwarden:history`` that turns the history off."""
+
+
+def history_address(project: Project, stack: str, setting: object, option: str | None = None) -> str | None:
+    """Return the URI of the history, or None for no history.
+
+    An ``option`` of the command line is relative to the working directory; without one, the ``setting`` of the stack
+    is relative to the project, as all settings are. Without both, the history is a folder in the project's cache.
+    """
+    if option is not None:
+        return _address_of(option, Path.cwd())
+    if setting is not None:
+        return _address_of(str(setting), project.root)
+    return (project.cache / "history" / stack).absolute().as_uri()
+
+
+def _address_of(location: str, base: Path) -> str | None:
+    if location == NONE:
+        return None
+    return location if "://" in location else (base / location).absolute().as_uri()

@@ -1,0 +1,90 @@
+"""The principals that the user of a topic can be, and whether declared access allows the use, for a usage report."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from topicwarden.model.access import ANY_PRINCIPAL, AuthorizerSettings, LiveAccess
+from topicwarden.model.usage import NAMED_BY, Use, UserKind
+from topicwarden.usage.declared_use import AclUse, DeclaredUse
+from topicwarden.usage.use_context import Explanation, UseContext
+
+
+class Principals:
+    """The principals behind users of topics, by the same ``context`` as the checks of an audit."""
+
+    def __init__(self, context: UseContext) -> None:
+        self.context = context
+        self._declared = DeclaredUse(context.declared)
+
+    def declares_access(self, topic: str) -> bool:
+        """Return whether declared access, other than that of a bare wildcard, allows to read or write the topic."""
+        return bool(self.context.declaring(topic))
+
+    def declared(self, use: Use, topic: str) -> bool | None:
+        """Return whether declared access allows ``use`` of ``topic``.
+
+        None if the topic declares no access, if the policy exempts the user, if it is of another stack, or if an ACL
+        that is not visible may allow it.
+        """
+        explanation = self._explanation(use, topic)
+        if explanation is Explanation.DECLARED:
+            return True
+        return False if explanation is Explanation.NONE and self.declares_access(topic) else None
+
+    def needs_declaration(self, use: Use, topic: str) -> bool:
+        """Return whether nothing explains ``use``, or the topic declares no access."""
+        explanation = self._explanation(use, topic)
+        if self.declares_access(topic):
+            return explanation is Explanation.NONE
+        return explanation in (Explanation.NONE, Explanation.UNKNOWN)
+
+    def _explanation(self, use: Use, topic: str) -> Explanation:
+        if use.kind is not UserKind.PRINCIPAL:
+            return self.context.explain(topic, use)
+        if self._declared.explains(use, topic):
+            return Explanation.DECLARED
+        scope = self.context.scope
+        if scope.principals and not scope.owns_principal(use.name):
+            return Explanation.OTHER_STACK
+        return Explanation.EXEMPT if use.name in (self.context.super_users or ()) else Explanation.NONE
+
+    def candidates(self, use: Use, topic: str) -> list[str] | None:
+        """Return the principals that can be the user, sorted, ``User:*`` for anyone; None if the ACLs are unknown.
+
+        A super user can be the user as well. If the logs of the brokers name principals for the group or the
+        transactional id, only these are candidates.
+        """
+        if use.kind is UserKind.PRINCIPAL:
+            return [use.name]
+        if use.kind in NAMED_BY:
+            found, logged = self.context.candidates(topic, use)
+            if logged:
+                return list(found)
+        return None if self._live is None else sorted(self._live.candidates(use, topic))
+
+    def principal(self, use: Use, topic: str) -> str | None:
+        """Return the only principal that can be the user, if it is no super user; None if there are several."""
+        found = self.candidates(use, topic)
+        return found[0] if found is not None and len(found) == 1 and found[0] != ANY_PRINCIPAL else None
+
+    @cached_property
+    def _live(self) -> AclUse | None:
+        """The live ACLs; None if they are unknown, or if nothing is secured."""
+        live = self.context.live
+        if live is None or live.acls is None or self.context.unsecured:
+            return None
+        return AclUse(live.acls, _possible_settings(live, self.context.super_users))
+
+
+def _possible_settings(live: LiveAccess, super_users: frozenset[str] | None) -> AuthorizerSettings:
+    """Return the settings that allow most. If a broker does not show whether a resource without ACLs is open, it may be
+    open; the brokers of KRaft never do.
+    """
+    settings = list((live.settings or {}).values())
+    return AuthorizerSettings(
+        next((each.class_name for each in settings if each.class_name), "unknown"),
+        super_users or frozenset(),
+        not settings or any(each.open_without_acl is not False for each in settings),
+        any(each.host_ranges for each in settings),
+    )
