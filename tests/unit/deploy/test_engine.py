@@ -9,8 +9,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from threading import Event
 
+import grpc
 import pytest
+from pulumi.runtime.proto import language_pb2, language_pb2_grpc
 
 import topicwarden
 from topicwarden import child_processes
@@ -19,6 +22,7 @@ from topicwarden.deploy import inline_program, linked_environment
 from topicwarden.deploy.dangers import MOST, dangers
 from topicwarden.deploy.inline_program import attached_provider, run_program
 from topicwarden.deploy.linked_environment import PROVIDER, link_environment
+from topicwarden.deploy.program_run import ProgramRun
 from topicwarden.deploy.pulumi_engine import PartialState, PulumiEngine, raise_if_partial
 from topicwarden.deploy.pulumi_project import require_program
 from topicwarden.deploy.sdk_registration import shortened
@@ -72,6 +76,32 @@ def test_a_provider_that_cannot_listen_is_no_endless_wait(tmp_path: Path, monkey
         attached_provider(PulumiEngine(Project(tmp_path), "dev")),
     ):
         pass
+
+
+def test_output_of_a_command_stays_its_own_while_its_program_still_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started, released = Event(), Event()
+
+    def slow_program(*_: object) -> bool:
+        print("printed by the program")
+        started.set()
+        return released.wait(60)
+
+    monkeypatch.setattr(inline_program, "executed", slow_program)
+    monkeypatch.setattr(inline_program, "_GRACE_S", 0.0)
+    run = ProgramRun(PulumiEngine(Project(tmp_path), "dev"))
+    with inline_program.inline_program(run) as options:
+        address = options.arguments[0].removeprefix("--client=")
+        with grpc.insecure_channel(address) as channel:
+            answer = language_pb2_grpc.LanguageRuntimeStub(channel).Run.future(language_pb2.RunRequest())
+            assert started.wait(10)
+            answer.cancel()
+    print("printed by the command")
+    released.set()
+    printed = capsys.readouterr()
+    assert printed.out == "printed by the command\n"
+    assert "printed by the program" in printed.err
 
 
 def test_an_engine_that_calls_this_process_gets_no_signal_when_it_dies(

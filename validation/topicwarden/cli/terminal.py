@@ -106,7 +106,7 @@ def print_wrapped(line: str) -> None:
 def engine_output() -> Callable[[str], None]:
     """Return a function that prints a line of `pulumi` while it runs, without dots that only show that it runs.
 
-    The lines go to the standard output as it is now: a program that runs meanwhile has it redirected.
+    The lines go to the standard output as it is now: it is redirected while a program may run.
     """
     out = sys.stdout
 

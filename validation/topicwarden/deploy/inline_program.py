@@ -70,8 +70,10 @@ def inline_program(run: ProgramRun) -> Iterator[EngineOptions]:
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
-        with attached_provider(run.engine) as provider:
+        # What the program prints must not be part of the command's output, which is often JSON.
+        with redirect_stdout(sys.stderr), attached_provider(run.engine) as provider:
             yield EngineOptions((f"--client=127.0.0.1:{port}",), provider.variables)
+            runtime.end()
     finally:
         runtime.ended.set()
         server.stop(_GRACE_S)
@@ -83,8 +85,15 @@ class _Runtime(language_pb2_grpc.LanguageRuntimeServicer):
     def __init__(self, run: ProgramRun) -> None:
         self._run = run
         self._file = run.engine.project.stacks / "__main__.py"
+        self._program_thread: Thread | None = None
         self.ended = Event()
         """Set when nobody waits for the program any more."""
+
+    def end(self) -> None:
+        """Wait no longer for the program than it needs to notice that the engine has ended."""
+        self.ended.set()
+        if self._program_thread is not None:
+            self._program_thread.join(_GRACE_S)
 
     def Handshake(self, request: Any, context: grpc.ServicerContext) -> Any:
         return language_pb2.LanguageHandshakeResponse()
@@ -108,14 +117,15 @@ class _Runtime(language_pb2_grpc.LanguageRuntimeServicer):
 
         def execute() -> None:
             try:
-                with suppress(grpc.RpcError), running(self._run), redirect_stdout(sys.stderr):  # the engine has ended
+                with suppress(grpc.RpcError), running(self._run):  # the engine has ended
                     self._run.failed = not executed(request, self._file, self._program)
             finally:
                 done.set()
 
         self.ended.clear()
         # A daemon, because a program that hangs must not delay the end of the command.
-        Thread(target=execute, name="program", daemon=True).start()
+        self._program_thread = Thread(target=execute, name="program", daemon=True)
+        self._program_thread.start()
         while not done.wait(_POLL_S) and not self.ended.is_set():
             pass
         return language_pb2.RunResponse(bail=not self._run.complete)  # the error is reported already
