@@ -22,7 +22,7 @@ from topicwarden.deploy import inline_program, linked_environment
 from topicwarden.deploy.dangers import MOST, dangers
 from topicwarden.deploy.inline_program import attached_provider, run_program
 from topicwarden.deploy.linked_environment import PROVIDER, link_environment
-from topicwarden.deploy.program_run import ProgramRun
+from topicwarden.deploy.program_run import ProgramRun, current_run, running
 from topicwarden.deploy.pulumi_engine import PartialState, PulumiEngine, raise_if_partial
 from topicwarden.deploy.pulumi_project import require_program
 from topicwarden.deploy.sdk_registration import shortened
@@ -102,6 +102,16 @@ def test_output_of_a_command_stays_its_own_while_its_program_still_runs(
     printed = capsys.readouterr()
     assert printed.out == "printed by the command\n"
     assert "printed by the program" in printed.err
+
+
+def test_a_program_that_ends_late_does_not_end_the_next_run(tmp_path: Path) -> None:
+    first, second = (ProgramRun(PulumiEngine(Project(tmp_path), stack)) for stack in ("dev", "prod"))
+    late = running(first)
+    late.__enter__()
+    with running(second):
+        late.__exit__(None, None, None)
+        assert current_run() is second
+    assert current_run() is None
 
 
 def test_an_engine_that_calls_this_process_gets_no_signal_when_it_dies(

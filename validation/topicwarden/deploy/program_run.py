@@ -90,13 +90,17 @@ _current: ProgramRun | None = None
 
 @contextmanager
 def running(run: ProgramRun) -> Iterator[None]:
-    """Make ``run`` the run of the program that this process executes within the block."""
+    """Make ``run`` the run of the program that this process executes within the block, or until the next run begins.
+
+    A program that ends after its engine must not end the run of the next one.
+    """
     global _current  # noqa: PLW0603 - `deploy()` in a project's own file has no argument to receive it
     _current = run
     try:
         yield
     finally:
-        _current = None
+        if _current is run:
+            _current = None
 
 
 def current_run() -> ProgramRun | None:
