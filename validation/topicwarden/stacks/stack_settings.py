@@ -17,6 +17,8 @@ from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.field_types import FUNCTION
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.units import SIZE
+from topicwarden.stacks import catalogue_settings
+from topicwarden.stacks.catalogue_settings import CatalogueKind, read_catalogue_settings
 from topicwarden.stacks.connection_settings import SERVERS
 from topicwarden.stacks.registry_settings import KEYS, read_registry_settings
 from topicwarden.stacks.settings_reader import InvalidSetting
@@ -30,6 +32,7 @@ CLUSTER: Final = "topicwarden:cluster"
 MOVED_TO: Final = "topicwarden:movedTo"
 SCHEMA_REGISTRY: Final = "topicwarden:schemaRegistry"
 HISTORY: Final = "topicwarden:history"
+CATALOGUES: Final = "topicwarden:catalogues"
 SCOPE: Final = "topicwarden:scope"
 PROFILE: Final = "topicwarden:profile"
 
@@ -139,12 +142,34 @@ def _registry(value: Any, root: Path) -> None:
         raise InvalidSetting(*(((problem.name,) if problem.name else (), problem.message) for problem in problems))
 
 
+def _catalogues(value: Any, root: Path) -> None:
+    if value is None or _is_encrypted(value):
+        return
+    problems = read_catalogue_settings(value, root, offline=True)[1]
+    if problems:
+        raise InvalidSetting(*problems)
+
+
 def _scope(value: Any, _root: Path) -> StackScope:
     return stack_scope(value)
 
 
 def _is_encrypted(value: Any) -> bool:
     return isinstance(value, dict) and "secure" in value
+
+
+def _catalogue_schema(kind: CatalogueKind) -> dict[str, Any]:
+    """Return the schema of a catalogue of one kind."""
+    keys = (kind.value, *catalogue_settings.KEYS[kind])
+    texts = {
+        key: {"type": "string", "pattern": catalogue_settings.PATTERNS[key]} for key in catalogue_settings.PATTERNS
+    }
+    return {
+        "type": "object",
+        "properties": {key: {"anyOf": [texts.get(key, _TEXT), ENCRYPTED]} for key in keys},
+        "required": [kind.value],
+        "additionalProperties": False,
+    }
 
 
 def _or_json(schema: dict[str, Any]) -> dict[str, Any]:
@@ -241,6 +266,24 @@ SETTINGS: Final = {
         "`none` for no history. The default is `.cache/history/<stack>`.",
         {"anyOf": [_TEXT, ENCRYPTED]},
         _text("a path or a URI such as s3a://audits/topicwarden"),
+    ),
+    CATALOGUES: StackSetting(
+        "Data catalogues that get the verdicts of each audit, by name: a mapping with `openlineage` (a URL, or the "
+        "path of a file) or `datahub` (a URL), and `token`.",
+        {
+            "anyOf": [
+                _or_json(
+                    {
+                        "type": "object",
+                        "minProperties": 1,
+                        "propertyNames": {"pattern": catalogue_settings.NAME},
+                        "additionalProperties": {"anyOf": [_catalogue_schema(kind) for kind in CatalogueKind]},
+                    }
+                ),
+                ENCRYPTED,
+            ]
+        },
+        _catalogues,
     ),
     MOVED_TO: StackSetting(
         "Kafka's id of the cluster that the stack moved to. It confirms a deploy to another cluster than the last one.",
