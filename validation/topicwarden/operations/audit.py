@@ -22,6 +22,7 @@ from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.audit.scan.spark_session import session_on_demand
 from topicwarden.audit.scan.spark_source import SparkSource
+from topicwarden.catalogues.stack_publisher import stack_publishing, undelivered
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
 from topicwarden.kafka.read.cluster import open_cluster
@@ -82,20 +83,26 @@ def audit_topics(
     ``master`` is the Spark master; None means the active Spark session, the master of spark-submit, or all cores of
     this machine. ``out`` is a folder for report files: a path, or a URI such as ``s3a://bucket/reports``. In JUnit
     XML, a test case fails from the verdict ``fail_on`` on. ``on_report`` receives the report before its files are
-    written.
+    written. The catalogues of the stack get the verdicts; a failure there is a note.
 
     Raises Refusal as ``auditing`` does, and if the files cannot be written.
     """
     if out is not None and not _is_uri(out):
         require_writable(Path(out))
     background = ReportBackground(project.root, check_docs(), fail_on)
-    with _auditing(project, stack, master, options, first=patterns, listener=listener) as (audit_once, spark):
+    with (
+        stack_publishing(project, stack) as publisher,
+        _auditing(project, stack, master, options, first=patterns, listener=listener) as (audit_once, spark),
+    ):
         save = _saver(out, spark)
         report = audit_once(patterns)
+        publisher.take(report)
         if on_report is not None:
             on_report(report)
         for location in save(contents(report, background)) if save else ():
             listener.note(str(location))
+    for line in undelivered(publisher):
+        listener.note(line)
     return report
 
 
