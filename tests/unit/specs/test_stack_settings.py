@@ -47,6 +47,14 @@ RIGHT: dict[str, list[Any]] = {
         '{"datahub": {"datahub": "https://datahub"}}',
         SECRET,
     ],
+    "topicwarden:notifications": [
+        {"on-call": {"format": "slack", "url": SECRET}},
+        '{"alerts": {"format": "alertmanager", "url": "http://alertmanager:9093"}}',
+        {
+            "hook": {"format": "json", "url": "https://receiver/hook", "token": SECRET},
+            "chat": {"format": "slack", "url": SECRET},
+        },
+    ],
     "topicwarden:movedTo": ["4L6g3nShT-eMCtK--X86sw", SECRET],
     "kafka:bootstrapServers": ["kafka:9092", ["kafka-1:9092", "kafka-2:9092"], SECRET],
     "kafka:tlsEnabled": [True, "false"],
@@ -93,6 +101,17 @@ WRONG: dict[str, list[Any]] = {
         {"a": {"datahub": "datahub:8080"}},
         {"a": {"datahub": "https://datahub", "env": "prod"}},
         {"a": {"datahub": "https://datahub", "token": 5}},
+    ],
+    "topicwarden:notifications": [
+        "https://receiver/hook",
+        ["https://receiver/hook"],
+        {"on-call": "https://receiver/hook"},
+        {"on-call": SECRET},
+        {"On Call": {"format": "json", "url": SECRET}},
+        {"on-call": {"format": "teams", "url": SECRET}},
+        {"on-call": {"format": "json"}},
+        {"on-call": {"format": "json", "url": SECRET, "channel": "#alerts"}},
+        {"on-call": {"format": "json", "url": 5}},
     ],
     "topicwarden:movedTo": [12345, ""],
     "topicwarden:scopes": [{"topics": "orders.*"}],
@@ -162,6 +181,22 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
         (
             "config:\n  topicwarden:catalogues:\n    hub: {datahub: 'https://d', envv: PROD}\n",
             "3:39: topicwarden:catalogues.hub.envv: unknown key; did you mean env? [stack-setting]",
+        ),
+        (
+            "config:\n  topicwarden:notifications:\n    alerts: {format: alertmanager, url: 'http://a:9093'}\n"
+            "    chat: {format: slack, url: 'https://hooks/s3cret'}\n",
+            "4:32: warning: url is not encrypted; `pulumi config set --secret --path "
+            "'topicwarden:notifications.chat.url'` encrypts it in this file [plaintext-secret]",
+        ),
+        (
+            "config:\n  topicwarden:notifications:\n    chat: {format: alertmanager, url: 'hooks/s3cret'}\n",
+            "3:39: topicwarden:notifications.chat.url: expected a URL such as https://receiver.example.com/hook, got "
+            "another text [stack-setting]",
+        ),
+        (
+            "config:\n  topicwarden:notifications:\n    chat: {format: alertmanger, url: {secure: v1:a:b}}\n",
+            "3:20: topicwarden:notifications.chat.format: expected one of json, slack, alertmanager, got the text "
+            '"alertmanger"; did you mean alertmanager? [stack-setting]',
         ),
     ],
 )

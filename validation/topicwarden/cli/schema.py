@@ -87,6 +87,12 @@ def _usage() -> dict[str, Any]:
     return usage.schema()
 
 
+def _notification() -> dict[str, Any]:
+    from topicwarden.notices import notification  # noqa: PLC0415
+
+    return notification.schema()
+
+
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "topic": _topic,
     "access": _access,
@@ -98,4 +104,5 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "plan": _plan,
     "doctor": _doctor,
     "usage": _usage,
+    "notification": _notification,
 }

@@ -20,6 +20,9 @@ from topicwarden.model.units import SIZE
 from topicwarden.stacks import catalogue_settings
 from topicwarden.stacks.catalogue_settings import CatalogueKind, read_catalogue_settings
 from topicwarden.stacks.connection_settings import SERVERS
+from topicwarden.stacks.receiver_settings import FORMATS as RECEIVER_FORMATS
+from topicwarden.stacks.receiver_settings import KEYS as RECEIVER_KEYS
+from topicwarden.stacks.receiver_settings import NAME, read_receivers
 from topicwarden.stacks.registry_settings import KEYS, read_registry_settings
 from topicwarden.stacks.settings_reader import InvalidSetting
 from topicwarden.stacks.stack_scope import GLOB, StackScope, stack_scope
@@ -33,6 +36,7 @@ MOVED_TO: Final = "topicwarden:movedTo"
 SCHEMA_REGISTRY: Final = "topicwarden:schemaRegistry"
 HISTORY: Final = "topicwarden:history"
 CATALOGUES: Final = "topicwarden:catalogues"
+NOTIFICATIONS: Final = "topicwarden:notifications"
 SCOPE: Final = "topicwarden:scope"
 PROFILE: Final = "topicwarden:profile"
 
@@ -148,6 +152,12 @@ def _catalogues(value: Any, root: Path) -> None:
     problems = read_catalogue_settings(value, root, offline=True)[1]
     if problems:
         raise InvalidSetting(*problems)
+
+
+def _notifications(value: Any, root: Path) -> None:
+    problems = read_receivers(value, root, offline=True)[1]
+    if problems:
+        raise InvalidSetting(*((problem.path, problem.message) for problem in problems))
 
 
 def _scope(value: Any, _root: Path) -> StackScope:
@@ -284,6 +294,24 @@ SETTINGS: Final = {
             ]
         },
         _catalogues,
+    ),
+    NOTIFICATIONS: StackSetting(
+        "Receivers of notifications about findings, by name, each with a `format`, a `url` and credentials. "
+        "`topicwarden help notifications` explains them.",
+        _or_json(
+            {
+                "type": "object",
+                "propertyNames": {"pattern": NAME},
+                "additionalProperties": {
+                    "type": "object",
+                    "properties": {"format": {"enum": list(RECEIVER_FORMATS)}}
+                    | {key: {"anyOf": [_TEXT, ENCRYPTED]} for key in RECEIVER_KEYS if key != "format"},
+                    "required": ["format", "url"],
+                    "additionalProperties": False,
+                },
+            }
+        ),
+        _notifications,
     ),
     MOVED_TO: StackSetting(
         "Kafka's id of the cluster that the stack moved to. It confirms a deploy to another cluster than the last one.",
