@@ -12,7 +12,7 @@ from tests.support.reports import HOUR, NOW, rich
 from topicwarden.model.finding import OF_CLUSTER, AuditReport
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import Verdict
-from topicwarden.notices.finding_changes import MOST_TEXT, ReceiverMemory, compare_report, merge_changes
+from topicwarden.notices.finding_changes import MOST_TEXT, JudgedChecks, ReceiverMemory, compare_report, merge_changes
 from topicwarden.notices.notification import FindingChange
 
 A = ("orders", "null-key")
@@ -23,7 +23,7 @@ def changes_of(*reports: AuditReport) -> list[list[FindingChange]]:
     """Return the changes that each report brings."""
     memory, changes = ReceiverMemory(), []
     for report in reports:
-        memory, found = compare_report(memory, report)
+        memory, found = compare_report(memory, JudgedChecks(report))
         changes.append(found)
     return changes
 
@@ -136,7 +136,7 @@ def test_random_histories_agree_with_the_model_also_when_they_are_combined(seed:
         hours += draw.choice((0.1, 0.5, 1, 3))
         verdicts = {key: draw.choice(list(Verdict)) for key in keys if draw.random() < 0.8}
         report = audit(verdicts, hours, topics=draw.sample("abc", 2))
-        memory, changes = compare_report(memory, report)
+        memory, changes = compare_report(memory, JudgedChecks(report))
         model.audited(report)
         for change in changes:
             assert change.was == known.get((change.topic, change.check))

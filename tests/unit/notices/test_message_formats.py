@@ -13,7 +13,7 @@ from tests.support.reports import HOSTILE_MESSAGE, HOUR, LONG, NOW, SCRIPT
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.notices.alertmanager_alerts import LIFETIME_MS, render_alerts
-from topicwarden.notices.finding_changes import ReceiverMemory, compare_report
+from topicwarden.notices.finding_changes import JudgedChecks, ReceiverMemory, compare_report
 from topicwarden.notices.notification import FindingChange, Notification, schema
 from topicwarden.notices.slack_message import escaped, render_slack
 
@@ -28,7 +28,7 @@ def notification(changes: list[FindingChange], **fields: Any) -> Notification:
 
 
 def changes_of(report: AuditReport) -> list[FindingChange]:
-    return compare_report(ReceiverMemory(), report)[1]
+    return compare_report(ReceiverMemory(), JudgedChecks(report))[1]
 
 
 def hostile(count: int) -> list[FindingChange]:
@@ -102,7 +102,7 @@ def alerts_of(changes: list[FindingChange], known: list[FindingChange], now: int
 
 
 def test_a_new_fail_fires_longer_than_the_pause_until_it_is_sent_again() -> None:
-    memory, changes = compare_report(ReceiverMemory(), audit({A: FAIL}))
+    memory, changes = compare_report(ReceiverMemory(), JudgedChecks(audit({A: FAIL})))
     assert alerts_of(changes, memory.open, NOW + 1_000) == {
         "fail": {
             "labels": {
@@ -130,19 +130,19 @@ def test_a_new_fail_fires_longer_than_the_pause_until_it_is_sent_again() -> None
 
 
 def test_a_resolved_alert_has_the_labels_of_the_one_that_fired() -> None:
-    memory, fail = compare_report(ReceiverMemory(), audit({A: FAIL}))
+    memory, fail = compare_report(ReceiverMemory(), JudgedChecks(audit({A: FAIL})))
     changed = audit({A: PASS}, 1)
     changed.topics[0] = changed.topics[0].model_copy(update={"owner": "another-team"})
-    after, resolved = compare_report(memory, changed)
+    after, resolved = compare_report(memory, JudgedChecks(changed))
     first = alerts_of(fail, memory.open, NOW)["fail"]
     last = alerts_of(resolved, after.open, NOW + 2 * HOUR)["fail"]
     assert first["labels"] == last["labels"] and last["endsAt"] == "2025-10-09T09:53:20Z"
 
 
 def test_an_undecidable_alert_ends_when_the_check_fails() -> None:
-    memory, _ = compare_report(ReceiverMemory(), audit({A: UNDECIDABLE}))
-    memory, _ = compare_report(memory, audit({A: UNDECIDABLE}, 1))
-    memory, changes = compare_report(memory, audit({A: FAIL}, 2))
+    memory, _ = compare_report(ReceiverMemory(), JudgedChecks(audit({A: UNDECIDABLE})))
+    memory, _ = compare_report(memory, JudgedChecks(audit({A: UNDECIDABLE}, 1)))
+    memory, changes = compare_report(memory, JudgedChecks(audit({A: FAIL}, 2)))
     now = NOW + 2 * HOUR
     assert {verdict: each["endsAt"] for verdict, each in alerts_of(changes, memory.open, now).items()} == {
         "fail": "2025-10-09T11:53:20Z",
@@ -151,6 +151,6 @@ def test_an_undecidable_alert_ends_when_the_check_fails() -> None:
 
 
 def test_an_alert_that_waited_until_it_was_over_is_sent_as_resolved() -> None:
-    memory, fail = compare_report(ReceiverMemory(), audit({A: FAIL}))
-    after, _ = compare_report(memory, audit({A: PASS}, 1))
+    memory, fail = compare_report(ReceiverMemory(), JudgedChecks(audit({A: FAIL})))
+    after, _ = compare_report(memory, JudgedChecks(audit({A: PASS}, 1)))
     assert alerts_of(fail, after.open, NOW + HOUR)["fail"]["endsAt"] == "2025-10-09T09:53:20Z"

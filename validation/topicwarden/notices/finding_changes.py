@@ -42,7 +42,33 @@ class ReceiverMemory(StrictModel):
     unjudged: list[UnjudgedCheck] = Field(default=[])
 
 
-def compare_report(memory: ReceiverMemory, report: AuditReport) -> tuple[ReceiverMemory, list[FindingChange]]:
+class JudgedChecks:
+    """The verdicts of one report by check and topic, for the comparisons with all receivers."""
+
+    def __init__(self, report: AuditReport) -> None:
+        self.stack, self.started = report.stack, report.started
+        self.owners = {topic.name: topic.owner for topic in report.topics}
+        self.open: dict[_Key, dict[Verdict, list[Finding]]] = {}
+        self._passed: set[tuple[str, str]] = set()
+        self._topics = {OF_CLUSTER, *self.owners}
+        for finding in report.findings:
+            if finding.verdict is Verdict.PASS:
+                self._passed.add((finding.topic, finding.check))
+            else:
+                verdicts = self.open.setdefault((self.stack, finding.topic, finding.check), {})
+                verdicts.setdefault(finding.verdict, []).append(finding)
+
+    def over(self, key: _Key) -> str:
+        """Return why the finding ``key`` is over."""
+        if key in self.open:
+            return "the check can judge the topic again: suspect"
+        if key[1:] in self._passed:
+            return "the check passes"
+        audited = key[1] in self._topics
+        return "the check no longer applies to the topic" if audited else "the audit no longer includes the topic"
+
+
+def compare_report(memory: ReceiverMemory, report: JudgedChecks) -> tuple[ReceiverMemory, list[FindingChange]]:
     """Return what the receiver knows after ``report``, and the changes to announce, the worst first.
 
     A ``fail`` is open until its check passes or no longer applies; ``suspect`` and ``undecidable`` do not resolve it.
@@ -53,14 +79,9 @@ def compare_report(memory: ReceiverMemory, report: AuditReport) -> tuple[Receive
     timers = {(each.stack, each.topic, each.check): each.since for each in memory.unjudged if each.stack == stack}
     open_after = [change for change in memory.open if change.stack != stack]
     unjudged = [each for each in memory.unjudged if each.stack != stack]
-    findings: dict[_Key, dict[Verdict, list[Finding]]] = {}
-    for finding in report.findings:
-        verdicts = findings.setdefault((stack, finding.topic, finding.check), {})
-        verdicts.setdefault(finding.verdict, []).append(finding)
-    audited = {OF_CLUSTER, *(topic.name for topic in report.topics), *(key[1] for key in findings)}
     changes = []
-    for key in sorted({*known, *findings}):
-        before, found = known.get(key), findings.get(key, {})
+    for key in sorted({*known, *report.open}):
+        before, found = known.get(key), report.open.get(key, {})
         if Verdict.UNDECIDABLE in found and Verdict.FAIL not in found:
             since = min(timers.get(key, report.started), report.started)
             unjudged.append(UnjudgedCheck(stack=stack, topic=key[1], check=key[2], since=since))
@@ -71,7 +92,7 @@ def compare_report(memory: ReceiverMemory, report: AuditReport) -> tuple[Receive
         was = before.verdict if before else None
         if verdict is None:
             if before:
-                changes.append(_resolved(before, _reason(key[1] in audited, found), report.started))
+                changes.append(_resolved(before, report.over(key), report.started))
             continue
         current = found.get(Verdict(verdict))
         if current is None:
@@ -121,16 +142,8 @@ def _verdict(
     return "undecidable" if Verdict.UNDECIDABLE in found and (lasting or before) else None
 
 
-def _reason(audited: bool, found: dict[Verdict, list[Finding]]) -> str:
-    if not audited:
-        return "the audit no longer includes the topic"
-    if not found:
-        return "the check no longer applies to the topic"
-    return "the check can judge the topic again: suspect" if Verdict.SUSPECT in found else "the check passes"
-
-
 def _change(
-    report: AuditReport,
+    report: JudgedChecks,
     key: _Key,
     verdicts: tuple[AnnouncedVerdict | None, AnnouncedVerdict],
     findings: Sequence[Finding],
@@ -150,7 +163,7 @@ def _change(
         check=check,
         findings=len(findings),
         partitions=sorted({each for finding in findings for each in finding.partitions})[:MOST_PARTITIONS],
-        owner=next((each.owner for each in report.topics if each.name == topic), None),
+        owner=report.owners.get(topic),
         location=next((finding.location for finding in (first, *findings) if finding.location), None),
         message=_text(first.message),
         remedy=_text(first.remedy),

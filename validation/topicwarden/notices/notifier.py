@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.notices import alertmanager_alerts
-from topicwarden.notices.finding_changes import ReceiverMemory, compare_report, merge_changes
+from topicwarden.notices.finding_changes import JudgedChecks, ReceiverMemory, compare_report, merge_changes
 from topicwarden.notices.notification import FindingChange, Notification
 from topicwarden.notices.outbox import Outbox, OutboxContents, OutboxEntry, ReceiverStatus
 from topicwarden.notices.post_request import PostOutcome, PostTarget
@@ -48,9 +48,11 @@ class Notifier:
 
     def take(self, report: AuditReport) -> None:
         """Queue what changed since the last report. Never raises, and never waits for a receiver."""
+        judged = None
         for outbox in self._outboxes.values():
             try:
-                outbox.update(partial(_with_report, report=report, report_url=self._report_url))
+                judged = judged or JudgedChecks(report)
+                outbox.update(partial(_with_report, report=judged, report_url=self._report_url))
             except Exception as error:  # noqa: BLE001 -- a failure here must not fail the audit
                 outbox.note(f"a report could not be compared with the previous one ({type(error).__name__})")
 
@@ -105,17 +107,17 @@ def notifying(receivers: Sequence[Receiver], state: Path, report_url: str | None
         lock.release()
 
 
-def _with_report(contents: OutboxContents, report: AuditReport, report_url: str | None) -> OutboxContents:
+def _with_report(contents: OutboxContents, report: JudgedChecks, report_url: str | None) -> OutboxContents:
     """Return the contents of an outbox after ``report``."""
     memory, changes = compare_report(_memory(contents.state), report)
     contents = contents.model_copy(update={"state": memory.model_dump(mode="json")})
     contents = _with_changes(contents, changes, report_url, combined=False)
-    pending = [FindingChange.model_validate(change) for each in contents.entries[1:] for change in _changes(each)]
-    if len(pending) <= MOST_PENDING:
+    waiting = [change for each in contents.entries[1:] for change in _changes(each)]
+    if not changes or len(waiting) <= MOST_PENDING:
         return contents
     # The first entry stays as it is, because an attempt to deliver it may have arrived.
     kept = contents.model_copy(update={"entries": contents.entries[:1]})
-    return _with_changes(kept, merge_changes(pending), report_url, combined=True)
+    return _with_changes(kept, merge_changes(map(FindingChange.model_validate, waiting)), report_url, combined=True)
 
 
 def _memory(state: dict[str, Any]) -> ReceiverMemory:
