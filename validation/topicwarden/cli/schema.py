@@ -93,6 +93,12 @@ def _notification() -> dict[str, Any]:
     return notification.schema()
 
 
+def _fleet() -> dict[str, Any]:
+    from topicwarden.report.fleet import json as fleet  # noqa: PLC0415
+
+    return fleet.schema()
+
+
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "topic": _topic,
     "access": _access,
@@ -105,4 +111,5 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "doctor": _doctor,
     "usage": _usage,
     "notification": _notification,
+    "fleet": _fleet,
 }

@@ -77,22 +77,25 @@ def audit_topics(
     fail_on: FailOn = FailOn.FAIL,
     on_report: Callable[[AuditReport], object] | None = None,
     listener: ProgressListener = SILENT,
+    keep_spark: ExitStack | None = None,
 ) -> AuditReport:
     """Audit the topics of ``stack`` that match the globs ``patterns``, and return the report. Only reads from Kafka.
 
     ``master`` is the Spark master; None means the active Spark session, the master of spark-submit, or all cores of
     this machine. ``out`` is a folder for report files: a path, or a URI such as ``s3a://bucket/reports``. In JUnit
     XML, a test case fails from the verdict ``fail_on`` on. ``on_report`` receives the report before its files are
-    written. The catalogues of the stack get the verdicts; a failure there is a note.
+    written. A Spark session that this audit starts lasts as long as ``keep_spark``, for the next audit; by default, as
+    long as the audit. The catalogues of the stack get the verdicts; a failure there is a note.
 
     Raises Refusal as ``auditing`` does, and if the files cannot be written.
     """
     if out is not None and not _is_uri(out):
         require_writable(Path(out))
     background = ReportBackground(project.root, check_docs(), fail_on)
+    audits = _auditing(project, stack, master, options, first=patterns, listener=listener, keep_spark=keep_spark)
     with (
         stack_publishing(project, stack) as publisher,
-        _auditing(project, stack, master, options, first=patterns, listener=listener) as (audit_once, spark),
+        audits as (audit_once, spark),
     ):
         save = _saver(out, spark)
         report = audit_once(patterns)
@@ -147,6 +150,7 @@ def _auditing(
     first: tuple[str, ...] | None,
     *,
     listener: ProgressListener,
+    keep_spark: ExitStack | None = None,
 ) -> Iterator[tuple[AuditFunction, SparkSource]]:
     """Yield what ``auditing`` does, and the source of its Spark session."""
     settings = options or AuditOptions()
@@ -186,7 +190,7 @@ def _auditing(
     refuse_unsupported(master)
     with ExitStack() as resources:
         executor = resources.enter_context(ThreadPoolExecutor(max_workers=1))
-        spark = session_on_demand(resources, project, master, listener.note)
+        spark = session_on_demand(keep_spark or resources, project, master, listener.note)
         may_need_none = settings.since is ReadScope.LAST and history is not None and is_local(history)
         observing = [] if first is None else [_Observing(request(first), executor, may_need_none)]
         if may_need_none and observing:

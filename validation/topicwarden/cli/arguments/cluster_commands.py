@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from topicwarden.cli.arguments.shared_options import Stack, Topics, stack_option
+from topicwarden.cli.arguments.shared_options import AllStacks, Stack, Stacks, Topics, stack_option
+from topicwarden.cli.arguments.stack_choice import several_stacks, single_stack
 from topicwarden.model.verdict import FailOn, ReadScope
 
 app = typer.Typer()
@@ -15,7 +16,8 @@ app = typer.Typer()
 
 @app.command(epilog="Example: topicwarden plan --stack prod --topics 'orders.*' --format markdown > comment.md")
 def plan(
-    stack: Stack,
+    context: typer.Context,
+    stack: Stacks = None,
     form: Annotated[
         str | None,
         typer.Option(
@@ -34,11 +36,16 @@ def plan(
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit code 3 if changes are pending and none is refused.")
     ] = False,
+    all_stacks: AllStacks = False,
 ) -> None:
     """Show the changes of a deploy and their consequences for live data. Runs `pulumi preview`; changes nothing."""
-    from topicwarden.cli.plan import plan
+    several = several_stacks(stack, all_stacks)
+    one = single_stack(stack, context) if several is None else ""
+    from topicwarden.cli.plan import plan, plan_stacks
 
-    raise typer.Exit(plan(stack, form, detailed_exitcode, topics or (), out))
+    if several is not None:
+        raise typer.Exit(plan_stacks(several, form, detailed_exitcode, topics or (), out))
+    raise typer.Exit(plan(one, form, detailed_exitcode, topics or (), out))
 
 
 @app.command(epilog="Example: topicwarden up --stack dev --yes. Plain `pulumi up` works, too.")
@@ -82,7 +89,8 @@ def refresh(stack: Stack) -> None:
 
 @app.command(epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/")
 def audit(
-    stack: Stack,
+    context: typer.Context,
+    stack: Stacks = None,
     topics: Topics = None,
     out: Annotated[
         str | None,
@@ -179,34 +187,35 @@ def audit(
             help="The format on standard output: text, json, markdown, sarif, junit or openmetrics.",
         ),
     ] = "text",
+    all_stacks: AllStacks = False,
 ) -> None:
     """Read the records of live topics and compare them with the declarations. Only reads. Needs Java and a cluster."""
+    several = several_stacks(stack, all_stacks)
+    one = single_stack(stack, context) if several is None else ""
     from topicwarden.audit.scan.spark_platform import refuse_unsupported
 
     refuse_unsupported(master)
-    from topicwarden.cli.audit import audit, bounds
+    from topicwarden.cli.audit import audit, audit_stacks, bounds
     from topicwarden.operations.audit import AuditOptions
 
     options = AuditOptions(
         history, since, bounds(max_records, sample, rate), authorizer_log=authorizer_log, log_time_zone=log_time_zone
     )
-    raise typer.Exit(
-        audit(
-            stack,
-            tuple(topics or ()),
-            out,
-            master,
-            project_folder=project,
-            options=options,
-            fail_on=fail_on,
-            form=form,
+    patterns = tuple(topics or ())
+    if several is not None:
+        code = audit_stacks(
+            several, patterns, out, master, project_folder=project, options=options, fail_on=fail_on, form=form
         )
+        raise typer.Exit(code)
+    raise typer.Exit(
+        audit(one, patterns, out, master, project_folder=project, options=options, fail_on=fail_on, form=form)
     )
 
 
 @app.command(epilog="Example: topicwarden usage --stack prod --topics 'orders.*' --out reports/")
 def usage(
-    stack: Stack,
+    context: typer.Context,
+    stack: Stacks = None,
     topics: Topics = None,
     form: Annotated[
         str,
@@ -259,13 +268,18 @@ def usage(
         ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --write: only show the changes.")] = False,
+    all_stacks: AllStacks = False,
 ) -> None:
     """Show who reads and writes each topic, what nobody uses, and what topics cost. Only reads from Kafka."""
-    from topicwarden.cli.usage import usage
+    several = several_stacks(stack, all_stacks)
+    one = single_stack(stack, context) if several is None else ""
+    from topicwarden.cli.usage import usage, usage_stacks
     from topicwarden.operations.usage import UsageOptions
 
     options = UsageOptions(history, authorizer_log, master, log_time_zone)
-    raise typer.Exit(usage(stack, tuple(topics or ()), options, form, out, write=write, dry_run=dry_run))
+    if several is not None:
+        raise typer.Exit(usage_stacks(several, tuple(topics or ()), options, form, out, write=write or dry_run))
+    raise typer.Exit(usage(one, tuple(topics or ()), options, form, out, write=write, dry_run=dry_run))
 
 
 @app.command(

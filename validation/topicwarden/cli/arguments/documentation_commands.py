@@ -32,7 +32,10 @@ def help_(
 @app.command(epilog="Example: topicwarden schema topic > topic.schema.json")
 def schema(
     name: Annotated[
-        str, typer.Argument(metavar="WHAT", help="topic, access, policy, stack, report, check, plan, doctor or usage.")
+        str,
+        typer.Argument(
+            metavar="WHAT", help="topic, access, policy, stack, report, check, plan, doctor, usage or fleet."
+        ),
     ] = "topic",
 ) -> None:
     """Print the JSON Schema of topic, policy or stack files, of report.json, or of the JSON output of a command."""
