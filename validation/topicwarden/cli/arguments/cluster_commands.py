@@ -14,7 +14,10 @@ from topicwarden.model.verdict import FailOn, ReadScope
 app = typer.Typer()
 
 
-@app.command(epilog="Example: topicwarden plan --stack prod --topics 'orders.*' --format markdown > comment.md")
+@app.command(
+    epilog="Example: topicwarden plan --stack prod --topics 'orders.*' --format markdown > comment.md. "
+    "All stacks in one report: `topicwarden plan --all-stacks`."
+)
 def plan(
     context: typer.Context,
     stack: Stacks = None,
@@ -87,7 +90,10 @@ def refresh(stack: Stack) -> None:
     raise typer.Exit(refresh(stack))
 
 
-@app.command(epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/")
+@app.command(
+    epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/. "
+    "All stacks in one report: `topicwarden audit --all-stacks`."
+)
 def audit(
     context: typer.Context,
     stack: Stacks = None,
@@ -212,7 +218,10 @@ def audit(
     )
 
 
-@app.command(epilog="Example: topicwarden usage --stack prod --topics 'orders.*' --out reports/")
+@app.command(
+    epilog="Example: topicwarden usage --stack prod --topics 'orders.*' --out reports/. "
+    "All stacks in one report: `topicwarden usage --all-stacks`."
+)
 def usage(
     context: typer.Context,
     stack: Stacks = None,

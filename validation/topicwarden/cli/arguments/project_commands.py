@@ -29,7 +29,10 @@ def init(
     raise typer.Exit(init(folder, ci))
 
 
-@app.command(epilog="Example: topicwarden check --stack prod --format sarif > topicwarden.sarif")
+@app.command(
+    epilog="Example: topicwarden check --stack prod --format sarif > topicwarden.sarif. "
+    "With what differs between the stacks: `topicwarden check --all-stacks`."
+)
 def check(
     paths: Annotated[
         list[Path] | None,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +18,7 @@ from topicwarden.report.line_printer import LinePrinter
 _MOST_ROWS: Final = 40
 """Number of differences of each kind that are printed."""
 _MOST_TOPICS: Final = 3
+_INDENT: Final = 2
 _LABEL: Final = 10
 _ASCII: Final = str.maketrans({"–": "-", "×": "x", "✓": "+", "✗": "x", "…": "~", "·": "-"})
 _STYLES: Final = {0: "green", 3: "cyan", 1: "red", COULD_NOT_RUN: "bold red"}
@@ -58,10 +60,9 @@ class _FleetPrinter(LinePrinter):
         for outcome in stacks:
             table.add_column(self._text(outcome.stack), ratio=1, overflow="fold")
         for row in rows:
-            first = Text("\n").join(
-                [self._text(row.name), Text("  ") + self._text(topic_names(row, _MOST_TOPICS), "dim")]
-            )
-            table.add_row(first, *(self._text(value_of(row, outcome)) for outcome in stacks))
+            topics = Padding(self._text(topic_names(row, _MOST_TOPICS), "dim"), (0, 0, 0, _INDENT))
+            values = (self._text(value_of(row, outcome)) for outcome in stacks)
+            table.add_row(Group(self._text(row.name), topics), *values)
         return table
 
     def _outcome(self, outcome: StackOutcome) -> None:
