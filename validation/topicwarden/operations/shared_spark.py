@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -28,19 +27,19 @@ class SharedSpark:
             return audit(self._resources)
         except Refusal:  # of a stack, or of Spark before it started: the session is as it was
             raise
-        except Exception:
-            self._end_with_error()
+        except Exception as error:
+            self._end_with(error)
             raise
 
     def close(self) -> None:
         """Stop the session, if one runs."""
         self._resources.close()
 
-    def _end_with_error(self) -> None:
-        """Stop the session, which may raise a better error than the one that is being handled."""
+    def _end_with(self, error: Exception) -> None:
+        """Stop the session, which may raise a better error than ``error``."""
         resources, self._resources = self._resources, ExitStack()
         try:
-            resources.__exit__(*sys.exc_info())
+            resources.__exit__(type(error), error, error.__traceback__)
         finally:
             forget_ended_jvm()
 
