@@ -284,6 +284,15 @@ def test_what_is_about_one_stack_is_refused(fleet: Path, arguments: tuple[str, .
     assert "unexpected error" not in done.err
 
 
+def test_a_plan_in_github_actions_has_an_error_for_each_stack_that_could_not_run(fleet: Path) -> None:
+    done = topicwarden("plan", "--all-stacks", cwd=fleet, GITHUB_ACTIONS="true", PATH="")
+    *errors, last = done.out.splitlines()
+    assert (done.code, last) == (2, "6 stacks: 6 could not run; exit code 2")
+    assert len(errors) == len(BROKEN_FILES)
+    for stack, line in zip(sorted(BROKEN_FILES), errors, strict=True):
+        assert line.startswith(f"::error title=topicwarden plan::stack {stack} could not be planned: ")
+
+
 # `check` has always looked at all stacks; with --all-stacks it also compares them.
 
 

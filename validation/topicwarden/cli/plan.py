@@ -99,7 +99,11 @@ def _github(report: FleetReport, project: Project) -> str:
             message = f"stack {outcome.stack} could not be planned: {outcome.summary}"
             parts.append(annotation("error", message, {"title": "topicwarden plan"}))
         else:
-            parts += [f"::group::stack {one_line(outcome.stack)}\n", _one(outcome, "github", project), "::endgroup::\n"]
+            parts += [
+                f"::group::stack {one_line(outcome.stack)}\n".replace("##[", "## ["),
+                _one(outcome, "github", project),
+                "::endgroup::\n",
+            ]
     return "".join([*parts, f"{headline(report)}\n"])
 
 

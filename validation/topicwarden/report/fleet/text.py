@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Final
 
-from rich.console import Console, Group
-from rich.padding import Padding
-from rich.table import Table
+from rich.console import Console
 from rich.text import Text
 
 from topicwarden.model.fleet_report import COULD_NOT_RUN, FleetReport, StackDifference, StackOutcome
-from topicwarden.report.fixed_width_table import FixedWidthTable
 from topicwarden.report.fleet.digest import TITLES, headline, omitted, sections, topic_names, value_of
 from topicwarden.report.line_printer import LinePrinter
 
 _MOST_ROWS: Final = 40
 """Number of differences of each kind that are printed."""
 _MOST_TOPICS: Final = 3
-_INDENT: Final = 2
+_WIDEST: Final = 15
+_NARROWEST: Final = 6
+"""Columns of the values of one stack."""
 _LABEL: Final = 10
 _ASCII: Final = str.maketrans({"–": "-", "×": "x", "✓": "+", "✗": "x", "…": "~", "·": "-"})
 _STYLES: Final = {0: "green", 3: "cyan", 1: "red", COULD_NOT_RUN: "bold red"}
@@ -45,8 +45,7 @@ class _FleetPrinter(LinePrinter):
                 self._print(Text())
         for kind, rows, more in sections(report, _MOST_ROWS):
             self._print(Text(f"=== {TITLES[kind].lower()}", style="bold"))
-            table = self._table(report.stacks, rows)
-            self._console.print(FixedWidthTable(table, self._width), crop=False, highlight=False)
+            self._matrix(report.stacks, rows)
             if more:
                 self._wrapped(self._text(omitted(more, "--format json")))
             self._print(Text())
@@ -54,16 +53,24 @@ class _FleetPrinter(LinePrinter):
             self._outcome(outcome)
         self._wrapped(Text(headline(report), style="bold"))
 
-    def _table(self, stacks: Sequence[StackOutcome], rows: Sequence[StackDifference]) -> Table:
-        table = Table(box=None, expand=True, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
-        table.add_column("", ratio=2, overflow="fold")
-        for outcome in stacks:
-            table.add_column(self._text(outcome.stack), ratio=1, overflow="fold")
+    def _matrix(self, stacks: Sequence[StackOutcome], rows: Sequence[StackDifference]) -> None:
+        value = max(_NARROWEST, min(_WIDEST, self._width * 3 // 5 // len(stacks) - 1))
+        widths = [max(_NARROWEST, self._width - len(stacks) * (value + 1)), *(value for _ in stacks)]
+        self._row([Text(), *(self._text(outcome.stack, "bold") for outcome in stacks)], widths)
         for row in rows:
-            topics = Padding(self._text(topic_names(row, _MOST_TOPICS), "dim"), (0, 0, 0, _INDENT))
-            values = (self._text(value_of(row, outcome)) for outcome in stacks)
-            table.add_row(Group(self._text(row.name), topics), *values)
-        return table
+            self._row([self._text(row.name), *(self._text(value_of(row, outcome)) for outcome in stacks)], widths)
+            self._wrapped(Text("  ") + self._text(topic_names(row, _MOST_TOPICS), "dim"))
+
+    def _row(self, cells: Sequence[Text], widths: Sequence[int]) -> None:
+        """Print the cells side by side, each on as many lines as it needs, without white space at the end of a line."""
+        columns = [cell.wrap(self._console, width) for cell, width in zip(cells, widths, strict=True)]
+        for parts in zip_longest(*columns):
+            line = Text()
+            for part, width in zip(parts, widths, strict=True):
+                shown = part or Text()
+                line += shown
+                line.pad_right(width - shown.cell_len + 1)
+            self._print(line)
 
     def _outcome(self, outcome: StackOutcome) -> None:
         mark = self._text(f"{_SYMBOLS[outcome.exit_code]} {outcome.stack}:", _STYLES[outcome.exit_code])
