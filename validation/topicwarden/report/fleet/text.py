@@ -17,7 +17,7 @@ _MOST_ROWS: Final = 40
 """Number of differences of each kind that are printed."""
 _MOST_TOPICS: Final = 3
 _WIDEST: Final = 15
-_NARROWEST: Final = 6
+_NARROWEST: Final = 5
 """Columns of the values of one stack."""
 _LABEL: Final = 10
 _ASCII: Final = str.maketrans({"–": "-", "×": "x", "✓": "+", "✗": "x", "…": "~", "·": "-"})
