@@ -61,7 +61,7 @@ def test_a_complete_archive_replaces_that_of_another_reader(project: Project, re
     assert list(written[0].parent.glob("*.jsa")) == [written[1]] != [written[0]]
 
 
-def test_a_session_after_the_one_that_records_puts_the_archive_in_its_place(project: Project, reader: Path) -> None:
+def test_the_session_after_the_one_that_records_installs_the_archive(project: Project, reader: Path) -> None:
     recording = spark_classes(project, [reader], record=True)
     assert recording is not None and recording.recording
     partial(recording).write_bytes(bytes(8192))  # the JVM writes its header last

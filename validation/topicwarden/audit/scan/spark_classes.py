@@ -70,7 +70,7 @@ class SparkClasses:
 
     @property
     def attempted(self) -> bool:
-        """Whether a session records the archive, or did so a moment ago."""
+        """Return whether a session records the archive, or did so a moment ago."""
         return any(self._partials())
 
     def _partials(self) -> Iterator[Path]:
