@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ import pytest
 from tests.support import reports
 from tests.support.catalogue_servers import DataHubStandIn, datahub_stand_in, openlineage_stand_in
 from tests.support.http_answers import Request, http
-from topicwarden.catalogues import delivery_queue, publisher
+from topicwarden.catalogues import datahub_sender, delivery_queue, publisher
 from topicwarden.catalogues.catalogue_target import CatalogueTarget
 from topicwarden.catalogues.delivery_queue import DeliveryQueue
 from topicwarden.catalogues.publisher import Publisher, publishing
@@ -228,6 +229,33 @@ def test_many_topics_need_few_requests_and_unchanged_ones_none(datahub: DataHubS
         catalogues.take(report.model_copy(update={"finished": report.finished + DAY_MS}))
         delivered(catalogues, 2)
     assert len(datahub.server.requests) == requests + requests // 2, "results are repeated after a day"
+
+
+def test_a_process_that_ends_during_a_delivery_continues_it_later(
+    datahub: DataHubStandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datahub_sender, "REMEMBER_S", 0.0)
+    large = reports.thousand()
+    report = large.model_copy(update={"findings": large.findings[:500]})
+    ended = threading.Event()
+
+    def answer(request: Request) -> bytes | None:
+        return b"" if len(datahub.server.requests) > 12 and not ended.is_set() and ended.wait(30) else None
+
+    datahub.answer = answer
+    here = [target(CatalogueKind.DATAHUB, datahub.server.url)]
+    with publishing(here, tmp_path, drain_s=0) as catalogues:
+        catalogues.take(report)
+        until(lambda: len(datahub.server.requests) == 13)
+    copied = tmp_path / "after"
+    shutil.copytree(tmp_path / "hub", copied / "hub", ignore=shutil.ignore_patterns(".lock"))
+    ended.set()
+    datahub.answer = lambda request: None
+    with publishing(here, copied) as catalogues:
+        delivered(catalogues, 1)
+    assert len(datahub.definitions) == len(datahub.results) == 500
+    assert {len(results) for results in datahub.results.values()} == {1}
+    assert len(datahub.server.requests) == 10 + 10 + 1, "each batch once, and the interrupted one twice"
 
 
 def test_a_changed_verdict_is_reported_and_a_lost_memory_repeats_with_the_same_names(

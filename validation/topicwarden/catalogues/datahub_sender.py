@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -22,6 +23,8 @@ BATCH: Final = 50
 """How many assertions one request has."""
 REPEAT_MS: Final = 24 * 3_600_000
 """After how many milliseconds an unchanged result is reported again."""
+REMEMBER_S: Final = 2.0
+"""How often the memory is written during a delivery, so that a process that ends continues and does not start again."""
 _FORGET_MS: Final = 8 * REPEAT_MS
 _DENIED: Final = {"UNAUTHORIZED", "FORBIDDEN", 401, 403}
 _INVALID: Final = {"ValidationError", "InvalidSyntax"}
@@ -58,8 +61,8 @@ class DataHubServer:
         self._delivered = self._remembered()  # another process may have delivered in the meantime
         every = assertions(stack, finished, verdicts, self._target)
         try:
-            self._send(definition_request, [each for each in every if self._is_new(each)], _define)
-            self._send(result_request, [each for each in every if self._is_news(each)], _report)
+            self._send(definition_request, [each for each in every if self._is_new(each)], _define, finished)
+            self._send(result_request, [each for each in every if self._is_news(each)], _report, finished)
         finally:
             self._remember(finished)
 
@@ -70,20 +73,25 @@ class DataHubServer:
         return self._delivered.get(assertion.urn, ("", "", 0))[0] != assertion.definition_hash
 
     def _is_news(self, assertion: DataHubAssertion) -> bool:
-        _, result, time = self._delivered.get(assertion.urn, ("", "", 0))
-        return result != assertion.result_hash or assertion.finished - time >= REPEAT_MS
+        _, result, reported = self._delivered.get(assertion.urn, ("", "", 0))
+        return result != assertion.result_hash or assertion.finished - reported >= REPEAT_MS
 
     def _send(
         self,
         request: Callable[[Sequence[DataHubAssertion]], dict[str, Any]],
         pending: Sequence[DataHubAssertion],
         note: Callable[[_Delivered, DataHubAssertion], None],
+        now: int,
     ) -> None:
+        written = time.monotonic()
         for start in range(0, len(pending), BATCH):
             batch = pending[start : start + BATCH]
             self._refuse_errors(self._client.post(PATH, request(batch)))
             for each in batch:
                 note(self._delivered, each)
+            if time.monotonic() - written >= REMEMBER_S:
+                self._remember(now)
+                written = time.monotonic()
 
     def _refuse_errors(self, content: bytes) -> None:
         """Raise DeliveryError for an answer with errors, which GraphQL sends with the status 200."""
@@ -112,7 +120,7 @@ class DataHubServer:
             content = json.loads(self._memory.read())
             if content["server"] != self._server:
                 return {}
-            return {urn: (str(a), str(b), int(time)) for urn, (a, b, time) in content["assertions"].items()}
+            return {urn: (str(a), str(b), int(at)) for urn, (a, b, at) in content["assertions"].items()}
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return {}
 
@@ -128,8 +136,8 @@ class DataHubServer:
 
 
 def _define(delivered: _Delivered, assertion: DataHubAssertion) -> None:
-    _, result, time = delivered.get(assertion.urn, ("", "", 0))
-    delivered[assertion.urn] = (assertion.definition_hash, result, time or assertion.finished)
+    _, result, reported = delivered.get(assertion.urn, ("", "", 0))
+    delivered[assertion.urn] = (assertion.definition_hash, result, reported or assertion.finished)
 
 
 def _report(delivered: _Delivered, assertion: DataHubAssertion) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Final
 
 from topicwarden.catalogues.catalogue_target import catalogue_targets
 from topicwarden.catalogues.publisher import Publisher, publishing
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+
+DRAIN_S: Final = 30.0
+"""How long a command waits for deliveries when it ends, as long as they succeed."""
 
 
 def catalogue_state(project: Project, stack: str) -> Path:
@@ -22,9 +26,10 @@ def catalogue_state(project: Project, stack: str) -> Path:
 def stack_publishing(project: Project, stack: str) -> Iterator[Publisher]:
     """Yield a publisher to the catalogues of ``stack``, perhaps to none. Refuse invalid settings."""
     targets = catalogue_targets(project, stack)
+    state = catalogue_state(project, stack)
     with ExitStack() as resources:
         try:
-            publisher = resources.enter_context(publishing(targets, catalogue_state(project, stack)))
+            publisher = resources.enter_context(publishing(targets, state, drain_s=DRAIN_S))
         except ValueError as error:
             raise Refusal(f"the catalogues of stack {stack!r} cannot be used: {error}") from error
         yield publisher

@@ -85,7 +85,7 @@ def audit_topics(
     this machine. ``out`` is a folder for report files: a path, or a URI such as ``s3a://bucket/reports``. In JUnit
     XML, a test case fails from the verdict ``fail_on`` on. ``on_report`` receives the report before its files are
     written. A Spark session that this audit starts lasts as long as ``keep_spark``, for the next audit; by default, as
-    long as the audit. The catalogues of the stack get the verdicts; a failure there is a note.
+    long as the audit. The catalogues of the stack get the verdicts; a failure there is a warning.
 
     Raises Refusal as ``auditing`` does, and if the files cannot be written.
     """
@@ -105,7 +105,7 @@ def audit_topics(
         for location in save(contents(report, background)) if save else ():
             listener.note(str(location))
     for line in undelivered(publisher):
-        listener.note(line)
+        listener.warn(line)
     return report
 
 
