@@ -78,7 +78,8 @@ def test_catalogues_get_audits_also_those_that_they_missed(
     missed, listener = AuditOptions(history="none"), Warnings()
     first = audit_topics(project, "dev", ("healthy", "broken"), missed, listener=listener)
     assert [line.partition(";")[0] for line in listener.lines] == [
-        f"catalogue {name}: {name} at {closed} cannot be reached" for name in ("lineage", "hub")
+        f"catalogue lineage: the OpenLineage server at {closed} cannot be reached",
+        f"catalogue hub: DataHub at {closed} cannot be reached",
     ]
     assert all("1 audit in its queue" in line for line in listener.lines)
 

@@ -95,7 +95,9 @@ def test_a_server_that_is_down_delays_nothing_and_gets_everything_after_a_restar
         until(lambda: catalogues.status()["hub"].last_error is not None)
         status = catalogues.status()["hub"]
     assert (status.pending, status.delivered) == (3, 0)
-    assert "hub at http://127.0.0.1" in (status.last_error or "") and "cannot be reached" in (status.last_error or "")
+    assert "the OpenLineage server at http://127.0.0.1" in (status.last_error or "") and "cannot be reached" in (
+        status.last_error or ""
+    )
     with openlineage_stand_in() as stand_in:
         with publishing([target(CatalogueKind.OPENLINEAGE, stand_in.server.url)], tmp_path) as catalogues:
             delivered(catalogues, 3)

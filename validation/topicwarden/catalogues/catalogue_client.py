@@ -13,7 +13,7 @@ from urllib3.exceptions import HTTPError, NameResolutionError, NewConnectionErro
 
 from topicwarden.catalogues.delivery_error import DeliveryError
 from topicwarden.report.display import one_line
-from topicwarden.stacks.catalogue_settings import CatalogueSettings
+from topicwarden.stacks.catalogue_settings import CatalogueKind, CatalogueSettings
 from topicwarden.stacks.client_tls import client_context
 from topicwarden.stacks.stack_settings import CATALOGUES
 
@@ -23,6 +23,7 @@ MAX_BYTES: Final = 1 << 20
 """The largest answer."""
 _MOST_TEXT: Final = 300
 """The most characters of a catalogue's own message that are shown."""
+_LABELS: Final = {CatalogueKind.OPENLINEAGE: "the OpenLineage server", CatalogueKind.DATAHUB: "DataHub"}
 _REJECTED: Final = {400, 409, 413, 415, 422}
 """The statuses that say that the content is wrong: the same request fails again."""
 
@@ -36,7 +37,7 @@ class CatalogueClient:
         self._token = settings.token
         self._path = url.path.rstrip("/")
         self._timeout_s = timeout_s
-        self.name = f"{settings.name} at {url.scheme}://{url.netloc}{self._path}"
+        self.name = f"{_LABELS[settings.kind]} at {url.scheme}://{url.netloc}{self._path}"
         self._headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "topicwarden"}
         if settings.token:
             self._headers["Authorization"] = f"Bearer {settings.token}"

@@ -57,7 +57,7 @@ class DataHubServer:
             ]
             stack, finished = str(content["stack"]), int(content["finished"])
         except (ValueError, TypeError, KeyError):
-            raise DeliveryError(f"{self._target.name}: a file of the queue is not readable", rejected=True) from None
+            raise DeliveryError("a file of the queue is not readable", rejected=True) from None
         self._delivered = self._remembered()  # another process may have delivered in the meantime
         every = assertions(stack, finished, verdicts, self._target)
         try:

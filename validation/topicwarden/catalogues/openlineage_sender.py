@@ -60,7 +60,7 @@ class OpenLineageFile:
                 os.close(descriptor)
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            raise DeliveryError(f"{self._target.name}: cannot write {self._file}: {reason}") from None
+            raise DeliveryError(f"cannot write {self._file}: {reason}") from None
 
     def close(self) -> None:
         """Do nothing: the file is closed after each delivery."""

@@ -179,8 +179,11 @@ class CatalogueDelivery:
                 entry = self._queue.oldest()
                 if entry is None:
                     return False
-                self._deliver(entry)
+                rejection = self._deliver(entry)
                 self._queue.remove(entry)
+                self._attempts, self._last_error = 0, rejection
+                self._delivered += rejection is None
+                self._rejected += rejection is not None
         except Timeout:
             raise DeliveryError("another process delivers to this catalogue", retry_after=1) from None
         except FileNotFoundError:  # it has given room to a new payload
@@ -190,24 +193,20 @@ class CatalogueDelivery:
             raise DeliveryError(f"cannot use {self._queue.folder}: {reason}") from None
         return True
 
-    def _deliver(self, entry: Path) -> None:
+    def _deliver(self, entry: Path) -> str | None:
+        """Deliver a payload, and return why it is left out; None after a success. Raises DeliveryError."""
         try:
             self._sender.deliver(entry.read_bytes())
         except DeliveryError as error:
             self._attempts += error.limited
             if not error.rejected and self._attempts < _ATTEMPTS:
                 raise
-            self._attempts = 0
-            self._rejected += 1
-            self._last_error = f"{error}; the audit was left out"
+            return f"{error}; the audit was left out"
         except OSError:
             raise
         except Exception as error:  # noqa: BLE001 -- a bug must not stop the thread, and the rest of the queue
-            self._rejected += 1
-            self._last_error = f"the delivery failed ({type(error).__name__}); the audit was left out"
-        else:
-            self._delivered += 1
-            self._attempts, self._last_error = 0, None
+            return f"the delivery failed ({type(error).__name__}); the audit was left out"
+        return None
 
 
 def _pause(failures: int, requested: float | None) -> float:

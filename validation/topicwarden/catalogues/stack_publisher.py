@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
 from topicwarden.catalogues.catalogue_target import catalogue_targets
 from topicwarden.catalogues.publisher import Publisher, publishing
+from topicwarden.model.finding import AuditReport
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -22,21 +21,23 @@ def catalogue_state(project: Project, stack: str) -> Path:
     return project.cache / "catalogues" / stack
 
 
-@contextmanager
-def stack_publishing(project: Project, stack: str) -> Iterator[Publisher]:
-    """Yield a publisher to the catalogues of ``stack``, perhaps to none. Refuse invalid settings."""
-    targets = catalogue_targets(project, stack)
-    state = catalogue_state(project, stack)
-    with ExitStack() as resources:
-        try:
-            publisher = resources.enter_context(publishing(targets, state, drain_s=DRAIN_S))
-        except ValueError as error:
-            raise Refusal(f"the catalogues of stack {stack!r} cannot be used: {error}") from error
-        yield publisher
+def publish_audit(project: Project, stack: str, report: AuditReport) -> list[str]:
+    """Publish ``report`` to the catalogues of ``stack``, perhaps to none. Return one line for each failure.
+
+    Audits that are still in the queues are delivered, too. Raises nothing: the audit itself has succeeded.
+    """
+    try:
+        targets = catalogue_targets(project, stack)
+        if not targets:
+            return []
+        with publishing(targets, catalogue_state(project, stack), drain_s=DRAIN_S) as publisher:
+            publisher.take(report)
+    except (Refusal, ValueError) as error:
+        return [f"the audit does not reach the catalogues of stack {stack}: {error}"]
+    return _failures(publisher)
 
 
-def undelivered(publisher: Publisher) -> list[str]:
-    """Return one line for each catalogue with a failure: its reason, and what happens next."""
+def _failures(publisher: Publisher) -> list[str]:
     lines = []
     for name, status in publisher.status().items():
         if status.pending or status.last_error:

@@ -22,7 +22,7 @@ from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.audit.scan.spark_session import session_on_demand
 from topicwarden.audit.scan.spark_source import SparkSource
-from topicwarden.catalogues.stack_publisher import stack_publishing, undelivered
+from topicwarden.catalogues.stack_publisher import publish_audit
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
 from topicwarden.kafka.read.cluster import open_cluster
@@ -85,7 +85,7 @@ def audit_topics(
     this machine. ``out`` is a folder for report files: a path, or a URI such as ``s3a://bucket/reports``. In JUnit
     XML, a test case fails from the verdict ``fail_on`` on. ``on_report`` receives the report before its files are
     written. A Spark session that this audit starts lasts as long as ``keep_spark``, for the next audit; by default, as
-    long as the audit. The catalogues of the stack get the verdicts; a failure there is a warning.
+    long as the audit. At the end the catalogues of the stack get the verdicts; a failure there is a warning.
 
     Raises Refusal as ``auditing`` does, and if the files cannot be written.
     """
@@ -93,19 +93,15 @@ def audit_topics(
         require_writable(Path(out))
     background = ReportBackground(project.root, check_docs(), fail_on)
     audits = _auditing(project, stack, master, options, first=patterns, listener=listener, keep_spark=keep_spark)
-    with (
-        stack_publishing(project, stack) as publisher,
-        audits as (audit_once, spark),
-    ):
+    with audits as (audit_once, spark):
         save = _saver(out, spark)
         report = audit_once(patterns)
-        publisher.take(report)
         if on_report is not None:
             on_report(report)
         for location in save(contents(report, background)) if save else ():
             listener.note(str(location))
-    for line in undelivered(publisher):
-        listener.warn(line)
+    for failure in publish_audit(project, stack, report):
+        listener.warn(failure)
     return report
 
 
