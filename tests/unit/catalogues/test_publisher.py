@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -165,6 +168,27 @@ def test_a_server_that_does_not_answer_delays_neither_the_audit_nor_the_end(tmp_
             catalogues.take(audit(1))
             assert catalogues.status()["hub"].pending == 2
         assert catalogues.status()["hub"].pending == 2
+
+
+def test_a_killed_process_loses_no_audit_that_was_taken(tmp_path: Path) -> None:
+    with openlineage_stand_in() as stand_in:
+        closed = stand_in.server.url
+    program = f"""
+import os, signal
+from pathlib import Path
+from tests.unit.catalogues.test_publisher import CatalogueKind, audit, publishing, target
+with publishing([target(CatalogueKind.OPENLINEAGE, {closed!r})], Path({str(tmp_path)!r})) as catalogues:
+    for number in range(3):
+        catalogues.take(audit(number))
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    repository = Path(__file__).parents[3]
+    killed = subprocess.run([sys.executable, "-c", program], cwd=repository, timeout=120, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    with openlineage_stand_in() as stand_in:
+        with publishing([target(CatalogueKind.OPENLINEAGE, stand_in.server.url)], tmp_path) as catalogues:
+            delivered(catalogues, 3)
+        assert [event["eventType"] for event in stand_in.events] == ["START", "COMPLETE"] * 3
 
 
 def test_a_full_queue_gives_up_the_oldest_audits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
