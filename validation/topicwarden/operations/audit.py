@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -35,6 +35,7 @@ from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.model.verdict import FailOn, ReadScope
 from topicwarden.operations.declared_topics import checked_stack, require_topics
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import contents
 from topicwarden.report.output_folder import require_writable, write_files
@@ -151,38 +152,16 @@ def _auditing(
     """Yield what ``auditing`` does, and the source of its Spark session."""
     settings = options or AuditOptions()
     reader_jars.jars(project)
-    connection = connect_to(project, stack)
-    history = history_address(project, stack, stack_settings(project, stack).get(HISTORY), settings.history)
-    registry = registry_of(project, stack)
-    checked = checked_stack(project, stack, "audited")
-    policy = checked.policy
-    stack_file = policy.stack_file(stack)
+    base = audit_request(project, stack, checked_stack(project, stack, "audited"), settings)
+    history = base.history
 
     def request(patterns: tuple[str, ...]) -> AuditRequest:
-        return AuditRequest(
-            stack,
-            connection,
-            checked.declarations[stack],
-            patterns,
-            history=history,
-            since=settings.since,
-            bounds=settings.bounds,
-            root=project.root,
-            registry=registry,
-            partition_functions=stack_file.brokers.partition_functions,
-            scope=stack_file.scope,
-            access=checked.access.get(stack, NO_ACCESS),
-            subjects=checked.subjects.get(stack, NO_SUBJECTS),
-            usage=policy.usage_for(stack),
-            cost=policy.cost_for(stack),
-            authorizer_log=None if settings.authorizer_log is None else log_address(settings.authorizer_log),
-            log_time_zone=settings.log_time_zone,
-        )
+        return replace(base, patterns=patterns)
 
-    with open_cluster(connection) as cluster:
+    with open_cluster(base.connection) as cluster:
         if first:
-            names = {each.topic.name for each in checked.declarations[stack]} | cluster.identities().keys()
-            require_topics(names, first, stack_file.scope)
+            names = {each.topic.name for each in base.declarations} | cluster.identities().keys()
+            require_topics(names, first, base.scope)
     refuse_unsupported(master)
     with ExitStack() as resources:
         executor = resources.enter_context(ThreadPoolExecutor(max_workers=1))
@@ -204,6 +183,35 @@ def _auditing(
                 return audit(spark, request(patterns), progress, observed)
 
         yield audit_once, spark
+
+
+def audit_request(project: Project, stack: str, checked: CheckedStacks, options: AuditOptions) -> AuditRequest:
+    """Return the request to audit the declarations in ``checked``. Reads the settings and secrets of ``stack`` now.
+
+    Raises Refusal if they cannot be read, or are invalid.
+    """
+    connection = connect_to(project, stack)
+    history = history_address(project, stack, stack_settings(project, stack).get(HISTORY), options.history)
+    policy = checked.policy
+    stack_file = policy.stack_file(stack)
+    return AuditRequest(
+        stack,
+        connection,
+        checked.declarations[stack],
+        history=history,
+        since=options.since,
+        bounds=options.bounds,
+        root=project.root,
+        registry=registry_of(project, stack),
+        partition_functions=stack_file.brokers.partition_functions,
+        scope=stack_file.scope,
+        access=checked.access.get(stack, NO_ACCESS),
+        subjects=checked.subjects.get(stack, NO_SUBJECTS),
+        usage=policy.usage_for(stack),
+        cost=policy.cost_for(stack),
+        authorizer_log=None if options.authorizer_log is None else log_address(options.authorizer_log),
+        log_time_zone=options.log_time_zone,
+    )
 
 
 class _Observing:

@@ -1,4 +1,4 @@
-"""Arguments of the commands that use a cluster: plan, up, destroy, refresh, audit, usage, rebalance, doctor, demo."""
+"""Arguments of the commands that use a cluster, such as plan, up, audit, watch, usage and rebalance."""
 
 from __future__ import annotations
 
@@ -216,6 +216,77 @@ def audit(
     raise typer.Exit(
         audit(one, patterns, out, master, project_folder=project, options=options, fail_on=fail_on, form=form)
     )
+
+
+@app.command(
+    epilog="Example: topicwarden watch --stack prod --every 5m --listen 0.0.0.0:9464 --token-file /run/secrets/token. "
+    "SIGTERM and Ctrl-C end it within ten seconds, with exit code 0."
+)
+def watch(
+    stack: Stack,
+    *,
+    every: Annotated[
+        str,
+        typer.Option("--every", metavar="TIME", help="The time from the start of an audit to the start of the next."),
+    ] = "5m",
+    listen: Annotated[
+        str,
+        typer.Option(
+            "--listen",
+            metavar="ADDRESS",
+            help="The address and port of /metrics, /report, /report.json, /healthz and /readyz. An address that other "
+            "machines can reach needs --token-file.",
+        ),
+    ] = "127.0.0.1:9464",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--token-file",
+            metavar="FILE",
+            help="A file with the bearer token that clients must send. It is read for each request.",
+            show_default=False,
+        ),
+    ] = None,
+    history: Annotated[
+        str | None,
+        typer.Option(
+            "--history",
+            metavar="WHERE",
+            help="The history of audits: a path, or a URI such as s3a://bucket/history "
+            "(default: topicwarden:history of the stack, else .cache/history/STACK). Only one watch can use it.",
+            show_default=False,
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            "--rate", metavar="BYTES", help="Read at most this many bytes per second, in all tasks together: 50MiB."
+        ),
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="The Spark master (default: local)."),
+    ] = None,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            "--project",
+            metavar="DIR",
+            help="The folder of the project (default: this folder, or one above it).",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Audit what is new again and again, and serve metrics and the last report over HTTP. Only reads from Kafka."""
+    from topicwarden.audit.scan.spark_platform import refuse_unsupported
+
+    refuse_unsupported(master)
+    from topicwarden.cli.audit import bounds
+    from topicwarden.cli.watch import seconds_of, watch_stack
+    from topicwarden.operations.watch import WatchOptions
+
+    options = WatchOptions(seconds_of(every, "--every"), listen, token_file, history, master, bounds(None, None, rate))
+    raise typer.Exit(watch_stack(stack, options, project))
 
 
 @app.command(
