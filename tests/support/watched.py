@@ -34,6 +34,16 @@ class RunningWatch:
 
     process: subprocess.Popen[str]
     lines: list[str] = field(default_factory=list)
+    reader: Thread = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reader = Thread(target=self._collect, daemon=True)
+        self.reader.start()
+
+    def _collect(self) -> None:
+        assert self.process.stderr
+        for line in self.process.stderr:
+            self.lines.append(line)
 
     @property
     def port(self) -> int:
@@ -59,25 +69,24 @@ class RunningWatch:
         began = time.monotonic()
         self.process.send_signal(number)
         self.process.wait(limit_s)
-        return time.monotonic() - began
+        seconds = time.monotonic() - began
+        self.reader.join(10)
+        return seconds
 
 
 @contextmanager
 def watching(folder: Path, *options: str | Path) -> Iterator[RunningWatch]:
-    """Run a watch of the stack ``dev`` in the project ``folder`` for the block, once it listens; then kill it."""
+    """Run a watch of the stack ``dev`` in the project ``folder`` for the block, once it listens; then kill it -9."""
     command = [COMMAND, "watch", "--stack", "dev", "--listen", "127.0.0.1:0", *options]
     process = subprocess.Popen(
-        list(map(str, command)), cwd=folder, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"}
+        list(map(str, command)),
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+        start_new_session=True,
     )
     running = RunningWatch(process)
-
-    def append() -> None:
-        assert process.stderr
-        for line in process.stderr:
-            running.lines.append(line)
-
-    reader = Thread(target=append, daemon=True)
-    reader.start()
     try:
         deadline = time.monotonic() + START_S
         while not running.port and time.monotonic() < deadline and process.poll() is None:
@@ -85,9 +94,9 @@ def watching(folder: Path, *options: str | Path) -> Iterator[RunningWatch]:
         yield running
     finally:
         with suppress(ProcessLookupError):
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # with its JVM
         process.wait()
-        reader.join(10)
+        running.reader.join(10)
 
 
 def get(port: int, path: str, method: str = "GET", **headers: str) -> Reply:

@@ -7,13 +7,13 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Final, TextIO
 
+from topicwarden.audit.scan.lasting_session import kill_jvm
 from topicwarden.cli.failure import line_for
-from topicwarden.cli.terminal import print_wrapped
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import DURATION
@@ -33,6 +33,7 @@ def watch_stack(stack: str, options: WatchOptions, project_folder: Path | None =
     only after it is complete.
     """
     project = find_project(project_folder)
+    lines = _Lines()
     with _signals() as received:
         finished = watch(
             project,
@@ -40,10 +41,10 @@ def watch_stack(stack: str, options: WatchOptions, project_folder: Path | None =
             options,
             stopped=lambda: bool(received),
             details_of=_Details(),
-            listener=_Lines(),
+            listener=lines,
         )
     if not finished:
-        print_wrapped(f"{stack}: the running audit did not finish in time; the history does not contain it")
+        lines.warn(f"{stack}: the running audit did not finish in time; the history does not contain it")
         _end_now()
     return 0
 
@@ -81,17 +82,26 @@ def _end_now() -> None:
     """End the process without waiting for its threads. Its JVM and its child processes end with it."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
+    kill_jvm()
     os._exit(0)
 
 
 class _Lines(ProgressListener):
-    """Print one line for each audit, on standard error."""
+    """Print one line for each audit, on standard error as it is now: it is redirected while Spark starts."""
+
+    def __init__(self) -> None:
+        try:
+            self._stream: TextIO = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8", errors="replace")
+        except (OSError, ValueError):  # a stream that is not a file
+            self._stream = sys.stderr
 
     def note(self, line: str) -> None:
-        terminal_output.note(one_line(line))
+        if not terminal_output.VERBOSITY.quiet:
+            self.warn(line)
 
     def warn(self, line: str) -> None:
-        print(terminal_output.without_commands(one_line(line)), file=sys.stderr, flush=True)
+        with suppress(OSError):  # a full disk, or a closed pipe
+            print(terminal_output.without_commands(one_line(line)), file=self._stream, flush=True)
 
 
 class _Details:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan import reader_jars
-from topicwarden.audit.scan.lasting_session import LastingSession
+from topicwarden.audit.scan.lasting_session import LastingSession, kill_jvm
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.kafka.connect.stack_connection import stack_settings, written_settings
@@ -122,7 +122,10 @@ def watch(
             pages.stop()
             ending.set()
             thread.join(GRACE_S)
-        return not watched.auditing
+            finished = not watched.auditing
+            if finished:
+                kill_jvm()
+        return finished
 
 
 def _run(loop: AuditLoop, watched: _WatchedStack, ending: threading.Event, ended: threading.Event) -> None:

@@ -82,6 +82,8 @@ class AuditLoop:
             report = self._audit_once(began)
             took = self.monotonic() - began
             pause = self.schedule.pause(took, self.state.failed_audits)
+            if report is None and stop.is_set():
+                return
             if report is None:
                 self._line(f"{self.state.failure}; next audit in {_seconds(pause)}", bad=True)
             else:

@@ -15,7 +15,7 @@ from typing import Final
 
 from topicwarden.model.problem import Refusal
 from topicwarden.model.timestamps import utc
-from topicwarden.report.display import printable
+from topicwarden.report.display import one_line
 
 _NAME: Final = ".watch.lock"
 _MOST_BYTES: Final = 4096
@@ -76,7 +76,7 @@ def _holder(descriptor: int) -> str:
         with suppress(ValueError, KeyError, TypeError):
             holder = json.loads(os.pread(descriptor, _MOST_BYTES, 0))
             text = f": process {int(holder['pid'])} on host {holder['host']}, since {holder['since']}"
-            return printable(text)
+            return one_line(text)
         time.sleep(_PAUSE_S)  # it has locked the file, and writes it now
     return ""
 

@@ -48,6 +48,13 @@ class LastingSession:
             _forget_jvm()
 
 
+def kill_jvm() -> None:
+    """Kill the JVM that this process started, if any, from any thread, without a wait for its tasks and its archive."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is not None:
+        process.kill()
+
+
 def _is_usable(session: SparkSession) -> bool:
     """Return whether ``session`` can run a job: its JVM runs, and its context is not stopped."""
     try:
