@@ -46,6 +46,7 @@ def watch_stack(stack: str, options: WatchOptions, project_folder: Path | None =
     if not finished:
         lines.warn(f"{stack}: the running audit did not finish in time; the history does not contain it")
         _end_now()
+    kill_jvm()  # it might still archive classes, which takes longer than a watch may
     return 0
 
 

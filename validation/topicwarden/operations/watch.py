@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan import reader_jars
-from topicwarden.audit.scan.lasting_session import LastingSession, kill_jvm
+from topicwarden.audit.scan.lasting_session import LastingSession
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.kafka.connect.stack_connection import stack_settings, written_settings
@@ -102,7 +102,7 @@ def watch(
         resources.enter_context(history_lock(lock_path(history, folder, project.cache), history))
         real = resources.enter_context(serving(address, pages, has_token, OPEN_PATHS))
         listener.note(f"watching {stack} every {duration_text(settings.every * 1000)}: http://{real}")
-        watched = _WatchedStack(project, stack, settings, history, listener)
+        watched = WatchedStack(project, stack, settings, history, listener)
         loop = AuditLoop(
             state,
             Schedule(settings.every),
@@ -122,13 +122,12 @@ def watch(
             pages.stop()
             ending.set()
             thread.join(GRACE_S)
-            finished = not watched.auditing
-            if finished:
-                kill_jvm()
-        return finished
+        if not stopped():
+            raise RuntimeError("the loop of audits has ended by itself")
+        return not watched.auditing
 
 
-def _run(loop: AuditLoop, watched: _WatchedStack, ending: threading.Event, ended: threading.Event) -> None:
+def _run(loop: AuditLoop, watched: WatchedStack, ending: threading.Event, ended: threading.Event) -> None:
     try:
         loop.run(ending)
     finally:
@@ -150,7 +149,7 @@ def _history(project: Project, stack: str, option: str | None) -> str:
     return history
 
 
-class _WatchedStack:
+class WatchedStack:
     """A stack with its last valid declarations, and the Spark session that its audits share.
 
     One thread calls its methods. ``auditing``: whether an audit runs.
