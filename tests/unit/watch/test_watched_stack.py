@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> list[AuditRequest]:
-    """The requests of all audits, each of which finds nothing."""
+    """The requests of all audits, which find nothing."""
     received: list[AuditRequest] = []
 
     def audited(_: Any, request: AuditRequest, __: Any) -> AuditReport:
