@@ -145,7 +145,7 @@ def test_spark_starts_once_and_again_only_after_its_jvm_has_ended(
     first: Any = session()
     session.after_failure()
     assert session() is first
-    first.ended = True
+    started[0].ended = True
     session.after_failure()
     assert session() is not first
     assert len(started) == 2
