@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
@@ -119,17 +120,18 @@ def _show(done: int, written: int, size: tuple[int, int], pid: int) -> None:
 
 def _resident(pid: int) -> int:
     """Return the resident memory of a process, in KiB."""
-    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
-    return int(found[1]) if found else 0
+    with suppress(OSError):
+        found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
+        return int(found[1]) if found else 0
+    return 0
 
 
 def _children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()] + [
-        int(child)
-        for task in Path(f"/proc/{pid}/task").iterdir()
-        if task.name != str(pid)
-        for child in (task / "children").read_text(encoding="utf-8").split()
-    ]
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):  # the thread has ended meanwhile
+            found += map(int, (task / "children").read_text(encoding="utf-8").split())
+    return found
 
 
 if __name__ == "__main__":

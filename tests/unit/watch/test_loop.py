@@ -178,3 +178,18 @@ def test_nothing_is_audited_after_the_end_was_requested() -> None:
 def test_the_pause_is_never_longer_than_the_interval_and_never_nothing(number: int) -> None:
     assert 0 < Schedule(EVERY).pause(1.0, number) <= EVERY
     assert Schedule(1.0).pause(50.0, 0) == pytest.approx(0.1)
+
+
+def test_the_text_of_an_unexpected_error_is_for_the_log_only() -> None:
+    clock, listener, states = Clock(3), Lines(), list[WatchState]()
+
+    def fails() -> AuditReport:
+        raise ValueError("bytes of a record")
+
+    loop = AuditLoop(
+        WatchState("dev", EVERY), Schedule(EVERY), lambda: None, fails, states.append, listener,
+        details_of=lambda error: f"details: {error}", clock=clock, monotonic=clock,
+    )  # fmt: skip
+    loop.run(clock)
+    assert any("details: bytes of a record" in line for line in listener.warnings)
+    assert "bytes of a record" not in "".join(line for state in states for line in state.lines())

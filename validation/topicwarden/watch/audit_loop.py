@@ -79,13 +79,13 @@ class AuditLoop:
             self._check_declarations()
             if stop.is_set():
                 return
-            report = self._audit_once(began)
+            report, failure = self._audit_once(began)
             took = self.monotonic() - began
             pause = self.schedule.pause(took, self.state.failed_audits)
             if report is None and stop.is_set():
                 return
             if report is None:
-                self._line(f"{self.state.failure}; next audit in {_seconds(pause)}", bad=True)
+                self._line(f"{failure}; next audit in {_seconds(pause)}", bad=True)
             else:
                 self._line(f"{digest(report).summary}; next audit in {_seconds(pause)}")
                 self._observe(report)
@@ -96,15 +96,16 @@ class AuditLoop:
         try:
             problem = self.read_declarations()
         except Exception as error:  # noqa: BLE001 -- a watch goes on
-            problem = self._message(error)
+            self._line(self._message(error), bad=True)
+            problem = _public(error)
         self._update(replace(self.state, declarations_problem=problem, declarations_valid=problem is None))
         if problem is not None and problem != before:
             self._line(f"the declarations are not valid, and the last valid ones are used: {problem}", bad=True)
         elif problem is None and before is not None:
             self._line("the declarations are valid again")
 
-    def _audit_once(self, began: float) -> AuditReport | None:
-        """Return the report; None if the audit failed."""
+    def _audit_once(self, began: float) -> tuple[AuditReport | None, str]:
+        """Return the report, or None and the message of the failure for the log."""
         try:
             report = self.audit()
         except Exception as error:  # noqa: BLE001 -- a watch goes on
@@ -113,11 +114,11 @@ class AuditLoop:
                     self.state,
                     last_audit=self.clock(),
                     failed_audits=self.state.failed_audits + 1,
-                    failure=self._message(error),
+                    failure=_public(error),
                     audit_seconds=self.monotonic() - began,
                 )
             )
-            return None
+            return None, self._message(error)
         now = self.clock()
         self._update(
             replace(
@@ -130,7 +131,7 @@ class AuditLoop:
                 audit_seconds=self.monotonic() - began,
             )
         )
-        return report
+        return report, ""
 
     def _observe(self, report: AuditReport) -> None:
         for observer in self.observers:
@@ -140,7 +141,8 @@ class AuditLoop:
                 self._line(f"a receiver of reports failed: {self._message(error)}", bad=True)
 
     def _message(self, error: Exception) -> str:
-        return " ".join((str(error) if isinstance(error, Refusal) else self.details_of(error)).split())
+        """Return the message for the log."""
+        return _public(error) if isinstance(error, Refusal) else " ".join(self.details_of(error).split())
 
     def _update(self, state: WatchState) -> None:
         self.state = state
@@ -149,6 +151,13 @@ class AuditLoop:
     def _line(self, text: str, *, bad: bool = False) -> None:
         line = f"{utc(int(self.clock()) * 1000)} {self.state.stack}: {text}"
         (self.listener.warn if bad else self.listener.note)(line)
+
+
+def _public(error: Exception) -> str:
+    """Return the message for the server. The text of an unexpected error might contain data."""
+    if isinstance(error, Refusal):
+        return " ".join(str(error).split())
+    return f"unexpected error: {type(error).__name__}; the log of the watch has the details"
 
 
 def _seconds(seconds: float) -> str:
