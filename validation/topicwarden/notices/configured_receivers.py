@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from topicwarden.kafka.connect.stack_connection import settings_file, stack_settings
+from topicwarden.kafka.connect.stack_connection import settings_file, stack_settings, written_settings
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.stacks.receiver_settings import Receiver, read_receivers
@@ -13,13 +13,13 @@ from topicwarden.stacks.stack_settings import NOTIFICATIONS
 
 
 def receivers_of(project: Project, stack: str, variables: Mapping[str, str] | None = None) -> tuple[Receiver, ...]:
-    """Return the receivers of ``stack``; empty if none is declared. Refuse invalid settings.
+    """Return the receivers of ``stack``; decrypts nothing if there are none. Refuse invalid settings.
 
     ``variables`` are added to the environment of ``pulumi``, which decrypts the settings.
     """
-    value = stack_settings(project, stack, variables).get(NOTIFICATIONS)
-    if value is None:
+    if written_settings(project, stack).get(NOTIFICATIONS) is None:
         return ()
+    value = stack_settings(project, stack, variables).get(NOTIFICATIONS)
     receivers, problems = read_receivers(value, project.root)
     if problems:
         lines = (f"{NOTIFICATIONS}{''.join(f'.{part}' for part in each.path)}: {each.message}" for each in problems)

@@ -25,6 +25,7 @@ from topicwarden.model.verdict import ReadScope
 from topicwarden.operations.audit import AuditOptions, audit_request
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.operations.report_deliveries import report_deliveries
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.stacks.history_address import history_address
@@ -54,13 +55,15 @@ class WatchOptions:
 
     ``every`` is the time from the start of an audit to the start of the next one, in seconds. ``listen`` is the address
     of the HTTP server, and ``token_file`` a file with the token that its clients need. ``history`` is as in
-    ``AuditOptions``, but not ``none``. ``master`` is the Spark master, and ``bounds`` limits how fast audits read.
+    ``AuditOptions``, but not ``none``. ``url`` is the address of the report for people who receive notifications; by
+    default, that of the HTTP server. ``master`` is the Spark master, and ``bounds`` limits how fast audits read.
     """
 
     every: float = 300.0
     listen: str = "127.0.0.1:9464"
     token_file: Path | None = None
     history: str | None = None
+    url: str | None = None
     master: str | None = None
     bounds: ReadLimits = field(default_factory=ReadLimits)
 
@@ -101,6 +104,9 @@ def watch(
     with ExitStack() as resources:
         resources.enter_context(history_lock(lock_path(history, folder, project.cache), history))
         real = resources.enter_context(serving(address, pages, has_token, OPEN_PATHS))
+        report_url = (settings.url or f"http://{real}").removesuffix("/") + "/report"
+        deliveries = resources.enter_context(report_deliveries(project, stack, report_url))
+        pages.add_metrics(deliveries.families)
         listener.note(f"watching {stack} every {duration_text(settings.every * 1000)}: http://{real}")
         watched = WatchedStack(project, stack, settings, history, listener)
         loop = AuditLoop(
@@ -110,7 +116,7 @@ def watch(
             watched.audit,
             publish=pages.publish,
             listener=listener,
-            observers=observers,
+            observers=(*deliveries.observers, *observers),
             details_of=details_of,
         )
         thread = threading.Thread(target=_run, args=(loop, watched, ending, ended), name="watch-audits", daemon=True)

@@ -12,7 +12,7 @@ from topicwarden.model.finding import AuditReport
 from topicwarden.report.audit import html, json, openmetrics
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.page_environment import filter_script
-from topicwarden.report.prometheus_text import metrics_text
+from topicwarden.report.prometheus_text import Families, metrics_text
 from topicwarden.report.usage import html as usage
 from topicwarden.watch.http_server import PageRequest, ServedPage
 from topicwarden.watch.watch_state import WatchState
@@ -36,12 +36,17 @@ class ServedPages:
         self._state, self._background, self._alive = state, background, alive
         self._rendered: tuple[AuditReport | None, dict[str, ServedPage]] = (None, {})
         self._metrics: tuple[AuditReport | None, str] = (None, _END)
+        self._more_metrics: list[Callable[[], Families]] = []
         self._stopping = False
         self._lock = threading.Lock()
 
     def publish(self, state: WatchState) -> None:
         """Serve ``state`` from now on."""
         self._state = replace(state, stopping=self._stopping)
+
+    def add_metrics(self, families: Callable[[], Families]) -> None:
+        """Serve what ``families`` returns at each request, too."""
+        self._more_metrics.append(families)
 
     def stop(self) -> None:
         """Show from now on that the watch ends."""
@@ -70,7 +75,10 @@ class ServedPages:
             if state.report is not None and self._metrics[0] is not state.report:
                 self._metrics = (state.report, openmetrics.render(state.report, self._background))
             of_report = self._metrics[1]
-        text = of_report.removesuffix(_END) + metrics_text(state.stack, state.families())
+        families = {**state.families()}
+        for more in self._more_metrics:
+            families |= more()
+        text = of_report.removesuffix(_END) + metrics_text(state.stack, families)
         kind = f"{_OPENMETRICS}; version=1.0.0" if _OPENMETRICS in accept else "text/plain; version=0.0.4"
         return ServedPage(text.encode(), f"{kind}; charset=utf-8")
 

@@ -257,6 +257,15 @@ def watch(
             show_default=False,
         ),
     ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            metavar="URL",
+            help="The address of this server for people: notifications link to URL/report (default: --listen).",
+            show_default=False,
+        ),
+    ] = None,
     rate: Annotated[
         str | None,
         typer.Option(
@@ -285,7 +294,8 @@ def watch(
     from topicwarden.cli.watch import seconds_of, watch_stack
     from topicwarden.operations.watch import WatchOptions
 
-    options = WatchOptions(seconds_of(every, "--every"), listen, token_file, history, master, bounds(None, None, rate))
+    limits = bounds(None, None, rate)
+    options = WatchOptions(seconds_of(every, "--every"), listen, token_file, history, url, master, limits)
     raise typer.Exit(watch_stack(stack, options, project))
 
 
