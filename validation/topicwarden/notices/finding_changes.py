@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from pydantic import Field
 
 from topicwarden.model.field_types import StrictModel
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding
+from topicwarden.model.problem import Location
 from topicwarden.model.verdict import Verdict
 from topicwarden.notices.notification import AnnouncedVerdict, FindingChange
-from topicwarden.report.display import one_line
+from topicwarden.report.display import one_line, printable
 
 UNDECIDABLE_MS: Final = 3_600_000
 """How long a check must be undecidable before it is announced."""
@@ -47,15 +49,16 @@ class JudgedChecks:
 
     def __init__(self, report: AuditReport) -> None:
         self.stack, self.started = report.stack, report.started
-        self.owners = {topic.name: topic.owner for topic in report.topics}
+        self.owners = {printable(topic.name): topic.owner for topic in report.topics}
         self.open: dict[_Key, dict[Verdict, list[Finding]]] = {}
         self._passed: set[tuple[str, str]] = set()
         self._topics = {OF_CLUSTER, *self.owners}
         for finding in report.findings:
+            topic, check = printable(finding.topic), finding.check
             if finding.verdict is Verdict.PASS:
-                self._passed.add((finding.topic, finding.check))
+                self._passed.add((topic, check))
             else:
-                verdicts = self.open.setdefault((self.stack, finding.topic, finding.check), {})
+                verdicts = self.open.setdefault((self.stack, topic, check), {})
                 verdicts.setdefault(finding.verdict, []).append(finding)
 
     def over(self, key: _Key) -> str:
@@ -155,6 +158,7 @@ def _change(
     starts = [finding.since for finding in findings if finding.since is not None]
     since = undecidable_since if verdict == "undecidable" else min(starts, default=report.started)
     stack, topic, check = key
+    owner = report.owners.get(topic)
     return FindingChange(
         change=verdict,
         was=was,
@@ -163,13 +167,17 @@ def _change(
         check=check,
         findings=len(findings),
         partitions=sorted({each for finding in findings for each in finding.partitions})[:MOST_PARTITIONS],
-        owner=report.owners.get(topic),
-        location=next((finding.location for finding in (first, *findings) if finding.location), None),
+        owner=_text(owner) if owner else None,
+        location=next((_printable(each.location) for each in (first, *findings) if each.location), None),
         message=_text(first.message),
         remedy=_text(first.remedy),
         since=since,
         changed=report.started,
     )
+
+
+def _printable(location: Location) -> Location:
+    return replace(location, file=printable(location.file))
 
 
 def _resolved(before: FindingChange, reason: str, now: int) -> FindingChange:

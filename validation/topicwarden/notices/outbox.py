@@ -198,6 +198,6 @@ class Outbox:
                 os.fsync(folder)
             finally:
                 os.close(folder)
-        except OSError as error:
-            reason = (error.strerror or type(error).__name__).lower()
+        except (OSError, ValueError) as error:  # ValueError: text that is not Unicode
+            reason = (getattr(error, "strerror", None) or type(error).__name__).lower()
             self._status = replace(self._status, last_error=f"{self._file.name} cannot be written: {reason}")
