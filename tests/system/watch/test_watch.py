@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient
@@ -14,6 +15,7 @@ from kafka.admin import NewTopic
 
 from tests.support.clients import until
 from tests.support.command import process
+from tests.support.http_answers import answering, http
 from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
 from tests.support.watched import RunningWatch, watching
@@ -105,6 +107,37 @@ def test_a_fault_and_a_broken_declaration_are_visible_while_it_runs(
         assert watch.process.returncode == 0
         assert PAYLOAD not in watch.printed + report.text
     assert "Traceback" not in watch.printed
+
+
+def test_a_receiver_and_a_catalogue_learn_of_a_fault(project: Project, sandbox: Sandbox, tmp_path: Path) -> None:
+    settings = project.stacks / "Pulumi.dev.yaml"
+    before = settings.read_text(encoding="utf-8")
+    events = tmp_path / "events.ndjson"
+
+    def heard() -> list[dict[str, Any]]:
+        return [change for each in receiver.requests for change in each.json["changes"]]
+
+    with answering(http(b"ok")) as receiver:
+        deliveries = {
+            "topicwarden:cluster": "sandbox",
+            "topicwarden:notifications": {"hook": {"format": "json", "url": receiver.url}},
+            "topicwarden:catalogues": {"file": {"openlineage": str(events)}},
+        }
+        settings.write_text(json.dumps({"config": deliveries}), encoding="utf-8")
+        try:
+            with watching(project.root, "--every", "2s", "--url", "https://watch.example.com") as watch:
+                wait_for_report(watch)
+                write(sandbox, TOPIC, 3, keys=False)
+                until(lambda: any(each["check"] == "null-key" for each in heard()), "the notification")
+                until(lambda: events.exists() and "null-key" in events.read_text(), "the event")
+                until(lambda: watch.metric("watch_pending_deliveries") == 0, "the end of the deliveries")
+                assert watch.metric("watch_failed_delivery", 'receiver="hook"') == 0
+                assert watch.end() < END_S
+        finally:
+            settings.write_text(before, encoding="utf-8")
+        assert {each.json["report_url"] for each in receiver.requests} == {"https://watch.example.com/report"}
+        assert len([each for each in heard() if each["check"] == "null-key"]) == 1
+    assert PAYLOAD not in watch.printed + events.read_text() + str(heard())
 
 
 def test_a_running_audit_is_abandoned_in_time_and_nothing_is_lost_or_doubled(
