@@ -1,4 +1,4 @@
-"""Arguments of the commands that use a cluster, such as plan, up, audit, watch, usage and rebalance."""
+"""Arguments of the commands that use a cluster, such as plan, up, audit, watch, redrive and usage."""
 
 from __future__ import annotations
 
@@ -404,6 +404,46 @@ def rebalance(
     from topicwarden.cli.rebalance import RebalanceOptions, rebalance
 
     raise typer.Exit(rebalance(stack, tuple(topics or ()), RebalanceOptions(throttle, dry_run, cancel, yes, refresh)))
+
+
+@app.command(
+    epilog="Example: topicwarden redrive --stack prod --finding 4f1f0c2a9d3e --to orders.repaired.v1 "
+    "--with repair:fix --execute. Run the same command again to resume, also after a crash."
+)
+def redrive(
+    stack: Stack,
+    finding: Annotated[
+        str, typer.Option("--finding", metavar="ID", help="The id of the finding in the report.", show_default=False)
+    ],
+    to: Annotated[str, typer.Option("--to", metavar="TOPIC", help="The declared topic that receives the copies.")],
+    *,
+    report: Annotated[
+        Path, typer.Option("--report", metavar="FILE", help="The report of the audit that has the finding.")
+    ] = Path("reports/report.json"),
+    function: Annotated[
+        str | None,
+        typer.Option(
+            "--with",
+            metavar="MODULE:FUNCTION",
+            help="A Python function of key, value and headers that returns them as they are to be copied, or None.",
+        ),
+    ] = None,
+    max_records: Annotated[
+        int, typer.Option("--max-records", min=1, help="Refuse a finding with more records.")
+    ] = 10_000,
+    master: Annotated[
+        str | None, typer.Option("--master", metavar="URL", help="The Spark master (default: all cores).")
+    ] = None,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Copy the records. Without it, only show what would be copied.")
+    ] = False,
+) -> None:
+    """Copy exactly the records of a finding to another topic, exactly once. The topic of the finding is only read."""
+    from topicwarden.cli.redrive import redrive
+    from topicwarden.operations.redrive import RedriveOptions
+
+    options = RedriveOptions(finding, to, report, function, max_records, execute, master)
+    raise typer.Exit(redrive(stack, options))
 
 
 @app.command(epilog="Example: topicwarden doctor --stack prod --command audit")
