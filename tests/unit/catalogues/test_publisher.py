@@ -16,18 +16,17 @@ from typing import Any
 import pytest
 
 from tests.support import reports
+from tests.support.catalogue_audits import SECRET, audit, target
 from tests.support.catalogue_servers import DataHubStandIn, datahub_stand_in, openlineage_stand_in
 from tests.support.http_answers import Request, http
 from topicwarden.catalogues import datahub_sender, delivery_queue, publisher
-from topicwarden.catalogues.catalogue_target import CatalogueTarget
 from topicwarden.catalogues.delivery_queue import DeliveryQueue
 from topicwarden.catalogues.publisher import Publisher, publishing
-from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding
+from topicwarden.model.finding import OF_CLUSTER, Finding
 from topicwarden.model.verdict import Verdict
-from topicwarden.stacks.catalogue_settings import CatalogueKind, CatalogueSettings
+from topicwarden.stacks.catalogue_settings import CatalogueKind
 
 DAY_MS = 24 * 3_600_000
-SECRET = "hunter2-token"
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:kafka,orders,PROD)"
 
 
@@ -35,18 +34,6 @@ ORDERS = "urn:li:dataset:(urn:li:dataPlatform:kafka,orders,PROD)"
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publisher, "FIRST_PAUSE_S", 0.01)
     monkeypatch.setattr(publisher, "LONGEST_PAUSE_S", 0.05)
-
-
-def target(kind: CatalogueKind, url: str | None = None, **settings: Any) -> CatalogueTarget:
-    return CatalogueTarget(CatalogueSettings("hub", kind, url=url, token=SECRET, **settings), "kafka://b:9092")
-
-
-def audit(number: int = 0, verdict: Verdict = Verdict.PASS, check: str = "retention-time") -> AuditReport:
-    finding = Finding(check=check, verdict=verdict, topic="orders", message="" if verdict is Verdict.PASS else "why")
-    report = reports.report([reports.topic("orders", [5])], [finding])
-    return report.model_copy(
-        update={"started": report.started + 60_000 * number, "finished": report.finished + 60_000 * number}
-    )
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -176,7 +163,9 @@ def test_a_killed_process_loses_no_audit_that_was_taken(tmp_path: Path) -> None:
     program = f"""
 import os, signal
 from pathlib import Path
-from tests.unit.catalogues.test_publisher import CatalogueKind, audit, publishing, target
+from tests.support.catalogue_audits import audit, target
+from topicwarden.catalogues.publisher import publishing
+from topicwarden.stacks.catalogue_settings import CatalogueKind
 with publishing([target(CatalogueKind.OPENLINEAGE, {closed!r})], Path({str(tmp_path)!r})) as catalogues:
     for number in range(3):
         catalogues.take(audit(number))
