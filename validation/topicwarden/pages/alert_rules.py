@@ -93,6 +93,15 @@ def _of_watch() -> Iterator[_Rule]:
         runbook_url=f"{DOCUMENTATION}/reference/metrics.md#topicwardenstale",
     )
     yield _rule(
+        "TopicwardenAuditsFail",
+        "max by (stack) (topicwarden_watch_failed_audits) >= 3",
+        wait="15m",
+        summary="{{ $labels.stack }}: {{ $value }} audits in a row could not be completed",
+        description="`topicwarden watch` has completed no audit for 15 minutes, perhaps none since it started: the "
+        "cluster, the credentials or Spark.\nRemedy: /readyz of the watch and its log have the message.",
+        runbook_url=f"{DOCUMENTATION}/reference/metrics.md#topicwardenauditsfail",
+    )
+    yield _rule(
         "TopicwardenDeclarationsBroken",
         "max by (stack) (topicwarden_watch_declarations_valid) == 0",
         wait="5m",
