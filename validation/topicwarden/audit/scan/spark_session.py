@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import logging
 import os
 import socket
 import subprocess
@@ -41,6 +42,7 @@ _END_S = 5.0
 """The longest time, in seconds, that a JVM takes to end after its connection broke."""
 _ARCHIVE_S = 120.0
 """The longest time, in seconds, that a JVM takes to archive its classes."""
+_NO_OUTPUT: Final = logging.NullHandler()
 _ending: Final[list[subprocess.Popen[bytes]]] = []
 """JVMs that may still write an archive when this process ends."""
 
@@ -199,6 +201,8 @@ def _own_session(
     os.environ["SPARK_CONF_DIR"] = str(archive.configuration_folder if archive else project.spark_conf)
     log = _own_log(project)
     log.parent.mkdir(parents=True, exist_ok=True)
+    # Py4J logs a JVM that has ended with a traceback, to the root logger, and raises the error as well.
+    logging.getLogger().addHandler(_NO_OUTPUT)
     _have_an_address()
     # A signal between the start of the JVM and the read of its gateway port would leave the JVM running.
     with _output_to(log), defer_signals():
