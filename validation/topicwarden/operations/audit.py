@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from topicwarden.audit.authorizer_log.log_folder import log_address
 from topicwarden.audit.authorizer_log.read_logs import UTC
@@ -23,6 +23,7 @@ from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.audit.scan.spark_session import session_on_demand
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.catalogues.stack_publisher import publish_audit
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
 from topicwarden.kafka.read.cluster import open_cluster
@@ -40,6 +41,7 @@ from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import contents
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.stacks.history_address import history_address
+from topicwarden.stacks.registry_settings import RegistrySettings
 from topicwarden.stacks.stack_settings import HISTORY
 from topicwarden.usage.history_files import is_local
 
@@ -152,7 +154,8 @@ def _auditing(
     """Yield what ``auditing`` does, and the source of its Spark session."""
     settings = options or AuditOptions()
     reader_jars.jars(project)
-    base = audit_request(project, stack, checked_stack(project, stack, "audited"), settings)
+    sources = _sources(project, stack, settings)  # before the declarations: errors in the stack file come first
+    base = _request(project, stack, checked_stack(project, stack, "audited"), settings, sources)
     history = base.history
 
     def request(patterns: tuple[str, ...]) -> AuditRequest:
@@ -190,19 +193,37 @@ def audit_request(project: Project, stack: str, checked: CheckedStacks, options:
 
     Raises Refusal if they cannot be read, or are invalid.
     """
+    return _request(project, stack, checked, options, _sources(project, stack, options))
+
+
+class _Sources(NamedTuple):
+    """The cluster of an audit, its history and its Schema Registry, from the settings and secrets of the stack."""
+
+    connection: Connection
+    history: str | None
+    registry: RegistrySettings | None
+
+
+def _sources(project: Project, stack: str, options: AuditOptions) -> _Sources:
     connection = connect_to(project, stack)
     history = history_address(project, stack, stack_settings(project, stack).get(HISTORY), options.history)
+    return _Sources(connection, history, registry_of(project, stack))
+
+
+def _request(
+    project: Project, stack: str, checked: CheckedStacks, options: AuditOptions, sources: _Sources
+) -> AuditRequest:
     policy = checked.policy
     stack_file = policy.stack_file(stack)
     return AuditRequest(
         stack,
-        connection,
+        sources.connection,
         checked.declarations[stack],
-        history=history,
+        history=sources.history,
         since=options.since,
         bounds=options.bounds,
         root=project.root,
-        registry=registry_of(project, stack),
+        registry=sources.registry,
         partition_functions=stack_file.brokers.partition_functions,
         scope=stack_file.scope,
         access=checked.access.get(stack, NO_ACCESS),
