@@ -47,18 +47,18 @@ class LocalFiles:
     """Files on this machine. Raises OSError."""
 
     def exists(self, url: str) -> bool:
-        return local_path(url).exists()
+        return _path(url).exists()
 
     def names(self, url: str) -> list[tuple[str, int]]:
         found: list[tuple[str, int]] = []
         with suppress(FileNotFoundError):
-            for file in local_path(url).iterdir():
+            for file in _path(url).iterdir():
                 with suppress(FileNotFoundError):  # another audit has deleted it
                     found.append((file.name, int(file.stat().st_mtime * 1000)))
         return found
 
     def delete(self, url: str) -> None:
-        path = local_path(url)
+        path = _path(url)
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
@@ -66,17 +66,17 @@ class LocalFiles:
 
     def read(self, url: str) -> bytes | None:
         try:
-            return local_path(url).read_bytes()
+            return _path(url).read_bytes()
         except FileNotFoundError:
             return None
 
     def write(self, url: str, content: bytes) -> None:
-        path = local_path(url)
+        path = _path(url)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
 
 
-def local_path(url: str) -> Path:
+def _path(url: str) -> Path:
     """Return the path as Hadoop reads it: an address has no percent-encoding."""
     rest = url.removeprefix(f"{LOCAL}:")
     return Path("/" + rest.removeprefix("//").partition("/")[2]) if rest.startswith("//") else Path(rest)

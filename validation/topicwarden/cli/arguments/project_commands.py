@@ -9,7 +9,6 @@ import typer
 
 from topicwarden.cli import completion
 from topicwarden.cli.arguments.shared_options import OnlyStack, Topics, stack_option
-from topicwarden.cli.arguments.stack_choice import several_stacks
 
 app = typer.Typer()
 
@@ -29,10 +28,7 @@ def init(
     raise typer.Exit(init(folder, ci))
 
 
-@app.command(
-    epilog="Example: topicwarden check --stack prod --format sarif > topicwarden.sarif. "
-    "With what differs between the stacks: `topicwarden check --all-stacks`."
-)
+@app.command(epilog="Example: topicwarden check --stack prod --format sarif > topicwarden.sarif")
 def check(
     paths: Annotated[
         list[Path] | None,
@@ -43,9 +39,7 @@ def check(
             show_default=False,
         ),
     ] = None,
-    stack: Annotated[
-        list[str] | None, stack_option("Only this stack (default: all). Can be repeated, as --all-stacks.")
-    ] = None,
+    stack: Annotated[str | None, stack_option("Only this stack (default: all).")] = None,
     form: Annotated[
         str | None,
         typer.Option(
@@ -83,17 +77,11 @@ def check(
             show_default=False,
         ),
     ] = None,
-    all_stacks: Annotated[
-        bool, typer.Option("--all-stacks", help="All stacks, as by default, and what differs between them.")
-    ] = False,
 ) -> None:
     """Check specs and policies without a cluster, and print each problem as file:line:col: message [rule]."""
-    several = several_stacks(stack, all_stacks)
-    from topicwarden.cli.check import check, check_fleet
+    from topicwarden.cli.check import check
 
-    if several is not None:
-        raise typer.Exit(check_fleet(several, form, paths or (), changes_files=fix or diff, out=out, base=base))
-    raise typer.Exit(check(stack[0] if stack else None, form, paths or (), fix=fix, diff=diff, out=out, base=base))
+    raise typer.Exit(check(stack, form, paths or (), fix=fix, diff=diff, out=out, base=base))
 
 
 @app.command(epilog="Example: topicwarden show orders.placed.v1 --stack prod")

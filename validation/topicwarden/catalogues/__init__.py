@@ -1,1 +1,0 @@
-"""Verdicts of audits for data catalogues: OpenLineage events, and assertions of DataHub."""

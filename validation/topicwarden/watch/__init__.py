@@ -1,1 +1,0 @@
-"""The parts of `topicwarden watch`: the loop of audits, the lock of a history, and the HTTP server."""
