@@ -17,8 +17,9 @@ demo: setup  ## The whole way on a real cluster: declare, deploy, fill, break, a
 test-fast: $(LOCKED)  ## The unit tests: no JVM, no broker, no Pulumi.
 	$(VENV)/pytest tests/unit
 
-test: setup check  ## Everything: units, then the real cluster, the real engine, real Spark, a real browser.
+test: setup check  ## Everything: units, then the real cluster, the real engine, real Spark, a real browser, a real Prometheus.
 	tests/install-browser
+	tests/install-prometheus
 	$(VENV)/python -m tests.support.official_provider
 	$(VENV)/pytest $(PARALLEL)
 

@@ -55,7 +55,7 @@ _FIRST_LINE = re.compile(r"^(?:What|Where|Who|Which|Whose|Whether|How|Of|As|From
 _MOST_WORDS = 25
 PLUGIN_ROOMS = {"policies/rules", "audit/checks", "plan/consequences"}
 """Modules in these folders have the id that users write, so a rule and a check may share a name."""
-FORMAT_ROOMS = {"report/audit", "report/doctor", "report/plan", "report/problems", "report/usage"}
+FORMAT_ROOMS = {"report/audit", "report/doctor", "report/fleet", "report/plan", "report/problems", "report/usage"}
 """Modules in these folders have the name of the format that they write."""
 COMMAND_ROOMS = {"cli", "operations"}
 """Modules in these folders have the name of the command that they belong to."""

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from topicwarden.audit.scan.spark_classes import spark_classes
+from topicwarden.audit.scan.spark_classes import SparkClasses, spark_classes
 from topicwarden.audit.scan.spark_session import JAVA_OPTIONS, spill_folder
 from topicwarden.model.project import Project
+
+COMPLETE = b"\xa8\xab\x0b\xf0"
+"""The first bytes of an archive that the JVM has completed."""
 
 
 @pytest.fixture
@@ -46,13 +52,54 @@ def test_a_complete_archive_replaces_that_of_another_reader(project: Project, re
         assert archive is not None and archive.recording
         archive.complete()
         assert not archive.path.exists()  # the JVM wrote none
-        Path(shlex.split(archive.java_options)[1].partition("=")[2]).touch()
+        partial(archive).write_bytes(COMPLETE)
         archive.complete()
         used = spark_classes(project, [reader], record=True)
         assert used is not None and not used.recording
         assert shlex.split(used.java_options)[1] == f"-XX:SharedArchiveFile={archive.path}"
         written.append(archive.path)
     assert list(written[0].parent.glob("*.jsa")) == [written[1]] != [written[0]]
+
+
+def test_the_session_after_the_one_that_records_installs_the_archive(project: Project, reader: Path) -> None:
+    recording = spark_classes(project, [reader], record=True)
+    assert recording is not None and recording.recording
+    partial(recording).write_bytes(bytes(8192))  # the JVM writes its header last
+    meanwhile = spark_classes(project, [reader], record=False)
+    assert meanwhile is not None and not meanwhile.recording and meanwhile.java_options == ""
+    os.utime(partial(recording), (0, 0))  # that JVM was killed
+    again = spark_classes(project, [reader], record=False)
+    assert again is not None and again.recording
+    partial(again).write_bytes(COMPLETE)
+    used = spark_classes(project, [reader], record=False)
+    assert used is not None and f'"{used.path}"' in used.java_options
+    assert used.path.read_bytes() == COMPLETE
+
+
+def test_an_archive_that_a_killed_jvm_wrote_is_incomplete(project: Project, reader: Path) -> None:
+    archive = spark_classes(project, [reader], record=True)
+    java = shutil.which("java")
+    assert archive is not None and java is not None
+    jars = str(Path(pyspark.__path__[0], "jars", "*"))
+    command = [java, *shlex.split(archive.java_options), "-cp", jars, "org.apache.spark.launcher.Main"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as jvm:
+        while jvm.poll() is None and not written(partial(archive)):
+            time.sleep(0.001)
+        jvm.kill()
+    archive.complete()
+    assert not archive.path.exists() or jvm.returncode != -signal.SIGKILL
+
+
+def written(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:  # the JVM replaces it
+        return False
+
+
+def partial(archive: SparkClasses) -> Path:
+    """Return the file that the JVM of this session writes."""
+    return Path(shlex.split(archive.java_options)[1].partition("=")[2])
 
 
 def test_the_spark_of_another_environment_has_its_own_archive(

@@ -24,6 +24,8 @@ _USAGE_ERROR = cast(type[Exception], typer.BadParameter.__base__)
 _FENCED = re.compile(r"^```(?P<language>\w*)\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"(`+)(?P<code>.+?)\1")
 _COMMAND = re.compile(r"(?<![\w./:-])topicwarden (?P<arguments>[a-z-][^|;&<>()#]*)")
+_DIAGRAM = re.compile(r"(?<=──▶ )(topicwarden \w+) {2,}.*")
+"""A command in a diagram, and what it is for."""
 
 
 PAGE: Final = (Path(__file__).parents[2] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
@@ -54,7 +56,7 @@ def code(document: str) -> Iterator[Code]:
 def commands(document: str) -> Iterator[tuple[Code, list[str]]]:
     """Yield the arguments of every ``topicwarden …`` command in code."""
     for each in code(document):
-        for found in _COMMAND.finditer(each.text):
+        for found in _COMMAND.finditer(_DIAGRAM.sub(r"\1", each.text)):
             yield each, shlex.split(found["arguments"])
 
 

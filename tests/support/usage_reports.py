@@ -39,6 +39,7 @@ def reader(name: str, **fields: object) -> TopicUser:
         "last": TODAY,
         "lag": 1_204,
         "lag_ms": 90_000,
+        "expires_at": NOW - 90_000 + 7 * DAY,
         "declared": True,
         "candidates": [f"User:{name}"],
     }
@@ -150,7 +151,16 @@ def rich() -> UsageReport:
         readers=[
             reader("billing"),
             reader("fraud-scoring", group_type="share", declared=False, candidates=["User:fraud", "User:ml"]),
-            reader("export", group_type="classic", active=False, members=0, last=None, lag=None, lag_ms=None),
+            reader(
+                "export",
+                group_type="classic",
+                active=False,
+                members=0,
+                last=None,
+                lag=None,
+                lag_ms=None,
+                expires_at=None,
+            ),
             reader("User:audit", kind=UserKind.PRINCIPAL, group_type="", members=None, candidates=None, declared=False),
         ],
     )

@@ -51,6 +51,8 @@ CONFIGS = {
     "r.compacted": {"cleanup.policy": "compact", **_CLEANED},
     "r.quiet": {"cleanup.policy": "compact"},
     "r.both": {"cleanup.policy": "compact,delete", **_CLEANED},
+    "r.scattered": {"cleanup.policy": "compact", **_CLEANED},
+    "r.misplaced": {"cleanup.policy": "delete", "segment.ms": "500"},
     "x.expiring": {"cleanup.policy": "delete", "retention.ms": "8000", "segment.ms": "1000"},
 }
 FILES = {
@@ -61,14 +63,19 @@ FILES = {
     "contents: {value: {format: json}}}",
     "r.quiet.yaml": "{partitions: 2, replication_factor: 1, config: {cleanup.policy: compact}, "
     "contents: {value: {format: json}}}",
+    "r.misplaced.yaml": "{partitions: 2, replication_factor: 1, contents: {key: {partitioner: murmur2}}}",
 }
+_BY_HAND = ("r.scattered", "r.misplaced")
+"""Topics whose producer selects partitions that no known partitioner explains."""
 _TOPICS = ("r.*", "x.*")
-_DELETED = ("r.events", "r.keyed", "r.both", "x.expiring")
+_DELETED = ("r.events", "r.keyed", "r.both", "r.misplaced", "x.expiring")
 """Topics whose records can be deleted: not those that are only compacted."""
 _HOUR, _DAY = 3_600_000, 86_400_000
 _AGES = (0, 0, 0, 3 * _HOUR, 3 * _DAY)
 _BY_TIME = {"compaction-lag", "compaction-ratio", "compaction-gap"}
 """Checks whose borders move with the time: only their verdicts are compared."""
+_OF_KEYS = {"key-partition", "key-in-several-partitions", "hot-key"}
+"""Checks whose evidence does not depend on the time."""
 
 
 @dataclass
@@ -168,7 +175,8 @@ class Rounds:
                 key = None if topic == "r.events" and self._sent % 7 == 0 else f"key-{self._random.randrange(60)}"
                 value = self._random.choice(['{"n": 1}', '{"n": 22}', "no JSON", None if key else "{}", "x" * 120])
                 age = 0 if topic == "x.expiring" else self._random.choice(_AGES)
-                writer.send(topic, key, value, now - age)
+                partition = self._random.randrange(2) if topic in _BY_HAND else None
+                writer.send(topic, key, value, now - age, partition)
 
     def _delete(self, topic: str) -> None:
         with connected(self._sandbox.bootstrap_servers) as admin:
@@ -243,7 +251,8 @@ def _compared(report: AuditReport) -> dict[str, Any]:
     findings: dict[str, Any] = {}
     for one in report.findings:
         numbers = (one.message, one.partitions) if one.check not in _BY_TIME else ()
-        findings.setdefault(f"{one.topic} {one.check}", []).append((str(one.verdict), *numbers))
+        evidence = sorted(one.evidence.items()) if one.check in _OF_KEYS else ()
+        findings.setdefault(f"{one.topic} {one.check}", []).append((str(one.verdict), *numbers, *evidence))
     facts = {f"{topic.name} counts": _facts(topic) for topic in report.topics}
     return {at: sorted(found, key=str) for at, found in findings.items()} | facts
 

@@ -33,14 +33,18 @@ from topicwarden.sandbox.scenarios.writer import writing
 LOOKED_UP = ("s.lookup", 0)
 TRANSACTIONS = "s.transactions"
 IDLE = ("s.compacted", "s.events")
+SCATTERED, MISPLACED = "s.scattered", "s.misplaced"
+"""Topics with keys in two partitions: one has keys in both, and one declares a partitioner that puts them elsewhere."""
 QUOTA: Mapping[QuotaEntity, Mapping[str, float]] = {(("user", "reports"),): {"producer_byte_rate": 5000.0}}
 
 
 @pytest.fixture(scope="module")
 def filled(servers: list[str]) -> Iterator[list[str]]:
     policies = {LOOKED_UP[0]: "delete", "s.compacted": "compact", "s.events": "delete", TRANSACTIONS: "delete"}
+    by_key = {SCATTERED: "compact", MISPLACED: "delete"}
     with connected(servers) as admin:
         admin.create_topics([NewTopic(name, 1, 1, {}, {"cleanup.policy": kind}) for name, kind in policies.items()])
+        admin.create_topics([NewTopic(name, 2, 1, {}, {"cleanup.policy": kind}) for name, kind in by_key.items()])
     written = int(time.time() * 1000) - 9_000
     with writing(servers) as writer:
         for number in range(600):
@@ -51,6 +55,10 @@ def filled(servers: list[str]) -> Iterator[list[str]]:
                 writer.flush()
             for topic in IDLE:
                 writer.send(topic, f"key-{number % 40}", None if number % 13 == 0 else "v", written)
+        for number in range(60):
+            for topic in by_key:
+                key = f"key-{number % 40 if topic == SCATTERED else number}"
+                writer.send(topic, key, "v", written, number // 40 if topic == SCATTERED else number % 2)
         for number in range(5):
             writer.send(TRANSACTIONS, "key", f"no JSON {number}", written)
     settings = {"transactional.id": "without-spark", "transaction.timeout.ms": 1_000}
@@ -65,7 +73,7 @@ def filled(servers: list[str]) -> Iterator[list[str]]:
         admin.delete_records({TopicPartition(*LOOKED_UP): 20})
     yield servers
     with connected(servers) as admin:
-        admin.delete_topics(list(policies))
+        admin.delete_topics([*policies, *by_key])
 
 
 def test_the_driver_finds_the_records_that_spark_finds(
@@ -97,10 +105,12 @@ def test_spark_reads_what_the_driver_cannot(
 @pytest.fixture
 def declaring(filled: list[str], tmp_path: Path) -> Project:
     """Return a project that declares contents which the topic with transactions does not have, and a quota."""
-    scope = f"'topicwarden:scope': {{topics: [{', '.join((*IDLE, TRANSACTIONS))}]}}"
+    scope = f"'topicwarden:scope': {{topics: [{', '.join((*IDLE, TRANSACTIONS, SCATTERED, MISPLACED))}]}}"
     settings = f"config: {{'kafka:bootstrapServers': [{', '.join(filled)}], 'kafka:tlsEnabled': false, {scope}}}\n"
     declared = "{partitions: 1, replication_factor: 1, contents: {value: {format: json}}}"
-    project = project_of(tmp_path / "project", {f"{TRANSACTIONS}.yaml": declared}, settings)
+    by_key = "{partitions: 2, replication_factor: 1, contents: {key: {partitioner: murmur2}}}"
+    files = {f"{TRANSACTIONS}.yaml": declared, f"{MISPLACED}.yaml": by_key}
+    project = project_of(tmp_path / "project", files, settings)
     (project.root / "access").mkdir()
     (project.root / "access" / "quotas.yaml").write_text("quotas: [{user: reports, producer_byte_rate: 5000}]\n")
     return project
@@ -117,6 +127,8 @@ def test_an_audit_without_new_records_starts_no_spark(
     report(declaring, history, ReadScope.LAST)
     every = report(declaring, history, ReadScope.ALL)
     assert "5 records" in finding(every, TRANSACTIONS, "value-schema").message  # not the aborted ones
+    assert finding(every, SCATTERED, "key-in-several-partitions").verdict is Verdict.FAIL
+    assert finding(every, MISPLACED, "key-partition").verdict is Verdict.FAIL
     parts = list(Path(history).glob("v4/keys/*"))
     with monkeypatch.context() as patched:
         patched.setattr(sessions, "spark_session", lambda *_, **__: pytest.fail("Spark was started"))

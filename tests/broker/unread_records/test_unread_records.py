@@ -274,6 +274,9 @@ def test_many_partitions_and_equal_positions_are_fetched_at_once(
     age = lags["twin-a", "many"].age_ms(snapshot.taken_at)
     assert age is not None
     assert HOUR <= age < 2 * HOUR
+    retention = snapshot.topics["many"].topic.retention_time
+    assert retention == 7 * 24 * HOUR  # the brokers' default
+    assert lags["twin-a", "many"].expires_at(retention) == snapshot.taken_at - age + retention
 
 
 def test_a_deleted_position_and_a_missing_leader_leave_the_others_known(cluster: Cluster) -> None:

@@ -75,7 +75,7 @@ def test_an_unknown_schema_says_which_there_are() -> None:
     assert (done.code, done.err) == (
         2,
         "topicwarden: there is no schema 'spec': expected one of topic, access, subject, policy, stack, report, check, "
-        "plan, doctor, usage\n",
+        "plan, doctor, usage, notification, fleet\n",
     )
 
 

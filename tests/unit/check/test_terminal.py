@@ -17,7 +17,7 @@ from tests.support.command import Outcome, process, project, topicwarden
 from tests.support.documents import PARSER
 from topicwarden.audit.checks import CHECKS
 from topicwarden.cli import completion, terminal
-from topicwarden.pages import PAGES
+from topicwarden.pages import MONITORING, PAGES
 from topicwarden.policies.rules import ALL_RULES
 from topicwarden.report.terminal_output import VERBOSITY
 
@@ -96,7 +96,9 @@ def test_a_completion_imports_neither_rules_nor_yaml(tmp_path: Path) -> None:
 
 def test_every_rule_and_check_can_be_completed_and_printed(tmp_path: Path) -> None:
     ids = {*ALL_RULES, *CHECKS}
-    assert set(completion.documented("")) == {*ids, *PAGES}
+    assert set(completion.documented("")) == {*ids, *PAGES, *MONITORING}
+    for name, (_, write) in MONITORING.items():
+        assert topicwarden("rules", name, cwd=tmp_path).out == write()
     for name in ("retention", "hot-key"):
         done = topicwarden("rules", name, cwd=tmp_path)
         assert (done.code, done.out.splitlines()[0], len(done.out) > 200) == (0, f"## {name}", True)

@@ -57,6 +57,8 @@ def test_the_lag_of_a_group_is_in_offsets_and_by_the_oldest_record() -> None:
     assert (lags["a", "t"].offsets, lags["a", "t"].age_ms(NOW)) == (45, HOUR)
     assert (lags["s", "t"].at_most, lags["s", "t"].offsets) == (True, 45)
     assert (lags["done", "t"].offsets, lags["done", "t"].age_ms(NOW)) == (0, 0)
+    assert lags["a", "t"].expires_at(3 * HOUR) == NOW + 2 * HOUR
+    assert (lags["a", "t"].expires_at(None), lags["done", "t"].expires_at(HOUR)) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +75,7 @@ def test_the_lag_of_a_group_is_in_offsets_and_by_the_oldest_record() -> None:
 def test_the_age_is_none_if_it_is_not_known(unread: UnreadRecords, offsets: int, age: int | None) -> None:
     lag = group_lags((ConsumerGroup("a", "Empty", 0, {("t", 0): 55}),), live(), unread)["a", "t"]
     assert (lag.offsets, lag.age_ms(NOW)) == (offsets, age)
+    assert (lag.expires_at(0) is None) == (age != 0 or offsets == 0)
 
 
 def response(*offsets: int, error: int = 0, end: int = 100, stable: int | None = None, damaged: bool = False) -> Any:

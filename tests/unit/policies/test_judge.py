@@ -16,7 +16,7 @@ from topicwarden.model.contents import Contents, KeyContents, RecordContents, Va
 from topicwarden.model.problem import Level
 from topicwarden.model.project import Project
 from topicwarden.model.topic import Topic
-from topicwarden.pages import PAGES
+from topicwarden.pages import MONITORING, PAGES
 from topicwarden.policies import expressions
 from topicwarden.policies.check_specs import check
 from topicwarden.policies.judge_topics import judge_topics
@@ -167,6 +167,13 @@ DOCS = Path(__file__).parents[3] / "docs"
 def test_the_pages_are_in_step_with_the_rules_and_checks(name: str) -> None:
     """Run ``topicwarden rules NAME > docs/NAME.md`` to update a page."""
     assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == PAGES[name]()
+
+
+@pytest.mark.parametrize("name", MONITORING)
+def test_the_files_for_monitoring_are_in_step_with_the_checks(name: str) -> None:
+    """Run ``topicwarden rules NAME > docs/FILE`` to update a file."""
+    file, write = MONITORING[name]
+    assert (DOCS / file).read_text(encoding="utf-8") == write()
 
 
 def test_every_rule_has_a_bad_example() -> None:

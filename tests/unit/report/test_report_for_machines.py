@@ -29,6 +29,8 @@ from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.verdict import WORST_FIRST, FailOn, Verdict
 from topicwarden.operations import audit as module
+from topicwarden.pages.alert_rules import DOCUMENTATION, alert_name, alerts
+from topicwarden.pages.dashboard import dashboard
 from topicwarden.report.audit import junit, sarif
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.openmetrics import render
@@ -172,6 +174,7 @@ def test_controls_of_records_and_names_are_spelled_out(render: Any) -> None:
 # The metrics of an audit with Prometheus's own parsers of both formats.
 
 PAGE = REPOSITORY / "docs" / "how-to" / "monitoring.md"
+REFERENCE = REPOSITORY / "docs" / "reference" / "metrics.md"
 PARSERS = {
     "OpenMetrics": openmetrics_format.text_string_to_metric_families,
     "text": text_format.text_string_to_metric_families,
@@ -290,13 +293,46 @@ def with_usage() -> AuditReport:
     return reports.rich().model_copy(update={"usage": usage_reports.rich()})
 
 
-def test_the_page_names_every_metric_and_its_labels() -> None:
-    rows = re.findall(r"^\| `(topicwarden_\w+)` \| (.*?) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    documented = {name: set(re.findall(r"`(\w+)`", labels)) for name, labels in rows}
-    written: dict[str, set[str]] = {}
-    for name, labels in series(render(with_usage())):
-        written.setdefault(name, set()).update(dict(labels))
-    assert documented == written
+def test_every_metric_that_rules_dashboard_and_pages_name_exists() -> None:
+    """The page has the table of all metrics of an audit, which is generated, and the gauges of watch."""
+    reference = REFERENCE.read_text(encoding="utf-8")
+    of_watch = set(re.findall(r"^\| `(topicwarden_watch_\w+)` \|", reference, re.MULTILINE))
+    known = {name for name, _ in series(render(with_usage()))} | of_watch
+    for text in (reference, PAGE.read_text(encoding="utf-8"), alerts(), dashboard()):
+        assert set(re.findall(r"\btopicwarden_[a-z_]+", text)) <= known
+
+
+def test_each_check_that_can_fail_has_an_alert_with_its_docs_and_an_anchor_of_the_runbook() -> None:
+    checks, _ = yaml.safe_load(alerts())["groups"]
+    rules = {rule["alert"]: rule for rule in checks["rules"][1:]}
+    never = {"internal-size"}
+    assert set(rules) == {alert_name(check) for check in check_docs() if check not in never}
+    headings = re.findall(r"^## (.*)$", (REPOSITORY / "docs" / "runbook.md").read_text("utf-8"), re.MULTILINE)
+    for check in set(check_docs()) - never:
+        annotations = rules[alert_name(check)]["annotations"]
+        assert annotations["runbook_url"] == f"{DOCUMENTATION}/runbook.md#{check}"
+        assert check in headings
+        assert annotations["description"].startswith("Fails if: ")
+        assert "\nRemedy: " in annotations["description"]
+        text = str(annotations)
+        assert not set(re.findall(r"\{\{.*?\}\}", text)) - {"{{ $labels.topic }}", "{{ $labels.stack }}"}
+        assert "**" not in text
+
+
+def test_panels_of_the_dashboard_do_not_overlap_and_use_its_variables() -> None:
+    content = json.loads(dashboard())
+    cells = [
+        (x, y)
+        for panel in content["panels"]
+        for x in range(panel["gridPos"]["x"], panel["gridPos"]["x"] + panel["gridPos"]["w"])
+        for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])
+    ]
+    assert len(cells) == len(set(cells))
+    assert max(x for x, _ in cells) < 24
+    assert {each["name"] for each in content["templating"]["list"]} == {"datasource", "stack", "topic"}
+    for panel in content["panels"]:
+        assert panel["datasource"]["uid"] == "${datasource}"
+        assert all('stack=~"$stack"' in target["expr"] for target in panel["targets"])
 
 
 def test_the_alert_rules_use_metrics_labels_and_verdicts_that_exist() -> None:

@@ -25,6 +25,7 @@ from topicwarden.report.audit import formats as audit_formats
 from topicwarden.report.plan.markdown import LIMIT
 from topicwarden.report.usage import formats, html, json, markdown, openmetrics, text
 from topicwarden.report.usage.digest import digest, growth_text, interval_text, lag_text, money, recency
+from topicwarden.report.usage.lag_metrics import MOST_LAGS
 
 EXPECTED = Path(__file__).parent / "expected_usage"
 REPORTS = (usage_reports.rich, usage_reports.empty, usage_reports.thousand)
@@ -204,9 +205,9 @@ def test_an_audit_writes_the_page_and_links_to_it_if_the_use_was_observed() -> N
     assert 'topicwarden_topic_replica_bytes{stack="prod",topic="orders.placed.v1"}' in files["report.prom"]
 
 
-def test_metrics_have_topics_but_no_names_of_users_and_nothing_for_unknown_numbers() -> None:
+def test_metrics_have_topics_and_groups_but_no_other_users_and_nothing_for_unknown_numbers() -> None:
     output = openmetrics.render(usage_reports.rich())
-    for name in ("billing", "fraud", "orders-service", "4711", "10.0.0.7", "User:"):
+    for name in ("export", "orders-service", "4711", "10.0.0.7", "User:"):
         assert name not in output
     found = {
         (sample.name, sample.labels.get("topic")): sample.value
@@ -217,7 +218,15 @@ def test_metrics_have_topics_but_no_names_of_users_and_nothing_for_unknown_numbe
     assert ("topicwarden_topic_tiered_bytes", "orders.placed.v1") not in found
     assert ("topicwarden_topic_last_write_timestamp_seconds", reports.LONG) not in found
     labels = {label for family in text_string_to_metric_families(output) for s in family.samples for label in s.labels}  # type: ignore[no-untyped-call]
-    assert labels == {"stack", "topic", "action", "declared", "kind", "currency", "owner", "domain"}
+    assert labels == {"stack", "topic", "action", "declared", "kind", "currency", "owner", "domain", "group"}
+
+
+def test_the_groups_with_series_are_limited_to_those_whose_unread_records_are_oldest() -> None:
+    readers = [usage_reports.reader(f"group-{n}", lag_ms=n) for n in range(MOST_LAGS + 7)]
+    output = openmetrics.render(usage_reports.report([usage_reports.topic("a.b.v1", 1, readers=readers)]))
+    groups = set(re.findall(r'group="group-(\d+)"', output))
+    assert groups == {str(n) for n in range(7, MOST_LAGS + 7)}
+    assert 'topicwarden_group_lags_left_out{stack="prod"} 7' in output
 
 
 def test_formats_and_files_are_the_same() -> None:

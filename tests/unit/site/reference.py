@@ -1,7 +1,7 @@
 """Write the generated parts of ``docs/reference``: `.venv/bin/python -m tests.unit.site.reference`.
 
 The commands come from the command line's parser, the settings from the JSON Schemas in ``docs``. A page with settings
-has its own text above ``MARK``, and the generated tables below.
+has its own text above ``MARK``, and the generated tables below. The metrics come from a report with all of them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,15 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
+from prometheus_client import parser as text_format
+
+from tests.support import reports, usage_reports
 from tests.support.documents import PARSER, leaves
+from topicwarden.report.audit.openmetrics import render
 
 DOCS: Final = Path(__file__).parents[3] / "docs"
 MARK: Final = "## All settings\n"
+METRICS_MARK: Final = "## All metrics of an audit\n"
 _Schema = Mapping[str, Any]
 _COMMANDS: Final = """\
 # Commands
@@ -149,7 +154,20 @@ def written() -> dict[Path, str]:
         path = DOCS / "reference" / f"{name}.md"
         own = path.read_text(encoding="utf-8").partition(MARK)[0]
         pages[path] = f"{own.rstrip()}\n\n{MARK}\n{generate()}"
+    path = DOCS / "reference" / "metrics.md"
+    own = path.read_text(encoding="utf-8").partition(METRICS_MARK)[0]
+    pages[path] = f"{own.rstrip()}\n\n{METRICS_MARK}\n{metrics()}"
     return pages
+
+
+def metrics() -> str:
+    """Return the table of all metrics of an audit, with their labels."""
+    report = reports.rich().model_copy(update={"usage": usage_reports.rich()})
+    rows = []
+    for family in text_format.text_string_to_metric_families(render(report)):
+        labels = dict.fromkeys(label for sample in family.samples for label in sample.labels if label != "stack")
+        rows.append((f"`{family.name}`", ", ".join(f"`{label}`" for label in labels), family.documentation))
+    return _table(("metric", "labels", "meaning"), rows)
 
 
 def _fields(schema: _Schema, root: _Schema, prefix: str = "") -> Iterator[tuple[str, ...]]:

@@ -40,6 +40,21 @@ RIGHT: dict[str, list[Any]] = {
         SECRET,
     ],
     "topicwarden:history": ["none", "s3a://audits/topicwarden", SECRET],
+    "topicwarden:catalogues": [
+        {"marquez": {"openlineage": "https://marquez:5000/base", "token": SECRET, "cluster": "b:9092"}},
+        {"a": {"openlineage": "lineage/events.ndjson", "namespace": "kafka-audits"}, "b": {"openlineage": SECRET}},
+        {"datahub": {"datahub": "https://datahub", "token": "t", "env": "DEV", "instance": "eu.1", "caCert": SECRET}},
+        '{"datahub": {"datahub": "https://datahub"}}',
+        SECRET,
+    ],
+    "topicwarden:notifications": [
+        {"on-call": {"format": "slack", "url": SECRET}},
+        '{"alerts": {"format": "alertmanager", "url": "http://alertmanager:9093"}}',
+        {
+            "hook": {"format": "json", "url": "https://receiver/hook", "token": SECRET},
+            "chat": {"format": "slack", "url": SECRET},
+        },
+    ],
     "topicwarden:movedTo": ["4L6g3nShT-eMCtK--X86sw", SECRET],
     "kafka:bootstrapServers": ["kafka:9092", ["kafka-1:9092", "kafka-2:9092"], SECRET],
     "kafka:tlsEnabled": [True, "false"],
@@ -71,6 +86,33 @@ WRONG: dict[str, list[Any]] = {
         {"url": "http://a", "user": "me"},
     ],
     "topicwarden:history": [5, "", ["a"]],
+    "topicwarden:catalogues": [
+        5,
+        "https://marquez",
+        {},
+        [{"openlineage": "https://marquez"}],
+        {"Marquez": {"openlineage": "https://marquez"}},
+        {"a": {}},
+        {"a": {"openlineage": "ftp://marquez"}},
+        {"a": {"openlineage": "https://user:secret@marquez"}},
+        {"a": {"openlineage": "https://marquez", "datahub": "https://datahub"}},
+        {"a": {"openlineage": "https://marquez", "env": "PROD"}},
+        {"a": {"openlineage": "https://marquez", "cluster": "broker"}},
+        {"a": {"datahub": "datahub:8080"}},
+        {"a": {"datahub": "https://datahub", "env": "prod"}},
+        {"a": {"datahub": "https://datahub", "token": 5}},
+    ],
+    "topicwarden:notifications": [
+        "https://receiver/hook",
+        ["https://receiver/hook"],
+        {"on-call": "https://receiver/hook"},
+        {"on-call": SECRET},
+        {"On Call": {"format": "json", "url": SECRET}},
+        {"on-call": {"format": "teams", "url": SECRET}},
+        {"on-call": {"format": "json"}},
+        {"on-call": {"format": "json", "url": SECRET, "channel": "#alerts"}},
+        {"on-call": {"format": "json", "url": 5}},
+    ],
     "topicwarden:movedTo": [12345, ""],
     "topicwarden:scopes": [{"topics": "orders.*"}],
     "kafka:bootstrapServers": [9092, []],
@@ -130,6 +172,31 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
             "config:\n  topicwarden:schemaRegistry: {url: 'https://r', token: t}\n",
             "2:57: warning: token is not encrypted; `pulumi config set --secret --path "
             "'topicwarden:schemaRegistry.token'` encrypts it in this file [plaintext-secret]",
+        ),
+        (
+            "config:\n  topicwarden:catalogues: {hub: {datahub: 'https://d', token: t}}\n",
+            "2:63: warning: token is not encrypted; `pulumi config set --secret --path "
+            "'topicwarden:catalogues.hub.token'` encrypts it in this file [plaintext-secret]",
+        ),
+        (
+            "config:\n  topicwarden:catalogues:\n    hub: {datahub: 'https://d', envv: PROD}\n",
+            "3:39: topicwarden:catalogues.hub.envv: unknown key; did you mean env? [stack-setting]",
+        ),
+        (
+            "config:\n  topicwarden:notifications:\n    alerts: {format: alertmanager, url: 'http://a:9093'}\n"
+            "    chat: {format: slack, url: 'https://hooks/s3cret'}\n",
+            "4:32: warning: url is not encrypted; `pulumi config set --secret --path "
+            "'topicwarden:notifications.chat.url'` encrypts it in this file [plaintext-secret]",
+        ),
+        (
+            "config:\n  topicwarden:notifications:\n    chat: {format: alertmanager, url: 'hooks/s3cret'}\n",
+            "3:39: topicwarden:notifications.chat.url: expected a URL such as https://receiver.example.com/hook, got "
+            "another text [stack-setting]",
+        ),
+        (
+            "config:\n  topicwarden:notifications:\n    chat: {format: alertmanger, url: {secure: v1:a:b}}\n",
+            "3:20: topicwarden:notifications.chat.format: expected one of json, slack, alertmanager, got the text "
+            '"alertmanger"; did you mean alertmanager? [stack-setting]',
         ),
     ],
 )

@@ -139,6 +139,9 @@ def test_the_candidates_and_the_declaration_of_each_user_are_named(facts: UsageF
     writer = Use(UseAction.WRITE, UserKind.TRANSACTIONAL_ID, "orders-1", NOW, last=TODAY)
     users = group("billing"), group("fraud", active=True), group("ml"), writer
     facts = replace(with_use(facts, use("orders", *users)), lags={("fraud", "orders"): lag})
+    snapshot = facts.snapshot
+    topics = {**snapshot.topics, "orders": live("orders", config={"retention.ms": "60000"})}
+    facts = replace(facts, snapshot=replace(snapshot, topics=topics))
     orders = of(usage_report(facts), "orders")
     assert [(user.name, user.declared, user.candidates) for user in orders.readers] == [
         ("fraud", False, ["User:fraud"]),
@@ -146,6 +149,7 @@ def test_the_candidates_and_the_declaration_of_each_user_are_named(facts: UsageF
         ("billing", True, ["User:billing"]),
     ]
     assert (orders.readers[0].lag, orders.readers[0].lag_ms) == (10, 5_000)
+    assert orders.readers[0].expires_at == NOW - 5_000 + 60_000
     assert [(user.name, user.declared, user.candidates) for user in orders.writers] == [
         ("orders-1", True, ["User:orders"])
     ]

@@ -9,7 +9,13 @@ from topicwarden.audit.audited_topic import ReadRecords
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit
 from topicwarden.audit.collect.cluster_context import ClusterContext
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
-from topicwarden.audit.history.topic_state import KnownPartition, KnownTombstone, RememberedRecord, TopicState
+from topicwarden.audit.history.topic_state import (
+    KnownPartition,
+    KnownPlacement,
+    KnownTombstone,
+    RememberedRecord,
+    TopicState,
+)
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.key_placement import KeyPlacement
 from topicwarden.kafka.read.snapshot import Snapshot
@@ -41,6 +47,8 @@ class AuditEvidence:
     coverage: float
     records_read: int
     context: ClusterContext
+    known_placements: Mapping[str, KnownPlacement] = field(default_factory=dict)
+    """What the next audit need not conclude again from keys, by topic name."""
     changes: Mapping[str, ChangeDuringAudit] = field(default_factory=dict)
     """What happened to topics during the audit, by topic name."""
     unread: Mapping[TopicPartition, str] = field(default_factory=dict)

@@ -12,7 +12,8 @@ from topicwarden.audit.collect.audited_subject import AuditedSubject
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.collect.registry_subjects import subjects_of
 from topicwarden.audit.evidence import CommittedCounts, EveryPartition, view_of
-from topicwarden.audit.history.topic_state import CommittedRead, TopicState
+from topicwarden.audit.history.known_placements import known_placements, remembered_placements
+from topicwarden.audit.history.topic_state import CommittedRead, KnownPlacement, TopicState
 from topicwarden.audit.scan.committed_scan import MOST_RECORDS, committed_counts, may_hold_uncommitted
 from topicwarden.audit.scan.contracts import Contracts, build_contracts
 from topicwarden.audit.scan.counts import PartitionCounts
@@ -67,6 +68,8 @@ class ScanResult:
     """The states of the previous audit, by topic."""
     committed: Mapping[TopicPartition, CommittedRead] = field(default_factory=dict)
     """The committed records that earlier audits counted in partitions without new records."""
+    unchanged: frozenset[TopicPartition] = frozenset()
+    """The partitions whose records are the same as in the previous audit."""
 
     def earlier_ends(self, topic: str) -> dict[int, int]:
         """Return the log ends in the previous audit, by partition; empty if there was none."""
@@ -94,6 +97,18 @@ class ScanResult:
         ]
 
 
+@dataclass(frozen=True)
+class CommittedEvidence:
+    """The committed records of some partitions, and the key placement of each topic with counted keys.
+
+    ``remembered``: the placements that the next audit need not conclude again, by topic.
+    """
+
+    reads: Mapping[TopicPartition, CommittedRead]
+    placements: Mapping[str, KeyPlacement]
+    remembered: Mapping[str, KnownPlacement]
+
+
 def count_committed(
     spark: SparkSource,
     connection: Connection,
@@ -102,8 +117,8 @@ def count_committed(
     declared: DeclaredContents,
     *,
     rate: int | None,
-) -> tuple[dict[TopicPartition, CommittedRead], dict[str, KeyPlacement]]:
-    """Return the committed records of some partitions, and the key placement of each topic with counted keys.
+) -> CommittedEvidence:
+    """Return the evidence about committed records and keys.
 
     Only partitions that fail a check of contents and may contain uncommitted records are read again, and only if
     earlier audits have not counted all their committed records. ``rate`` is the same limit as in ``scan``.
@@ -125,17 +140,25 @@ def count_committed(
         for live in scan_result.topics
         if live.topic.name in contracts.by_key
     ]
-    placements = key_placements(spark, connection, keys, declared.root, declared.partition_functions)
+    partitions = [read.topic_partition for read in scan_result.reads]
+    known_by_topic = known_placements(keys, scan_result.earlier, scan_result.unchanged, partitions)
+    others = [each for each in keys if each.topic not in known_by_topic]
+    placements = {
+        **known_by_topic,
+        **key_placements(spark, connection, others, declared.root, declared.partition_functions),
+    }
+    remembered = remembered_placements(keys, placements)
     uncertain = _uncertain_partitions(scan_result, declared, placements)
     again = [read for read in stable if read.topic_partition in uncertain]
     known = {read.topic_partition: found for read in again if (found := scan_result.known_committed(read)) is not None}
     if len(known) == len(again) and sum(counts[at].records for at in known) <= MOST_RECORDS:
-        return known, placements
+        return CommittedEvidence(known, placements, remembered)
     now = scan_result.snapshot.taken_at
     committed = committed_counts(spark, connection, again, counts, contracts=contracts, now=now, rate=rate)
-    return {
+    reads = {
         (at := read.topic_partition): CommittedRead(read.range.start, read.range.end, committed[at]) for read in again
-    }, placements
+    }
+    return CommittedEvidence(reads, placements, remembered)
 
 
 def _uncertain_partitions(

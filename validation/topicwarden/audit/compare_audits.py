@@ -9,6 +9,7 @@ from topicwarden.audit.check import CheckResult
 from topicwarden.audit.history.topic_state import (
     SHAPING,
     KnownPartition,
+    KnownPlacement,
     KnownTombstone,
     OpenFinding,
     PartitionState,
@@ -33,11 +34,12 @@ def topic_state(
     results: ResultsByCheck,
     tombstones: Iterable[KnownTombstone],
     known: Mapping[int, KnownPartition],
+    placement: KnownPlacement | None = None,
 ) -> TopicState | None:
     """Return the state of the topic for the next audit; None if the topic or the cluster id is missing.
 
     ``tombstones`` are the new tombstones to remember. ``known`` has, by partition, the records that the next audit
-    need not read again.
+    need not read again. ``placement`` is the conclusion about its keys that the next audit need not repeat.
     """
     live, cluster = subject.live, subject.snapshot.cluster_id
     if live is None or cluster is None:
@@ -58,6 +60,7 @@ def topic_state(
         open_findings=tuple(_open_findings(subject, results)),
         remembered_records=tuple(_remembered_records(subject)),
         tombstones=tuple(_tombstones(subject, tombstones)),
+        placement=placement,
     )
 
 

@@ -12,7 +12,9 @@ Evidence can be missing for two reasons:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Final
 
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import CheckResult, View
@@ -131,17 +133,28 @@ class ApacheLog(Live):
 
 def view_of(required: type[View], topic: AuditedTopic) -> View | None:
     """Return the topic as a check that requires ``required`` sees it; None if there is nothing for it to judge."""
-    present = {
-        Declared: topic.declared is not None,
-        ManagedSubjects: bool(topic.subjects),
-        Live: topic.live is not None,
-        KnownRole: topic.internal is not None,
-        ConsumerGroups: topic.consumer_groups is not None,
-        ObservedUse: topic.use is not None and topic.use_context is not None,
-        PreviousState: topic.past.state is not None,
-    }
-    nothing = any(issubclass(required, kind) for kind, is_present in present.items() if not is_present)
-    return None if nothing else required(**vars(topic))
+    if any(is_absent(topic) for is_absent in _absences(required.__mro__)):
+        return None
+    view = object.__new__(required)  # an audit makes a view for each check of each topic; __init__ takes a third of it
+    vars(view).update(vars(topic))
+    return view
+
+
+_ABSENCES: Final[Mapping[type[AuditedTopic], Callable[[AuditedTopic], bool]]] = {
+    Declared: lambda topic: topic.declared is None,
+    ManagedSubjects: lambda topic: not topic.subjects,
+    Live: lambda topic: topic.live is None,
+    KnownRole: lambda topic: topic.internal is None,
+    ConsumerGroups: lambda topic: topic.consumer_groups is None,
+    ObservedUse: lambda topic: topic.use is None or topic.use_context is None,
+    PreviousState: lambda topic: topic.past.state is None,
+}
+"""For each view, whether its evidence is absent."""
+
+
+@cache
+def _absences(kinds: tuple[type, ...]) -> tuple[Callable[[AuditedTopic], bool], ...]:
+    return tuple(is_absent for kind, is_absent in _ABSENCES.items() if kind in kinds)
 
 
 def evidence_to_apply(required: type[AuditedTopic], topic: AuditedTopic) -> CheckResult | None:

@@ -111,7 +111,7 @@ def gather(
         read_ranges = _read_ranges(connection, finished.reads)
         pairs, known_partitions = _pairs(spark, connection, finished, outcome)
         horizons, counts = _settle_times(spark, request, finished, outcome)
-        committed, placements = count_committed(
+        committed = count_committed(
             spark,
             connection,
             ScanResult(
@@ -121,6 +121,7 @@ def gather(
                 counts,
                 known,
                 outcome.committed,
+                outcome.unchanged,
             ),
             plan.contracts,
             plan.declared,
@@ -136,14 +137,17 @@ def gather(
         snapshot=finished.snapshot,
         horizons=horizons,
         counts=counts,
-        committed=counts | {at: read.counts for at, read in committed.items()},
+        committed=counts | {at: read.counts for at, read in committed.reads.items()},
         pairs=pairs,
-        placements=placements,
+        placements=committed.placements,
+        known_placements=committed.remembered,
         scan_seconds=scan_seconds,
         previous_states=previous_states,
         still_present=still_present,
         tombstones=tombstones,
-        known_partitions={at: replace(known, committed=committed.get(at)) for at, known in known_partitions.items()},
+        known_partitions={
+            at: replace(known, committed=committed.reads.get(at)) for at, known in known_partitions.items()
+        },
         read_ranges=read_ranges,
         coverage=plan.coverage,
         records_read=outcome.read,

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-
-from rich.console import Console
+from typing import Final
 
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.scan.read_limits import ReadLimits
+from topicwarden.cli.fleet import console_text, fleet_files, fleet_report, print_fleet, require_format
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.finding import AuditReport
+from topicwarden.model.fleet_report import StackOutcome
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import SIZE
 from topicwarden.model.verdict import FailOn
 from topicwarden.operations.audit import AuditOptions, audit_topics
+from topicwarden.operations.progress_listener import ProgressListener
+from topicwarden.operations.shared_spark import shared_spark
 from topicwarden.report import terminal_output
 from topicwarden.report.audit import text
 from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.audit.digest import digest
 from topicwarden.report.audit.formats import FORMATS
+from topicwarden.report.fleet import html
+from topicwarden.report.output_folder import require_writable, write_files
+from topicwarden.stacks.history_address import NONE
+
+_FLEET_FORMATS: Final = ("text", "json", "markdown")
 
 
 def audit(
@@ -59,14 +71,85 @@ def audit(
     return 1 if report.fails(fail_on) else 0
 
 
+def audit_stacks(
+    stacks: Sequence[str],
+    patterns: tuple[str, ...],
+    out: str | None,
+    master: str | None,
+    *,
+    project_folder: Path | None = None,
+    options: AuditOptions | None = None,
+    fail_on: FailOn = FailOn.FAIL,
+    form: str = "text",
+) -> int:
+    """Print one report on the audits of ``stacks``, or of all stacks if there are none, and return the exit code.
+
+    All audits share one Spark session. ``out`` is a folder for this report, with one folder for the files of each
+    stack. Returns 2 if a stack could not be audited; else as ``audit``.
+    """
+    require_format(form, _FLEET_FORMATS, tuple(FORMATS))
+    settings = options or AuditOptions()
+    if settings.authorizer_log is not None:
+        raise Refusal("--authorizer-log has the logs of one cluster: pass one --stack with it")
+    if out is not None and "://" in out:
+        raise Refusal("--out of several stacks is a folder of this machine: pass a path, or one --stack with a URI")
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        require_writable(folder)
+    if form != "text":
+        terminal_output.keep_notes_out_of_output()
+    project = find_project(project_folder)
+    with shared_spark() as spark:
+
+        def operate(stack: str, listener: ProgressListener) -> StackOutcome:
+            def audit_once(keep_spark: ExitStack) -> AuditReport:
+                return audit_topics(
+                    project,
+                    stack,
+                    patterns,
+                    replace(settings, history=_history_of(stack, settings.history)),
+                    master=master,
+                    out=None if folder is None else str(folder / stack),
+                    fail_on=fail_on,
+                    listener=listener,
+                    keep_spark=keep_spark,
+                )
+
+            with without_garbage_collection():
+                report = spark.audit(audit_once)
+            code = 1 if report.fails(fail_on) else 0
+            return StackOutcome(stack=stack, exit_code=code, summary=digest(report).summary, report=report)
+
+        report = fleet_report("audit", project, stacks, patterns, operate)
+    background = ReportBackground(project.root, check_docs(), fail_on)
+
+    def render_one(outcome: StackOutcome, form: str) -> str:
+        assert isinstance(outcome.report, AuditReport)
+        return _text(outcome.report) if form == "text" else FORMATS[form](outcome.report, background)
+
+    if folder is not None:
+        pages = {each.stack: f"{each.stack}/report.html" for each in report.stacks if each.report}
+        files = {**fleet_files(report, render_one, None), "fleet.html": html.render(report, pages)}
+        for path in write_files(folder, files):
+            terminal_output.note(str(path))
+    print_fleet(report, form, render_one, None)
+    return report.exit_code
+
+
+def _history_of(stack: str, history: str | None) -> str | None:
+    """Return the history of one stack: a folder of its own, because a history is about one cluster."""
+    return history if history in (None, NONE) else f"{history.rstrip('/')}/{stack}"
+
+
 def _print(report: AuditReport, form: str, background: ReportBackground) -> None:
     if form != "text":
         terminal_output.write(FORMATS[form](report, background))
         return
-    console = Console()
-    with console.capture() as captured:
-        text.render(report, console)
-    terminal_output.write_text(captured.get())
+    terminal_output.write_text(_text(report))
+
+
+def _text(report: AuditReport) -> str:
+    return console_text(lambda console: text.render(report, console))
 
 
 def bounds(max_records: int | None, sample: float | None, rate: str | None) -> ReadLimits:

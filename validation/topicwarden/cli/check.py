@@ -9,7 +9,8 @@ from pathlib import Path
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
-from topicwarden.operations.check import check_topics
+from topicwarden.model.project import find_project
+from topicwarden.operations.check import CheckReport, check_topics
 from topicwarden.operations.path_selection import project_of
 from topicwarden.report import terminal_output
 from topicwarden.report.output_folder import require_writable, write_files
@@ -33,9 +34,7 @@ def check(
     and returns 1 if there are any. ``out`` is a folder for report files. ``base`` is a Git
     commit with which schemas are compared.
     """
-    form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
-    if form not in FORMATS:
-        raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
+    form = _format(form)
     if out is not None:
         require_writable(out)
     project = project_of(paths)
@@ -49,12 +48,78 @@ def check(
             return 1 if changed else 0
     with without_garbage_collection():
         report = check_topics(project, stack, paths, base, terminal_output.note)
+    _print(report, form, out)
+    _summarize(report, base)
+    return 1 if report.errors else 0
+
+
+def check_fleet(
+    stacks: Sequence[str],
+    form: str | None = None,
+    paths: Sequence[Path] = (),
+    *,
+    changes_files: bool = False,
+    out: Path | None = None,
+    base: str | None = None,
+) -> int:
+    """Print the problems of ``stacks``, or of all stacks if there are none, then what differs between the stacks.
+
+    ``paths`` and ``changes_files`` (`--fix` and `--diff`) are refused. The formats for build servers have the problems
+    only. Returns 2 if a stack does not exist, 1 if there is an error, else 0.
+    """
+    from topicwarden.cli.fleet import console_text  # noqa: PLC0415 -- a check of one report needs none of these
+    from topicwarden.operations.check_stacks import check_stacks  # noqa: PLC0415
+    from topicwarden.report.fleet import json  # noqa: PLC0415
+    from topicwarden.report.fleet import text as fleet_text  # noqa: PLC0415
+    from topicwarden.report.problems.json import document  # noqa: PLC0415
+
+    form = _format(form)
+    if paths or changes_files:
+        raise Refusal("a report on several stacks is about all files: remove PATH, --fix and --diff")
+    if out is not None:
+        require_writable(out)
+    project = find_project()
+    with without_garbage_collection():
+        report, fleet = check_stacks(project, stacks, base, terminal_output.note)
+    fleet_json = json.render(fleet, document(report))
+    if form == "json":
+        _write(report, out)
+        terminal_output.write(fleet_json)
+    else:
+        _print(report, form, out)
+    if form == "text":
+        terminal_output.write_text(console_text(lambda console: fleet_text.render(fleet, {}, console)))
+    else:
+        for outcome in fleet.stacks:
+            terminal_output.note(f"{outcome.stack}: {outcome.summary}")
+    if out is not None:
+        write_files(out, {"fleet.json": fleet_json})
+    _summarize(report, base)
+    return fleet.exit_code
+
+
+def _format(form: str | None) -> str:
+    form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
+    if form not in FORMATS:
+        raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
+    return form
+
+
+def _write(report: CheckReport, out: Path | None) -> None:
     if out is not None:
         write_files(out, {name: render(report, each) for name, each in FILES.items()})
+
+
+def _print(report: CheckReport, form: str, out: Path | None) -> None:
+    _write(report, out)
     if form == "text":
         terminal_output.write_text(text.render(report, terminal_output.coloured()))
     else:
         terminal_output.write(render(report, form))
+
+
+def _summarize(report: CheckReport, base: str | None) -> None:
+    """Print what the check left out, and the numbers of problems, on standard error."""
     if report.elsewhere:
         terminal_output.note(f"{counted(report.elsewhere, 'more problem')} elsewhere; `topicwarden check` shows all")
     for note in report.notes:
@@ -65,4 +130,3 @@ def check(
         f"{counted(report.topics, 'topic')}: {counted(report.errors, 'error')}, {counted(report.warnings, 'warning')}"
     )
     terminal_output.note(summary + (f", {report.waived:,} waived" if report.waived else ""))
-    return 1 if report.errors else 0

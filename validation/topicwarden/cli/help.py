@@ -23,6 +23,7 @@ PAGES: Final = {
     "spark": "how-to/spark.md",
     "monitoring": "how-to/monitoring.md",
     "scope": "how-to/teams.md",
+    "notifications": "reference/notifications.md",
     "production": "how-to/production.md",
 }
 """The page in ``docs`` for each concept."""
@@ -37,7 +38,7 @@ _RELATIVE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")
 def help_page(concept: str | None) -> int:
     """Print the page about ``concept``, or the list of concepts. Return the exit code."""
     if concept is None:
-        terminal_output.write("\n".join([*(f"{name:12}  {_title(name)}" for name in PAGES), ""]))
+        terminal_output.write("\n".join([*(f"{name:13}  {_title(name)}" for name in PAGES), ""]))
         return 0
     if concept not in PAGES:
         raise Refusal(f"there is no page {concept!r}: expected one of {', '.join(PAGES)}; commands have --help")

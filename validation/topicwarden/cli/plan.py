@@ -8,14 +8,22 @@ from pathlib import Path
 
 from rich.console import Console
 
+from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_format
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.terminal import TERMINAL
+from topicwarden.model.fleet_report import FleetReport, StackOutcome
+from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.problem import Refusal
-from topicwarden.model.project import find_project
+from topicwarden.model.project import Project, find_project
 from topicwarden.operations.plan import plan_topics
+from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.report import terminal_output
+from topicwarden.report.display import one_line
+from topicwarden.report.fleet.digest import headline
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.report.plan import FILES, FORMATS, render, text
+from topicwarden.report.plan.digest import digest
+from topicwarden.report.problems.github import annotation
 
 _PENDING = 3
 
@@ -40,6 +48,66 @@ def plan(stack: str, form: str | None, detailed: bool, patterns: Sequence[str] =
         terminal_output.write_text(text.render(report, Console()))
     else:
         terminal_output.write(render(report, form, project.root))
+    return _code(report, detailed)
+
+
+def plan_stacks(
+    stacks: Sequence[str], form: str | None, detailed: bool, patterns: Sequence[str] = (), out: Path | None = None
+) -> int:
+    """Print one report on the plans of ``stacks``, or of all stacks if there are none, and return the exit code.
+
+    ``out`` is a folder for this report, with one folder for the files of each stack. Returns 2 if a stack could not be
+    planned; else as ``plan``.
+    """
+    form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
+    require_format(form, tuple(FORMATS), tuple(FORMATS))
+    if out is not None:
+        require_writable(out)
+    project = find_project()
+
+    def operate(stack: str, listener: ProgressListener) -> StackOutcome:
+        with without_garbage_collection():
+            report = plan_topics(project, stack, patterns, listener=listener)
+        if out is not None:
+            write_files(out / stack, {name: render(report, each, project.root) for name, each in FILES.items()})
+        return StackOutcome(
+            stack=stack, exit_code=_code(report, detailed), summary=digest(report).summary, report=report
+        )
+
+    report = fleet_report("plan", project, stacks, patterns, operate)
+    if out is not None:
+        write_files(out, fleet_files(report, lambda outcome, each: _one(outcome, each, project)))
+    if form == "github":
+        terminal_output.write(_github(report, project))
+    else:
+        print_fleet(report, form, lambda outcome, each: _one(outcome, each, project))
+    return report.exit_code
+
+
+def _one(outcome: StackOutcome, form: str, project: Project) -> str:
+    assert isinstance(outcome.report, PlanReport)
+    if form == "text":
+        return text.render(outcome.report, Console())
+    return render(outcome.report, form, project.root)
+
+
+def _github(report: FleetReport, project: Project) -> str:
+    """Return the workflow commands of each stack as a group of the log, and an error for each that could not run."""
+    parts: list[str] = []
+    for outcome in report.stacks:
+        if outcome.report is None:
+            message = f"stack {outcome.stack} could not be planned: {outcome.summary}"
+            parts.append(annotation("error", message, {"title": "topicwarden plan"}))
+        else:
+            parts += [
+                f"::group::stack {one_line(outcome.stack)}\n".replace("##[", "## ["),
+                _one(outcome, "github", project),
+                "::endgroup::\n",
+            ]
+    return "".join([*parts, f"{headline(report)}\n"])
+
+
+def _code(report: PlanReport, detailed: bool) -> int:
     if not report.deployable:
         return 1
     return _PENDING if detailed and report.pending else 0

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-
 from topicwarden.cli.fix import diff_of
+from topicwarden.cli.fleet import console_text, fleet_files, fleet_report, print_fleet, require_format
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.terminal import TERMINAL, print_wrapped
+from topicwarden.model.fleet_report import StackOutcome
 from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.usage_report import UsageReport
+from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.operations.usage import UsageOptions, usage_topics
 from topicwarden.operations.usage_access import add_used_access
 from topicwarden.report import display, terminal_output
+from topicwarden.report.fleet import html
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.report.problems import text as problem_text
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.report.usage import text
-from topicwarden.report.usage.digest import names
+from topicwarden.report.usage.digest import digest, names
 from topicwarden.report.usage.formats import FORMATS, contents
+from topicwarden.stacks.history_address import NONE
 from topicwarden.usage.undeclared_entries import KEYS
 
 _MOST_LISTED: Final = 20
+_FLEET_FORMATS: Final = ("text", "json", "markdown", "html")
 
 
 def usage(
@@ -65,6 +71,51 @@ def usage(
     return _write_access(project, report, dry_run=dry_run, to_stdout=form == "text") if write else 0
 
 
+def usage_stacks(
+    stacks: Sequence[str], patterns: tuple[str, ...], options: UsageOptions, form: str, out: Path | None, *, write: bool
+) -> int:
+    """Print one report on the use of ``stacks``, or of all stacks if there are none, and return the exit code.
+
+    ``out`` is a folder for this report, with one folder for the files of each stack. ``write`` is refused. Returns 2 if
+    a stack could not be read, else 0.
+    """
+    require_format(form, _FLEET_FORMATS, tuple(FORMATS))
+    if write:
+        raise Refusal("--write adds the access of one cluster: pass one --stack with it")
+    if options.authorizer_log is not None:
+        raise Refusal("--authorizer-log has the logs of one cluster: pass one --stack with it")
+    if form != "text":
+        terminal_output.keep_notes_out_of_output()
+    if out is not None:
+        require_writable(out)
+    project = find_project()
+
+    def operate(stack: str, listener: ProgressListener) -> StackOutcome:
+        history = options.history
+        own = history if history in (None, NONE) else f"{history.rstrip('/')}/{stack}"
+        with without_garbage_collection():
+            report = usage_topics(project, stack, patterns, replace(options, history=own), listener=listener)
+        if out is not None:
+            write_files(out / stack, contents(report))
+        return StackOutcome(stack=stack, exit_code=0, summary=digest(report).summary, report=report)
+
+    report = fleet_report("usage", project, stacks, patterns, operate)
+    if form == "html":
+        terminal_output.write(html.render(report, {}))
+    else:
+        print_fleet(report, form, _one)
+    if out is not None:
+        pages = {each.stack: f"{each.stack}/usage.html" for each in report.stacks if each.report}
+        for path in write_files(out, {**fleet_files(report, _one), "fleet.html": html.render(report, pages)}):
+            terminal_output.note(str(path))
+    return report.exit_code
+
+
+def _one(outcome: StackOutcome, form: str) -> str:
+    assert isinstance(outcome.report, UsageReport)
+    return _text(outcome.report) if form == "text" else FORMATS[form](outcome.report)
+
+
 def _write_access(project: Project, report: UsageReport, *, dry_run: bool, to_stdout: bool) -> int:
     """Add the access that is used to the YAML, print the changes, and return the exit code.
 
@@ -97,7 +148,8 @@ def _print(report: UsageReport, form: str) -> None:
     if form != "text":
         terminal_output.write(FORMATS[form](report))
         return
-    console = Console()
-    with console.capture() as captured:
-        text.render(report, console)
-    terminal_output.write_text(captured.get())
+    terminal_output.write_text(_text(report))
+
+
+def _text(report: UsageReport) -> str:
+    return console_text(lambda console: text.render(report, console))

@@ -6,11 +6,13 @@ milliseconds since the epoch, sizes are bytes, offsets are Kafka offsets.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from topicwarden.model.field_types import StrictModel
 from topicwarden.model.problem import Location
@@ -19,11 +21,18 @@ from topicwarden.model.verdict import WORST_FIRST, FailOn, ReadScope, Verdict
 
 OF_CLUSTER: Final = "(cluster)"
 """Stands for the topic in a finding on the cluster's access that concerns no single topic. No topic has this name."""
+_ID_LENGTH: Final = 12
+"""Hexadecimal digits of a finding's id."""
 
 
 class Finding(StrictModel):
     """One check's verdict on one topic, on some of its partitions, or on the access of the cluster."""
 
+    id: str = Field(
+        default="",
+        description="Identifies the finding for `topicwarden redrive`: the same in two audits that found the same; "
+        "empty for a pass.",
+    )
     check: str = Field(description="The check's id, as `topicwarden rules` lists it.")
     verdict: Verdict
     topic: str = Field(description="The topic; `(cluster)` for a finding on access that concerns no single topic.")
@@ -245,6 +254,25 @@ class AuditReport(StrictModel):
     usage: UsageReport | None = Field(
         default=None, description="Who uses the topics, and what they cost; null if the use was not observed."
     )
+
+    @model_validator(mode="after")
+    def _identify_findings(self) -> AuditReport:
+        """Give each finding that is no pass its id, also in a report of a version without ids."""
+        ids = {topic.name: topic.topic_id for topic in self.topics}
+        self.findings[:] = [
+            finding
+            if finding.id or finding.verdict is Verdict.PASS
+            else finding.model_copy(update={"id": self._finding_id(finding, ids.get(finding.topic))})
+            for finding in self.findings
+        ]
+        return self
+
+    def _finding_id(self, finding: Finding, topic_id: str | None) -> str:
+        identity = [
+            *(self.stack, self.cluster_id, finding.topic, topic_id, finding.check, finding.verdict.value),
+            *(finding.partitions, finding.message, finding.evidence),
+        ]
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:_ID_LENGTH]
 
     def counts(self) -> Counter[Verdict]:
         """Return the number of findings by verdict."""

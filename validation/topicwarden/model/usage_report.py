@@ -48,6 +48,12 @@ class TopicUser(StrictModel):
         default=None,
         description="Age of the oldest record that a group has not read, by the record's timestamp; null if unknown.",
     )
+    expires_at: int | None = Field(
+        default=None,
+        description="The time from which retention.ms allows brokers to delete a record that the group has not read: "
+        "the timestamp of the oldest one plus retention.ms; null if all records are read, if no timestamp is known, or "
+        "if records do not expire by time.",
+    )
     declared: bool | None = Field(
         description="Whether declared access allows this use; null if the topic declares no access, or if the use "
         "cannot be compared."

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from topicwarden.audit.authorizer_log.log_folder import log_address
 from topicwarden.audit.authorizer_log.read_logs import UTC
@@ -22,6 +22,8 @@ from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.audit.scan.spark_session import session_on_demand
 from topicwarden.audit.scan.spark_source import SparkSource
+from topicwarden.catalogues.stack_publisher import publish_audit
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
 from topicwarden.kafka.read.cluster import open_cluster
@@ -34,10 +36,12 @@ from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.model.verdict import FailOn, ReadScope
 from topicwarden.operations.declared_topics import checked_stack, require_topics
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import contents
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.stacks.history_address import history_address
+from topicwarden.stacks.registry_settings import RegistrySettings
 from topicwarden.stacks.stack_settings import HISTORY
 from topicwarden.usage.history_files import is_local
 
@@ -76,26 +80,31 @@ def audit_topics(
     fail_on: FailOn = FailOn.FAIL,
     on_report: Callable[[AuditReport], object] | None = None,
     listener: ProgressListener = SILENT,
+    keep_spark: ExitStack | None = None,
 ) -> AuditReport:
     """Audit the topics of ``stack`` that match the globs ``patterns``, and return the report. Only reads from Kafka.
 
     ``master`` is the Spark master; None means the active Spark session, the master of spark-submit, or all cores of
     this machine. ``out`` is a folder for report files: a path, or a URI such as ``s3a://bucket/reports``. In JUnit
     XML, a test case fails from the verdict ``fail_on`` on. ``on_report`` receives the report before its files are
-    written.
+    written. A Spark session that this audit starts lasts as long as ``keep_spark``, for the next audit; by default, as
+    long as the audit. At the end the catalogues of the stack get the verdicts; a failure there is a warning.
 
     Raises Refusal as ``auditing`` does, and if the files cannot be written.
     """
     if out is not None and not _is_uri(out):
         require_writable(Path(out))
     background = ReportBackground(project.root, check_docs(), fail_on)
-    with _auditing(project, stack, master, options, first=patterns, listener=listener) as (audit_once, spark):
+    audits = _auditing(project, stack, master, options, first=patterns, listener=listener, keep_spark=keep_spark)
+    with audits as (audit_once, spark):
         save = _saver(out, spark)
         report = audit_once(patterns)
         if on_report is not None:
             on_report(report)
         for location in save(contents(report, background)) if save else ():
             listener.note(str(location))
+    for failure in publish_audit(project, stack, report):
+        listener.warn(failure)
     return report
 
 
@@ -140,46 +149,26 @@ def _auditing(
     first: tuple[str, ...] | None,
     *,
     listener: ProgressListener,
+    keep_spark: ExitStack | None = None,
 ) -> Iterator[tuple[AuditFunction, SparkSource]]:
     """Yield what ``auditing`` does, and the source of its Spark session."""
     settings = options or AuditOptions()
     reader_jars.jars(project)
-    connection = connect_to(project, stack)
-    history = history_address(project, stack, stack_settings(project, stack).get(HISTORY), settings.history)
-    registry = registry_of(project, stack)
-    checked = checked_stack(project, stack, "audited")
-    policy = checked.policy
-    stack_file = policy.stack_file(stack)
+    sources = _sources(project, stack, settings)  # before the declarations: errors in the stack file come first
+    base = _request(project, stack, checked_stack(project, stack, "audited"), settings, sources)
+    history = base.history
 
     def request(patterns: tuple[str, ...]) -> AuditRequest:
-        return AuditRequest(
-            stack,
-            connection,
-            checked.declarations[stack],
-            patterns,
-            history=history,
-            since=settings.since,
-            bounds=settings.bounds,
-            root=project.root,
-            registry=registry,
-            partition_functions=stack_file.brokers.partition_functions,
-            scope=stack_file.scope,
-            access=checked.access.get(stack, NO_ACCESS),
-            subjects=checked.subjects.get(stack, NO_SUBJECTS),
-            usage=policy.usage_for(stack),
-            cost=policy.cost_for(stack),
-            authorizer_log=None if settings.authorizer_log is None else log_address(settings.authorizer_log),
-            log_time_zone=settings.log_time_zone,
-        )
+        return replace(base, patterns=patterns)
 
-    with open_cluster(connection) as cluster:
+    with open_cluster(base.connection) as cluster:
         if first:
-            names = {each.topic.name for each in checked.declarations[stack]} | cluster.identities().keys()
-            require_topics(names, first, stack_file.scope)
+            names = {each.topic.name for each in base.declarations} | cluster.identities().keys()
+            require_topics(names, first, base.scope)
     refuse_unsupported(master)
     with ExitStack() as resources:
         executor = resources.enter_context(ThreadPoolExecutor(max_workers=1))
-        spark = session_on_demand(resources, project, master, listener.note)
+        spark = session_on_demand(keep_spark or resources, project, master, listener.note)
         may_need_none = settings.since is ReadScope.LAST and history is not None and is_local(history)
         observing = [] if first is None else [_Observing(request(first), executor, may_need_none)]
         if may_need_none and observing:
@@ -197,6 +186,53 @@ def _auditing(
                 return audit(spark, request(patterns), progress, observed)
 
         yield audit_once, spark
+
+
+def audit_request(project: Project, stack: str, checked: CheckedStacks, options: AuditOptions) -> AuditRequest:
+    """Return the request to audit the declarations in ``checked``. Reads the settings and secrets of ``stack`` now.
+
+    Raises Refusal if they cannot be read, or are invalid.
+    """
+    return _request(project, stack, checked, options, _sources(project, stack, options))
+
+
+class _Sources(NamedTuple):
+    """The cluster of an audit, its history and its Schema Registry, from the settings and secrets of the stack."""
+
+    connection: Connection
+    history: str | None
+    registry: RegistrySettings | None
+
+
+def _sources(project: Project, stack: str, options: AuditOptions) -> _Sources:
+    connection = connect_to(project, stack)
+    history = history_address(project, stack, stack_settings(project, stack).get(HISTORY), options.history)
+    return _Sources(connection, history, registry_of(project, stack))
+
+
+def _request(
+    project: Project, stack: str, checked: CheckedStacks, options: AuditOptions, sources: _Sources
+) -> AuditRequest:
+    policy = checked.policy
+    stack_file = policy.stack_file(stack)
+    return AuditRequest(
+        stack,
+        sources.connection,
+        checked.declarations[stack],
+        history=sources.history,
+        since=options.since,
+        bounds=options.bounds,
+        root=project.root,
+        registry=sources.registry,
+        partition_functions=stack_file.brokers.partition_functions,
+        scope=stack_file.scope,
+        access=checked.access.get(stack, NO_ACCESS),
+        subjects=checked.subjects.get(stack, NO_SUBJECTS),
+        usage=policy.usage_for(stack),
+        cost=policy.cost_for(stack),
+        authorizer_log=None if options.authorizer_log is None else log_address(options.authorizer_log),
+        log_time_zone=options.log_time_zone,
+    )
 
 
 class _Observing:

@@ -45,8 +45,15 @@ def check_topics(
     progress of downloading the checkers for this on first use. Raises Refusal if the stack, a path or the commit does
     not exist, or if the project declares no topic.
     """
+    return checked_topics(project, selected_stacks(project, stack), paths, base, say)[0]
+
+
+def checked_topics(
+    project: Project, stacks: Sequence[str], paths: Sequence[Path], base: str | None, say: Callable[[str], None]
+) -> tuple[CheckReport, CheckedStacks]:
+    """Return the report of ``check_topics`` on ``stacks``, which the project has, and their declarations."""
     selection = select(project, paths)
-    checked = check(project, selected_stacks(project, stack), paths=selection.topics)
+    checked = check(project, stacks, paths=selection.topics)
     changes = None if base is None else _changes(project, base, checked, selection, say)
     incompatible = set(changes.problems) if changes else set()
     every = sorted({*checked.problems, *incompatible})
@@ -55,7 +62,7 @@ def check_topics(
     files = {declaration.locations.own.file for declaration in declarations}
     files |= {problem.location.file for problem in problems}
     topics = {declaration.topic.name for declaration in declarations}
-    return CheckReport(
+    report = CheckReport(
         project.root,
         problems,
         tuple(sorted(files)),
@@ -65,6 +72,7 @@ def check_topics(
         notes=changes.notes if changes else (),
         compared=changes.compared if changes else 0,
     )
+    return report, checked
 
 
 def _changes(

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from topicwarden.pages import checks_page, guards_page, permissions_page, rules_page, services_page
+from topicwarden.pages import (
+    alert_rules,
+    checks_page,
+    dashboard,
+    guards_page,
+    permissions_page,
+    rules_page,
+    services_page,
+)
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "rules": rules_page.page,
@@ -20,3 +28,9 @@ services.
 
 Each is also in ``docs/``.
 """
+
+MONITORING: Final[Mapping[str, tuple[str, Callable[[], str]]]] = {
+    "alerts": ("alerts.yaml", alert_rules.alerts),
+    "dashboard": ("dashboard.json", dashboard.dashboard),
+}
+"""The generated files for Prometheus and Grafana by name, each with its file name in ``docs/``."""

@@ -42,7 +42,7 @@ class CheckedStacks:
     """The declarations, access and subjects by stack, and all problems, sorted. With errors, deploy nothing.
 
     ``waived`` is the number of problems that waivers hide. They are not in ``problems``. ``policy`` is the
-    content of all policy files.
+    content of all policy files. ``errors_of`` is the number of errors that affect each stack.
     """
 
     declarations: Mapping[str, tuple[Declaration, ...]]
@@ -51,6 +51,7 @@ class CheckedStacks:
     waived: int = 0
     access: Mapping[str, DeclaredAccess] = field(default_factory=dict)
     subjects: Mapping[str, DeclaredSubjects] = field(default_factory=dict)
+    errors_of: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -127,7 +128,13 @@ def check(
     has_file_errors = any(map(_is_error, chain.from_iterable(in_files)))
     if not paths and not has_file_errors and set(stacks) >= set(project.stack_names()):
         problems += collector.unused(declarations, {document.source.file for document in loaded_access.documents})
-    return CheckedStacks(declarations, tuple(sorted(set(problems))), policy, len(collector.waived), access, subjects)
+    common = set(filter(_is_error, (*policy.problems, *overlaps, *everywhere)))
+    errors_of = {
+        stack: len(common | set(filter(_is_error, (*policy.stack_file(stack).problems, *collector.affecting(stack)))))
+        for stack in stacks
+    }
+    every = tuple(sorted(set(problems)))
+    return CheckedStacks(declarations, every, policy, len(collector.waived), access, subjects, errors_of)
 
 
 def _is_error(problem: Problem) -> bool:
@@ -190,6 +197,10 @@ class _ProblemCollector:
         """Yield each problem, with the affected topics and stacks in its message. ``stacks`` are all checked stacks."""
         for problem, affected in self._affected.items():
             yield replace(problem, message=problem.message + _affected_suffix(affected, stacks))
+
+    def affecting(self, stack: str) -> Iterator[Problem]:
+        """Yield each problem that affects ``stack``, without the affected topics and stacks in its message."""
+        return (problem for problem, affected in self._affected.items() if stack in affected.stacks)
 
     def unused(
         self, declarations: Mapping[str, Sequence[Declaration]], files: Collection[str] = ()

@@ -19,16 +19,20 @@ from topicwarden.model.project import Project
 from topicwarden.specs.spec_files import printable_path
 from topicwarden.specs.yaml_nodes import UNREADABLE, ParsedDocument, read_documents
 from topicwarden.stacks import certificate_settings
+from topicwarden.stacks.catalogue_settings import SECRETS as CATALOGUE_SECRETS
 from topicwarden.stacks.connection_settings import SECRETS, SERVERS, read_connection_settings
+from topicwarden.stacks.receiver_settings import SECRETS as RECEIVER_SECRETS
 from topicwarden.stacks.registry_settings import SECRETS as REGISTRY_SECRETS
 from topicwarden.stacks.registry_settings import read_registry_settings
 from topicwarden.stacks.settings_reader import InvalidSetting, decoded
 from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.stacks.stack_settings import (
     BROKER_COUNT,
+    CATALOGUES,
     CLUSTER,
     KAFKA_VERSION,
     MESSAGE_MAX_BYTES,
+    NOTIFICATIONS,
     PARTITION_FUNCTIONS,
     PROFILE,
     SANDBOX,
@@ -147,6 +151,15 @@ def _plaintext(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterato
     nested = registry if isinstance(registry, dict) else {}
     values: dict[tuple[str, ...], Any] = {(name,): settings.get(name) for name in SECRETS}
     values |= {(SCHEMA_REGISTRY, name): nested.get(name) for name in REGISTRY_SECRETS}
+    catalogues = decoded(settings.get(CATALOGUES))
+    for catalogue, keys in catalogues.items() if isinstance(catalogues, dict) else ():
+        known = keys if isinstance(keys, dict) else {}
+        values |= {(CATALOGUES, str(catalogue), name): known.get(name) for name in CATALOGUE_SECRETS}
+    receivers = decoded(settings.get(NOTIFICATIONS))
+    for receiver, each in receivers.items() if isinstance(receivers, dict) else ():
+        parts = each if isinstance(each, dict) else {}
+        secrets = (name for name in RECEIVER_SECRETS if name != "url" or parts.get("format") != "alertmanager")
+        values |= {(NOTIFICATIONS, str(receiver), name): parts.get(name) for name in secrets}
     for path, value in values.items():
         if isinstance(value, str) and value:
             option = f"--path '{'.'.join(path)}'" if len(path) > 1 else path[0]

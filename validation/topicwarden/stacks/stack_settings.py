@@ -17,7 +17,12 @@ from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.field_types import FUNCTION
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.units import SIZE
+from topicwarden.stacks import catalogue_settings
+from topicwarden.stacks.catalogue_settings import CatalogueKind, read_catalogue_settings
 from topicwarden.stacks.connection_settings import SERVERS
+from topicwarden.stacks.receiver_settings import FORMATS as RECEIVER_FORMATS
+from topicwarden.stacks.receiver_settings import KEYS as RECEIVER_KEYS
+from topicwarden.stacks.receiver_settings import NAME, read_receivers
 from topicwarden.stacks.registry_settings import KEYS, read_registry_settings
 from topicwarden.stacks.settings_reader import InvalidSetting
 from topicwarden.stacks.stack_scope import GLOB, StackScope, stack_scope
@@ -30,6 +35,8 @@ CLUSTER: Final = "topicwarden:cluster"
 MOVED_TO: Final = "topicwarden:movedTo"
 SCHEMA_REGISTRY: Final = "topicwarden:schemaRegistry"
 HISTORY: Final = "topicwarden:history"
+CATALOGUES: Final = "topicwarden:catalogues"
+NOTIFICATIONS: Final = "topicwarden:notifications"
 SCOPE: Final = "topicwarden:scope"
 PROFILE: Final = "topicwarden:profile"
 
@@ -139,12 +146,40 @@ def _registry(value: Any, root: Path) -> None:
         raise InvalidSetting(*(((problem.name,) if problem.name else (), problem.message) for problem in problems))
 
 
+def _catalogues(value: Any, root: Path) -> None:
+    if value is None or _is_encrypted(value):
+        return
+    problems = read_catalogue_settings(value, root, offline=True)[1]
+    if problems:
+        raise InvalidSetting(*problems)
+
+
+def _notifications(value: Any, root: Path) -> None:
+    problems = read_receivers(value, root, offline=True)[1]
+    if problems:
+        raise InvalidSetting(*((problem.path, problem.message) for problem in problems))
+
+
 def _scope(value: Any, _root: Path) -> StackScope:
     return stack_scope(value)
 
 
 def _is_encrypted(value: Any) -> bool:
     return isinstance(value, dict) and "secure" in value
+
+
+def _catalogue_schema(kind: CatalogueKind) -> dict[str, Any]:
+    """Return the schema of a catalogue of one kind."""
+    keys = (kind.value, *catalogue_settings.KEYS[kind])
+    texts = {
+        key: {"type": "string", "pattern": catalogue_settings.PATTERNS[key]} for key in catalogue_settings.PATTERNS
+    }
+    return {
+        "type": "object",
+        "properties": {key: {"anyOf": [texts.get(key, _TEXT), ENCRYPTED]} for key in keys},
+        "required": [kind.value],
+        "additionalProperties": False,
+    }
 
 
 def _or_json(schema: dict[str, Any]) -> dict[str, Any]:
@@ -241,6 +276,42 @@ SETTINGS: Final = {
         "`none` for no history. The default is `.cache/history/<stack>`.",
         {"anyOf": [_TEXT, ENCRYPTED]},
         _text("a path or a URI such as s3a://audits/topicwarden"),
+    ),
+    CATALOGUES: StackSetting(
+        "Data catalogues that get the verdicts of each audit, by name: a mapping with `openlineage` (a URL, or the "
+        "path of a file) or `datahub` (a URL), and `token`.",
+        {
+            "anyOf": [
+                _or_json(
+                    {
+                        "type": "object",
+                        "minProperties": 1,
+                        "propertyNames": {"pattern": catalogue_settings.NAME},
+                        "additionalProperties": {"anyOf": [_catalogue_schema(kind) for kind in CatalogueKind]},
+                    }
+                ),
+                ENCRYPTED,
+            ]
+        },
+        _catalogues,
+    ),
+    NOTIFICATIONS: StackSetting(
+        "Receivers of notifications about findings, by name, each with a `format`, a `url` and credentials. "
+        "`topicwarden help notifications` explains them.",
+        _or_json(
+            {
+                "type": "object",
+                "propertyNames": {"pattern": NAME},
+                "additionalProperties": {
+                    "type": "object",
+                    "properties": {"format": {"enum": list(RECEIVER_FORMATS)}}
+                    | {key: {"anyOf": [_TEXT, ENCRYPTED]} for key in RECEIVER_KEYS if key != "format"},
+                    "required": ["format", "url"],
+                    "additionalProperties": False,
+                },
+            }
+        ),
+        _notifications,
     ),
     MOVED_TO: StackSetting(
         "Kafka's id of the cluster that the stack moved to. It confirms a deploy to another cluster than the last one.",

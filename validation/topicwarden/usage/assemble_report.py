@@ -130,6 +130,7 @@ def _user(facts: UsageFacts, principals: Principals, topic: str, use: Use) -> To
         last=_between(use.last),
         lag=None if lag is None else lag.offsets,
         lag_ms=None if lag is None else lag.age_ms(facts.snapshot.taken_at),
+        expires_at=None if lag is None else lag.expires_at(facts.snapshot.topics[topic].topic.retention_time),
         declared=principals.declared(use, topic),
         candidates=principals.candidates(use, topic),
     )

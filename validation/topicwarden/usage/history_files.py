@@ -47,18 +47,18 @@ class LocalFiles:
     """Files on this machine. Raises OSError."""
 
     def exists(self, url: str) -> bool:
-        return _path(url).exists()
+        return local_path(url).exists()
 
     def names(self, url: str) -> list[tuple[str, int]]:
         found: list[tuple[str, int]] = []
         with suppress(FileNotFoundError):
-            for file in _path(url).iterdir():
+            for file in local_path(url).iterdir():
                 with suppress(FileNotFoundError):  # another audit has deleted it
                     found.append((file.name, int(file.stat().st_mtime * 1000)))
         return found
 
     def delete(self, url: str) -> None:
-        path = _path(url)
+        path = local_path(url)
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
@@ -66,17 +66,17 @@ class LocalFiles:
 
     def read(self, url: str) -> bytes | None:
         try:
-            return _path(url).read_bytes()
+            return local_path(url).read_bytes()
         except FileNotFoundError:
             return None
 
     def write(self, url: str, content: bytes) -> None:
-        path = _path(url)
+        path = local_path(url)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
 
 
-def _path(url: str) -> Path:
+def local_path(url: str) -> Path:
     """Return the path as Hadoop reads it: an address has no percent-encoding."""
     rest = url.removeprefix(f"{LOCAL}:")
     return Path("/" + rest.removeprefix("//").partition("/")[2]) if rest.startswith("//") else Path(rest)

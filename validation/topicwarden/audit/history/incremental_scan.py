@@ -46,6 +46,8 @@ class IncrementalScan:
     """The superseded pairs that earlier audits found in partitions without new records."""
     committed: Mapping[TopicPartition, CommittedRead] = field(default_factory=dict)
     """The committed records that earlier audits counted in such partitions."""
+    unchanged: frozenset[TopicPartition] = frozenset()
+    """The partitions whose records are the same as in the previous audit."""
 
 
 def scan_since(
@@ -90,6 +92,7 @@ def scan_since(
         tuple(_notes(in_full.get(step.read.topic_partition, step) for step in steps)),
         {at: known.pairs for at, known in unchanged.items() if known.pairs is not None},
         {at: known.committed for at, known in unchanged.items() if known.committed is not None},
+        frozenset(unchanged),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
+from topicwarden.audit.scan.key_placement import KeyPlacement
 
 SHAPING = ("cleanup.policy", "segment.ms", "segment.bytes", "max.compaction.lag.ms")
 """Settings that decide where segments end. A change does not affect the segments that were rolled before."""
@@ -43,6 +44,17 @@ class CommittedRead:
     start: int
     end: int
     counts: PartitionCounts
+
+
+@dataclass(frozen=True)
+class KnownPlacement:
+    """The conclusion from the committed keys in ``ranges``: partition, start and end; see ``known_placements.py``."""
+
+    ranges: tuple[tuple[int, int, int], ...]
+    terms: str
+    """A digest of the rules by which the keys were judged."""
+    placement: KeyPlacement
+    """The conclusion, without the sample of keys."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +157,8 @@ class TopicState:
     open_findings: tuple[OpenFinding, ...] = ()
     remembered_records: tuple[RememberedRecord, ...] = ()
     tombstones: tuple[KnownTombstone, ...] = ()
+    placement: KnownPlacement | None = None
+    """The conclusion about its keys, if an audit read them again."""
 
     def partition(self, number: int) -> PartitionState | None:
         return next((state for state in self.partitions if state.partition == number), None)

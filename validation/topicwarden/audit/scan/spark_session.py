@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import atexit
 import functools
+import logging
 import os
 import socket
 import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
@@ -40,6 +42,9 @@ _END_S = 5.0
 """The longest time, in seconds, that a JVM takes to end after its connection broke."""
 _ARCHIVE_S = 120.0
 """The longest time, in seconds, that a JVM takes to archive its classes."""
+_NO_OUTPUT: Final = logging.NullHandler()
+_ending: Final[list[subprocess.Popen[bytes]]] = []
+"""JVMs that may still write an archive when this process ends."""
 
 _LOGGING = """\
 rootLogger.level = error
@@ -80,14 +85,12 @@ def spark_session(
     master: str | None = None,
     *,
     archive_classes: bool = False,
-    note: Callable[[str], object] | None = None,
 ) -> Iterator[SparkSession]:
     """Return a session on ``master`` (default: the master of spark-submit, or else all cores of this machine).
 
     An active session stays open. A session that this process did not start gets the reader's jar if it has none.
-    ``archive_classes``: archive the classes of a new session now; see ``spark_classes``. ``note`` receives a line
-    before work that takes long. Raises ``Refusal`` for a session of Spark Connect, and if Spark's JVM ends within the
-    context.
+    ``archive_classes``: archive the classes of a new session, and wait for that; see ``spark_classes``. Raises
+    ``Refusal`` for a session of Spark Connect, and if Spark's JVM ends within the context.
     """
     refuse_unsupported(master)
     running = SparkSession.getActiveSession()
@@ -111,9 +114,7 @@ def spark_session(
             if not on_databricks():  # all jobs of a Databricks cluster share one SparkContext
                 spark.stop()
             if archive is not None and archive.recording:
-                if note is not None:
-                    note("archiving Spark's classes, once, so that the next audits start faster")
-                _end_jvm()
+                _end_jvm(_ARCHIVE_S if archive_classes else 0)
                 archive.complete()
 
 
@@ -127,7 +128,7 @@ def session_on_demand(
     """
 
     def start() -> SparkSession:
-        session = resources.enter_context(spark_session(project, master, note=note))
+        session = resources.enter_context(spark_session(project, master))
         require_executor(session, note)
         return session
 
@@ -147,16 +148,17 @@ def archive_spark_classes(project: Project, say: Callable[[str], None]) -> None:
     say(f"Spark's classes: archived in {time.monotonic() - began:.0f} s, so that audits start faster")
 
 
-def _end_jvm() -> None:
-    """End the JVM that this process started, and wait until it has written its archive."""
+def _end_jvm(longest: float) -> None:
+    """Make the JVM that this process started write its archive and end; wait for that for ``longest`` seconds."""
     gateway = SparkContext._gateway
     process = getattr(gateway, "proc", None)
     if gateway is None or process is None:
         return
     gateway.shutdown()
     process.stdin.close()  # PythonGatewayServer ends with its standard input
+    _ending.append(process)
     with suppress(subprocess.TimeoutExpired):
-        process.wait(_ARCHIVE_S)
+        process.wait(longest)
     SparkContext._gateway = SparkContext._jvm = None
 
 
@@ -199,9 +201,11 @@ def _own_session(
     os.environ["SPARK_CONF_DIR"] = str(archive.configuration_folder if archive else project.spark_conf)
     log = _own_log(project)
     log.parent.mkdir(parents=True, exist_ok=True)
+    # Py4J logs a JVM that has ended with a traceback, to the root logger, and raises the error as well.
+    logging.getLogger().addHandler(_NO_OUTPUT)
     _have_an_address()
     # A signal between the start of the JVM and the read of its gateway port would leave the JVM running.
-    with _stderr_to(log), defer_signals():
+    with _output_to(log), defer_signals():
         return builder.config(map=_own_settings(project, jars, archive)).getOrCreate(), archive
 
 
@@ -254,13 +258,19 @@ def spill_folder() -> Path:
 
 
 @contextmanager
-def _stderr_to(log: Path) -> Iterator[None]:
-    """Make ``log`` the standard error of the JVM started in this context; our own is restored afterwards."""
-    ours = os.dup(2)
+def _output_to(log: Path) -> Iterator[None]:
+    """Make ``log`` the standard output and error of the JVM started in this context; ours are restored afterwards.
+
+    A JVM that writes an archive goes on after this process. A pipe that reads our output must not wait for its end.
+    """
+    sys.stdout.flush()
+    ours = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
     try:
         with log.open("wb") as file:
-            os.dup2(file.fileno(), 2)
+            for descriptor in ours:
+                os.dup2(file.fileno(), descriptor)
         yield
     finally:
-        os.dup2(ours, 2)
-        os.close(ours)
+        for descriptor, copy in ours.items():
+            os.dup2(copy, descriptor)
+            os.close(copy)

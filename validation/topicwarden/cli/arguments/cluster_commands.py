@@ -1,4 +1,4 @@
-"""Arguments of the commands that use a cluster: plan, up, destroy, refresh, audit, usage, rebalance, doctor, demo."""
+"""Arguments of the commands that use a cluster, such as plan, up, audit, watch, redrive and usage."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from typing import Annotated
 
 import typer
 
-from topicwarden.cli.arguments.shared_options import Stack, Topics, stack_option
+from topicwarden.cli.arguments.shared_options import AllStacks, Stack, Stacks, Topics, stack_option
+from topicwarden.cli.arguments.stack_choice import several_stacks, single_stack
 from topicwarden.model.verdict import FailOn, ReadScope
 
 app = typer.Typer()
 
 
-@app.command(epilog="Example: topicwarden plan --stack prod --topics 'orders.*' --format markdown > comment.md")
+@app.command(
+    epilog="Example: topicwarden plan --stack prod --topics 'orders.*' --format markdown > comment.md. "
+    "All stacks in one report: `topicwarden plan --all-stacks`."
+)
 def plan(
-    stack: Stack,
+    context: typer.Context,
+    stack: Stacks = None,
     form: Annotated[
         str | None,
         typer.Option(
@@ -34,11 +39,16 @@ def plan(
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit code 3 if changes are pending and none is refused.")
     ] = False,
+    all_stacks: AllStacks = False,
 ) -> None:
     """Show the changes of a deploy and their consequences for live data. Runs `pulumi preview`; changes nothing."""
-    from topicwarden.cli.plan import plan
+    several = several_stacks(stack, all_stacks)
+    one = single_stack(stack, context) if several is None else ""
+    from topicwarden.cli.plan import plan, plan_stacks
 
-    raise typer.Exit(plan(stack, form, detailed_exitcode, topics or (), out))
+    if several is not None:
+        raise typer.Exit(plan_stacks(several, form, detailed_exitcode, topics or (), out))
+    raise typer.Exit(plan(one, form, detailed_exitcode, topics or (), out))
 
 
 @app.command(epilog="Example: topicwarden up --stack dev --yes. Plain `pulumi up` works, too.")
@@ -80,9 +90,13 @@ def refresh(stack: Stack) -> None:
     raise typer.Exit(refresh(stack))
 
 
-@app.command(epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/")
+@app.command(
+    epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/. "
+    "All stacks in one report: `topicwarden audit --all-stacks`."
+)
 def audit(
-    stack: Stack,
+    context: typer.Context,
+    stack: Stacks = None,
     topics: Topics = None,
     out: Annotated[
         str | None,
@@ -179,34 +193,119 @@ def audit(
             help="The format on standard output: text, json, markdown, sarif, junit or openmetrics.",
         ),
     ] = "text",
+    all_stacks: AllStacks = False,
 ) -> None:
     """Read the records of live topics and compare them with the declarations. Only reads. Needs Java and a cluster."""
+    several = several_stacks(stack, all_stacks)
+    one = single_stack(stack, context) if several is None else ""
     from topicwarden.audit.scan.spark_platform import refuse_unsupported
 
     refuse_unsupported(master)
-    from topicwarden.cli.audit import audit, bounds
+    from topicwarden.cli.audit import audit, audit_stacks, bounds
     from topicwarden.operations.audit import AuditOptions
 
     options = AuditOptions(
         history, since, bounds(max_records, sample, rate), authorizer_log=authorizer_log, log_time_zone=log_time_zone
     )
-    raise typer.Exit(
-        audit(
-            stack,
-            tuple(topics or ()),
-            out,
-            master,
-            project_folder=project,
-            options=options,
-            fail_on=fail_on,
-            form=form,
+    patterns = tuple(topics or ())
+    if several is not None:
+        code = audit_stacks(
+            several, patterns, out, master, project_folder=project, options=options, fail_on=fail_on, form=form
         )
+        raise typer.Exit(code)
+    raise typer.Exit(
+        audit(one, patterns, out, master, project_folder=project, options=options, fail_on=fail_on, form=form)
     )
 
 
-@app.command(epilog="Example: topicwarden usage --stack prod --topics 'orders.*' --out reports/")
-def usage(
+@app.command(
+    epilog="Example: topicwarden watch --stack prod --every 5m --listen 0.0.0.0:9464 --token-file /run/secrets/token. "
+    "SIGTERM and Ctrl-C end it within ten seconds, with exit code 0."
+)
+def watch(
     stack: Stack,
+    *,
+    every: Annotated[
+        str,
+        typer.Option("--every", metavar="TIME", help="The time from the start of an audit to the start of the next."),
+    ] = "5m",
+    listen: Annotated[
+        str,
+        typer.Option(
+            "--listen",
+            metavar="ADDRESS",
+            help="The address and port of /metrics, /report, /report.json, /healthz and /readyz. An address that other "
+            "machines can reach needs --token-file.",
+        ),
+    ] = "127.0.0.1:9464",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--token-file",
+            metavar="FILE",
+            help="A file with the bearer token that clients must send. It is read for each request.",
+            show_default=False,
+        ),
+    ] = None,
+    history: Annotated[
+        str | None,
+        typer.Option(
+            "--history",
+            metavar="WHERE",
+            help="The history of audits: a path, or a URI such as s3a://bucket/history "
+            "(default: topicwarden:history of the stack, else .cache/history/STACK). Only one watch can use it.",
+            show_default=False,
+        ),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            metavar="URL",
+            help="The address of this server for people: notifications link to URL/report (default: --listen).",
+            show_default=False,
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            "--rate", metavar="BYTES", help="Read at most this many bytes per second, in all tasks together: 50MiB."
+        ),
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="The Spark master (default: local)."),
+    ] = None,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            "--project",
+            metavar="DIR",
+            help="The folder of the project (default: this folder, or one above it).",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Audit what is new again and again, and serve metrics and the last report over HTTP. Only reads from Kafka."""
+    from topicwarden.audit.scan.spark_platform import refuse_unsupported
+
+    refuse_unsupported(master)
+    from topicwarden.cli.audit import bounds
+    from topicwarden.cli.watch import seconds_of, watch_stack
+    from topicwarden.operations.watch import WatchOptions
+
+    limits = bounds(None, None, rate)
+    options = WatchOptions(seconds_of(every, "--every"), listen, token_file, history, url, master, limits)
+    raise typer.Exit(watch_stack(stack, options, project))
+
+
+@app.command(
+    epilog="Example: topicwarden usage --stack prod --topics 'orders.*' --out reports/. "
+    "All stacks in one report: `topicwarden usage --all-stacks`."
+)
+def usage(
+    context: typer.Context,
+    stack: Stacks = None,
     topics: Topics = None,
     form: Annotated[
         str,
@@ -259,13 +358,18 @@ def usage(
         ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --write: only show the changes.")] = False,
+    all_stacks: AllStacks = False,
 ) -> None:
     """Show who reads and writes each topic, what nobody uses, and what topics cost. Only reads from Kafka."""
-    from topicwarden.cli.usage import usage
+    several = several_stacks(stack, all_stacks)
+    one = single_stack(stack, context) if several is None else ""
+    from topicwarden.cli.usage import usage, usage_stacks
     from topicwarden.operations.usage import UsageOptions
 
     options = UsageOptions(history, authorizer_log, master, log_time_zone)
-    raise typer.Exit(usage(stack, tuple(topics or ()), options, form, out, write=write, dry_run=dry_run))
+    if several is not None:
+        raise typer.Exit(usage_stacks(several, tuple(topics or ()), options, form, out, write=write or dry_run))
+    raise typer.Exit(usage(one, tuple(topics or ()), options, form, out, write=write, dry_run=dry_run))
 
 
 @app.command(
@@ -300,6 +404,46 @@ def rebalance(
     from topicwarden.cli.rebalance import RebalanceOptions, rebalance
 
     raise typer.Exit(rebalance(stack, tuple(topics or ()), RebalanceOptions(throttle, dry_run, cancel, yes, refresh)))
+
+
+@app.command(
+    epilog="Example: topicwarden redrive --stack prod --finding 4f1f0c2a9d3e --to orders.repaired.v1 "
+    "--with repair:fix --execute. Run the same command again to resume, also after a crash."
+)
+def redrive(
+    stack: Stack,
+    finding: Annotated[
+        str, typer.Option("--finding", metavar="ID", help="The id of the finding in the report.", show_default=False)
+    ],
+    to: Annotated[str, typer.Option("--to", metavar="TOPIC", help="The declared topic that receives the copies.")],
+    *,
+    report: Annotated[
+        Path, typer.Option("--report", metavar="FILE", help="The report of the audit that has the finding.")
+    ] = Path("reports/report.json"),
+    function: Annotated[
+        str | None,
+        typer.Option(
+            "--with",
+            metavar="MODULE:FUNCTION",
+            help="A Python function of key, value and headers that returns them as they are to be copied, or None.",
+        ),
+    ] = None,
+    max_records: Annotated[
+        int, typer.Option("--max-records", min=1, help="Refuse a finding with more records.")
+    ] = 10_000,
+    master: Annotated[
+        str | None, typer.Option("--master", metavar="URL", help="The Spark master (default: all cores).")
+    ] = None,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Copy the records. Without it, only show what would be copied.")
+    ] = False,
+) -> None:
+    """Copy exactly the records of a finding to another topic, exactly once. The topic of the finding is only read."""
+    from topicwarden.cli.redrive import redrive
+    from topicwarden.operations.redrive import RedriveOptions
+
+    options = RedriveOptions(finding, to, report, function, max_records, execute, master)
+    raise typer.Exit(redrive(stack, options))
 
 
 @app.command(epilog="Example: topicwarden doctor --stack prod --command audit")

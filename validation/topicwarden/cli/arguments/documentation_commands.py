@@ -32,7 +32,10 @@ def help_(
 @app.command(epilog="Example: topicwarden schema topic > topic.schema.json")
 def schema(
     name: Annotated[
-        str, typer.Argument(metavar="WHAT", help="topic, access, policy, stack, report, check, plan, doctor or usage.")
+        str,
+        typer.Argument(
+            metavar="WHAT", help="topic, access, policy, stack, report, check, plan, doctor, usage or fleet."
+        ),
     ] = "topic",
 ) -> None:
     """Print the JSON Schema of topic, policy or stack files, of report.json, or of the JSON output of a command."""
@@ -48,13 +51,14 @@ def rules(
         typer.Argument(
             metavar="WHAT",
             help="rules (of the YAML), checks (of the audit), runbook (for its findings), guards (of the plan), "
-            "permissions (in Kafka), services, or the id of a rule or check; default: all.",
+            "permissions (in Kafka), services, alerts (for Prometheus), dashboard (for Grafana), or the id of a rule "
+            "or check; default: all, without the files for monitoring.",
             show_default=False,
             autocompletion=completion.documented,
         ),
     ] = None,
 ) -> None:
-    """Print the documentation of every rule, check, guard, permission and managed service."""
+    """Print the documentation of every rule, check, guard, permission and managed service, or files for monitoring."""
     from topicwarden.cli.rules import rules
 
     raise typer.Exit(rules(page_name))

@@ -9,6 +9,7 @@ import typer
 
 from topicwarden.cli import completion
 from topicwarden.cli.arguments.shared_options import OnlyStack, Topics, stack_option
+from topicwarden.cli.arguments.stack_choice import several_stacks
 
 app = typer.Typer()
 
@@ -28,7 +29,10 @@ def init(
     raise typer.Exit(init(folder, ci))
 
 
-@app.command(epilog="Example: topicwarden check --stack prod --format sarif > topicwarden.sarif")
+@app.command(
+    epilog="Example: topicwarden check --stack prod --format sarif > topicwarden.sarif. "
+    "With what differs between the stacks: `topicwarden check --all-stacks`."
+)
 def check(
     paths: Annotated[
         list[Path] | None,
@@ -39,7 +43,9 @@ def check(
             show_default=False,
         ),
     ] = None,
-    stack: Annotated[str | None, stack_option("Only this stack (default: all).")] = None,
+    stack: Annotated[
+        list[str] | None, stack_option("Only this stack (default: all). Can be repeated, as --all-stacks.")
+    ] = None,
     form: Annotated[
         str | None,
         typer.Option(
@@ -77,11 +83,17 @@ def check(
             show_default=False,
         ),
     ] = None,
+    all_stacks: Annotated[
+        bool, typer.Option("--all-stacks", help="All stacks, as by default, and what differs between them.")
+    ] = False,
 ) -> None:
     """Check specs and policies without a cluster, and print each problem as file:line:col: message [rule]."""
-    from topicwarden.cli.check import check
+    several = several_stacks(stack, all_stacks)
+    from topicwarden.cli.check import check, check_fleet
 
-    raise typer.Exit(check(stack, form, paths or (), fix=fix, diff=diff, out=out, base=base))
+    if several is not None:
+        raise typer.Exit(check_fleet(several, form, paths or (), changes_files=fix or diff, out=out, base=base))
+    raise typer.Exit(check(stack[0] if stack else None, form, paths or (), fix=fix, diff=diff, out=out, base=base))
 
 
 @app.command(epilog="Example: topicwarden show orders.placed.v1 --stack prod")

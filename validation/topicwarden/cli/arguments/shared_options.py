@@ -15,6 +15,12 @@ def stack_option(help_text: str) -> Any:
 
 
 Stack = Annotated[str, stack_option("stacks/Pulumi.STACK.yaml")]
+Stacks = Annotated[
+    list[str] | None, stack_option("stacks/Pulumi.STACK.yaml. Can be repeated, for one report on several stacks.")
+]
+AllStacks = Annotated[
+    bool, typer.Option("--all-stacks", help="All stacks of the project, one after another, in one report.")
+]
 OnlyStack = Annotated[str | None, stack_option("The stack; optional if the project has only one.")]
 Topics = Annotated[
     list[str] | None,

@@ -71,7 +71,7 @@ def _bootstrapped(connection: Connection, servers: Sequence[str]) -> KafkaAdminC
     tried.
     """
     try:
-        return KafkaAdminClient(**_client_settings(connection, servers))
+        return KafkaAdminClient(**client_settings(connection, servers))
     except (KafkaError, OSError, ValueError) as error:
         still_answering = probe(connection, servers).answering
         if still_answering and len(still_answering) < len(servers):
@@ -97,7 +97,8 @@ def _close(admin: KafkaAdminClient) -> None:
         admin.close()
 
 
-def _client_settings(connection: Connection, servers: Sequence[str]) -> dict[str, Any]:
+def client_settings(connection: Connection, servers: Sequence[str]) -> dict[str, Any]:
+    """Return the settings that all clients of kafka-python share: address, TLS, SASL and timeouts."""
     settings: dict[str, Any] = {
         "bootstrap_servers": list(servers),
         "security_protocol": connection.security_protocol,

@@ -30,6 +30,7 @@ from topicwarden.kafka.read.member_groups import (
     consumer_group,
     consumer_groups_request,
 )
+from topicwarden.kafka.read.records_at_offsets import PROGRESS_GROUP
 from topicwarden.kafka.read.share_groups import share_groups_request, share_offsets_request, start_offsets
 from topicwarden.kafka.read.streams_groups import streams_group, streams_groups_request
 
@@ -236,6 +237,7 @@ class _Reader:
             for broker, (answer,) in listing.items()
             if broker not in self.failures
             for group in answer.groups
+            if group.protocol_type or not str(group.group_id).startswith(PROGRESS_GROUP)  # reads nothing
         }
         sent = list(self._requests())
         requests: dict[int, list[Any]] = {}

@@ -90,8 +90,21 @@ class GroupLag:
         None if no record or timestamp is known. A producer sets the timestamp if it is not of LogAppendTime.
         """
         unread = [lag for lag in self.partitions.values() if lag.record is not None or lag.unknown is not None]
-        ages = [now - lag.record.timestamp for lag in unread if lag.record is not None and lag.record.timestamp >= 0]
-        return max(0, *ages) if ages else None if unread else 0
+        oldest = self._oldest
+        return max(0, now - oldest) if oldest is not None else None if unread else 0
+
+    def expires_at(self, retention_ms: int | None) -> int | None:
+        """Return when the oldest unread record is ``retention_ms`` old, from when brokers may delete it.
+
+        None if there is no unread record, if no timestamp is known, or if ``retention_ms`` is None.
+        """
+        return None if retention_ms is None or self._oldest is None else self._oldest + retention_ms
+
+    @property
+    def _oldest(self) -> int | None:
+        """The earliest known timestamp of the first unread records of the partitions."""
+        records = (lag.record for lag in self.partitions.values())
+        return min((each.timestamp for each in records if each is not None and each.timestamp >= 0), default=None)
 
 
 def unread_positions(groups: Iterable[ConsumerGroup], topics: Mapping[str, LiveTopic]) -> frozenset[Position]:

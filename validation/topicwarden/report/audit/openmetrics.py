@@ -32,6 +32,14 @@ def _families(view: AuditDigest) -> dict[str, tuple[str, Iterable[Sample]]]:
         "audit_started_timestamp_seconds": ("Start of the last audit.", [({}, report.started / 1000)]),
         "audit_finished_timestamp_seconds": ("End of the last audit.", [({}, report.finished / 1000)]),
         "audit_scanned_records": ("Records that the last audit read.", [({}, report.scanned_records)]),
+        "audit_remembered_records": (
+            "Records that an earlier audit read, so that the last audit did not read them again.",
+            [({}, report.remembered_records)],
+        ),
+        "audit_step_seconds": (
+            "Duration of the last audit: the step scan reads records, other is the rest.",
+            _steps(report),
+        ),
         "audit_coverage_ratio": (
             "Share of offsets that the last audit read or an earlier audit remembered.",
             [({}, report.coverage)],
@@ -81,6 +89,12 @@ def _families(view: AuditDigest) -> dict[str, tuple[str, Iterable[Sample]]]:
             _each(topics, _last_timestamp),
         ),
     }
+
+
+def _steps(report: AuditReport) -> Iterator[Sample]:
+    other = (report.finished - report.started) / 1000 - report.scan_seconds
+    yield {"step": "scan"}, report.scan_seconds
+    yield {"step": "other"}, round(max(0.0, other), 3)
 
 
 def _each(topics: Iterable[TopicFacts], value: Callable[[TopicFacts], int | float | None]) -> Iterator[Sample]:

@@ -36,14 +36,18 @@ class CheckDocument(StrictModel):
 
 def render(page: ProblemDigest) -> str:
     """Return all problems in order, as ASCII, which every console can print."""
-    report = CheckDocument(
+    return printable(document(page).model_dump_json(indent=2, ensure_ascii=True)) + "\n"
+
+
+def document(page: ProblemDigest) -> CheckDocument:
+    """Return all problems in order, as the model of the published schema."""
+    return CheckDocument(
         topics=page.topics,
         files=len(page.files),
         errors=page.errors,
         warnings=page.warnings,
         problems=[_entry(problem) for problem in page.problems],
     )
-    return printable(report.model_dump_json(indent=2, ensure_ascii=True)) + "\n"
 
 
 def schema() -> dict[str, Any]:

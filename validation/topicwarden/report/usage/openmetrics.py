@@ -1,6 +1,7 @@
 """Write ``usage.prom``, the use and the cost of topics as metrics for Prometheus; see ``prometheus_text``.
 
-The labels have topics, owners and domains. There can be any number of groups, principals and hosts: no label has one.
+The labels have topics, owners and domains, and a limited number of groups: see ``lag_metrics``. There can be any number
+of principals and hosts: no label has one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final
 from topicwarden.model.usage import UseAction
 from topicwarden.model.usage_report import CostShare, TopicUsage, UsageReport, UsedBetween
 from topicwarden.report.prometheus_text import Families, Sample, metrics_text
+from topicwarden.report.usage.lag_metrics import lag_families
 
 _DECLARED: Final = {True: "yes", False: "no", None: "unknown"}
 
@@ -59,6 +61,7 @@ def families(report: UsageReport) -> Families:
             "Latest time at which the last commit or active reader of a topic can have been.",
             _each(topics, lambda topic: _until(topic.last_read)),
         ),
+        **lag_families(topics),
         "topic_cost_per_month": (
             "Known cost of a topic for 30 days.",
             (

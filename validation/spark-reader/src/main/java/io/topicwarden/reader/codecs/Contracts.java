@@ -14,9 +14,12 @@ public final class Contracts {
    * @param partitions the number of partitions of the topic, or 0 if key placement is not checked
    * @param maxLateMs how much older than the newest earlier record a record may be
    * @param records the contract of the records, or null if there is none
+   * @param maxOffsets how many offsets of each fault are kept
    */
-  public record TopicContract(int partitions, long maxLateMs, RecordContract records) {
-    static final TopicContract NONE = new TopicContract(0, Long.MAX_VALUE, null);
+  public record TopicContract(
+      int partitions, long maxLateMs, RecordContract records, int maxOffsets) {
+    static final TopicContract NONE =
+        new TopicContract(0, Long.MAX_VALUE, null, FaultCounts.MAX_OFFSETS);
   }
 
   private final JsonNode declared;
@@ -26,8 +29,9 @@ public final class Contracts {
   /**
    * Parses the options {@code contracts} and {@code registry}. Either may be null.
    *
-   * @param contracts an object by topic name with {@code partitions}, {@code late} (ms) and {@code
-   *     records} (see {@link RecordContract}), all optional
+   * @param contracts an object by topic name with {@code partitions}, {@code late} (ms),
+   *     {@code records} (see {@link RecordContract}) and {@code offsets} (of each fault), all
+   *     optional
    * @param registry see {@link SchemaRegistryClient}
    */
   public Contracts(String contracts, String registry) {
@@ -53,6 +57,7 @@ public final class Contracts {
     return new TopicContract(
         contract.path("partitions").asInt(),
         contract.path("late").asLong(Long.MAX_VALUE),
-        contract.has("records") ? new RecordContract(contract.path("records"), registry) : null);
+        contract.has("records") ? new RecordContract(contract.path("records"), registry) : null,
+        contract.path("offsets").asInt(FaultCounts.MAX_OFFSETS));
   }
 }

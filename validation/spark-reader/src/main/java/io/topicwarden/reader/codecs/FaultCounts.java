@@ -2,10 +2,13 @@ package io.topicwarden.reader.codecs;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Counts faults by rule and reason, in bounded memory. */
+/**
+ * Counts faults by rule and reason, in bounded memory: the first offsets of each reason are kept.
+ */
 public final class FaultCounts {
   static final int MAX_REASONS = 20;
   static final int MAX_OFFSETS = 5;
@@ -16,7 +19,7 @@ public final class FaultCounts {
 
   private static final class Occurrences {
     final String excerpt;
-    final long[] firstOffsets = new long[MAX_OFFSETS];
+    long[] firstOffsets = new long[MAX_OFFSETS];
     long count;
     long lastOffset = NONE; // only of records that are added with a timestamp
     long newestTimestamp = NONE;
@@ -26,7 +29,17 @@ public final class FaultCounts {
     }
   }
 
+  private final int maxOffsets;
   private final Map<Cause, Occurrences> faults = new LinkedHashMap<>();
+
+  public FaultCounts() {
+    this(MAX_OFFSETS);
+  }
+
+  /** Creates counts that keep the first {@code maxOffsets} offsets of each reason. */
+  public FaultCounts(int maxOffsets) {
+    this.maxOffsets = maxOffsets;
+  }
 
   /** Counts the record at {@code offset} as a fault of {@code rule}, a check's id. */
   public void add(String rule, String reason, long offset) {
@@ -59,8 +72,12 @@ public final class FaultCounts {
       }
       occurrences = faults.computeIfAbsent(cause, any -> new Occurrences(excerpt));
     }
-    if (occurrences.count < MAX_OFFSETS) {
-      occurrences.firstOffsets[(int) occurrences.count] = offset;
+    if (occurrences.count < maxOffsets) {
+      int next = (int) occurrences.count;
+      if (next == occurrences.firstOffsets.length) {
+        occurrences.firstOffsets = Arrays.copyOf(occurrences.firstOffsets, 2 * next);
+      }
+      occurrences.firstOffsets[next] = offset;
     }
     occurrences.count++;
     return occurrences;
@@ -75,7 +92,7 @@ public final class FaultCounts {
           fault.put("excerpt", occurrences.excerpt).put("undecided", cause.undecidable());
           fault.put("count", occurrences.count);
           ArrayNode offsets = fault.putArray("offsets");
-          for (int i = 0; i < Math.min(occurrences.count, MAX_OFFSETS); i++) {
+          for (int i = 0; i < Math.min(occurrences.count, maxOffsets); i++) {
             offsets.add(occurrences.firstOffsets[i]);
           }
           if (occurrences.lastOffset != NONE) {

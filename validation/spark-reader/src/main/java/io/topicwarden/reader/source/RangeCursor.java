@@ -14,7 +14,7 @@ final class RangeCursor {
   RangeCursor(OffsetRange range, Contracts contracts, long blockSize) {
     this.range = range;
     this.contract = contracts.forTopic(range.partition().topic());
-    this.summary = new RangeSummary(range, contract.maxLateMs(), blockSize);
+    this.summary = new RangeSummary(range, contract.maxLateMs(), blockSize, contract.maxOffsets());
     this.nextOffset = range.start();
   }
 }

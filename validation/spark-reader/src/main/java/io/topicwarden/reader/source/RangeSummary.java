@@ -20,7 +20,7 @@ final class RangeSummary {
 
   private final OffsetRange range;
   private final long maxLateMs;
-  private final FaultCounts faults = new FaultCounts();
+  private final FaultCounts faults;
   private final SchemaIds schemaIds;
   private final long[] recordsByType = new long[TimestampType.values().length];
   private final long[] lastOffsetByType = new long[recordsByType.length];
@@ -37,12 +37,14 @@ final class RangeSummary {
    *
    * @param maxLateMs how much older than the newest earlier record a record may be
    * @param blockSize the number of offsets in a block by which schema ids are counted
+   * @param maxOffsets how many offsets of each fault are kept
    */
-  RangeSummary(OffsetRange range, long maxLateMs, long blockSize) {
+  RangeSummary(OffsetRange range, long maxLateMs, long blockSize, int maxOffsets) {
     this.range = range;
     this.maxLateMs = maxLateMs;
     this.nextOffset = range.start();
     this.schemaIds = new SchemaIds(blockSize);
+    this.faults = new FaultCounts(maxOffsets);
   }
 
   FaultCounts faults() {

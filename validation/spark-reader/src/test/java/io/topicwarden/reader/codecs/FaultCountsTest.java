@@ -52,6 +52,19 @@ class FaultCountsTest {
   }
 
   @Test
+  void aContractCanAskForMoreOffsets() {
+    FaultCounts many = new FaultCounts(100);
+    for (int i = 0; i < 120; i++) {
+      many.add("rule", "reason", 2 * i);
+    }
+    ArrayNode json = Json.MAPPER.createArrayNode();
+    many.writeTo(json);
+    assertEquals(120, json.path(0).path("count").asInt());
+    assertEquals(100, json.path(0).path("offsets").size());
+    assertEquals(198, json.path(0).path("offsets").path(99).asInt());
+  }
+
+  @Test
   void anErrorIsDescribedByItsDeepestMessage() {
     assertEquals(
         "IllegalStateException: first",

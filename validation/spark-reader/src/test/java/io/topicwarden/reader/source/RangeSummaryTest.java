@@ -19,7 +19,7 @@ class RangeSummaryTest {
   private static final long NOW = TestConsumer.TIMESTAMP;
   private static final OffsetRange RANGE = new OffsetRange(0, TestConsumer.PARTITION, 10, 20);
 
-  private final RangeSummary summary = new RangeSummary(RANGE, 1_000, 4);
+  private final RangeSummary summary = new RangeSummary(RANGE, 1_000, 4, 5);
 
   private void add(long offset, long timestamp) {
     summary.add(TestConsumer.record(TestConsumer.PARTITION, offset, timestamp, "k", "v"));
@@ -108,7 +108,7 @@ class RangeSummaryTest {
 
   @Test
   void withoutALimitNothingIsLate() throws IOException {
-    RangeSummary unlimited = new RangeSummary(RANGE, Long.MAX_VALUE, 4);
+    RangeSummary unlimited = new RangeSummary(RANGE, Long.MAX_VALUE, 4, 5);
     unlimited.add(TestConsumer.record(TestConsumer.PARTITION, 10, NOW, "k", "v"));
     unlimited.add(TestConsumer.record(TestConsumer.PARTITION, 11, NOW / 10, "k", "v"));
     assertEquals("[]", Json.MAPPER.readTree(unlimited.toJson()).path("faults").toString());

@@ -1,0 +1,74 @@
+"""Test the catalogues of a stack: their settings without encryption, and audits with no or wrong settings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import reports
+from topicwarden.catalogues.catalogue_target import catalogue_targets
+from topicwarden.catalogues.stack_publisher import publish_audit
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.stacks.catalogue_settings import CatalogueKind
+
+SECRET = "hunter2-token"
+
+
+def project_with(root: Path, catalogues: dict[str, Any] | None) -> Project:
+    (root / "stacks").mkdir()
+    config: dict[str, Any] = {"kafka:bootstrapServers": ["B-2:9093", "b-1:9093"], "kafka:tlsEnabled": False}
+    if catalogues is not None:
+        config["topicwarden:catalogues"] = catalogues
+    (root / "stacks" / "Pulumi.prod.yaml").write_text(json.dumps({"config": config}), encoding="utf-8")
+    return Project(root)
+
+
+def test_targets_have_the_cluster_of_the_stack_unless_they_name_one(tmp_path: Path) -> None:
+    project = project_with(
+        tmp_path,
+        {
+            "marquez": {"openlineage": "https://marquez/", "token": SECRET, "cluster": "Proxy:9092"},
+            "file": {"openlineage": "lineage/events.ndjson"},
+            "hub": {"datahub": "https://hub/gms", "env": "DEV"},
+        },
+    )
+    marquez, file, hub = catalogue_targets(project, "prod")
+    assert (marquez.cluster, file.cluster) == ("kafka://proxy:9092", "kafka://b-1:9093")
+    assert (marquez.settings.url, file.settings.url) == ("https://marquez", None)
+    assert file.settings.file == tmp_path / "lineage" / "events.ndjson"
+    assert (hub.settings.kind, hub.settings.url, hub.settings.env) == (CatalogueKind.DATAHUB, "https://hub/gms", "DEV")
+    assert SECRET not in repr([marquez, file, hub])
+
+
+def test_a_wrong_setting_is_refused_with_its_path_and_without_secrets(tmp_path: Path) -> None:
+    catalogues = {"hub": {"datahub": f"https://me:{SECRET}@hub"}, "file": {"openlineage": "x", "token": f"{SECRET} x"}}
+    project = project_with(tmp_path, catalogues)
+    with pytest.raises(Refusal) as refused:
+        catalogue_targets(project, "prod")
+    text = str(refused.value)
+    assert "stacks/Pulumi.prod.yaml: topicwarden:catalogues.hub.datahub: expected a URL such as" in text
+    assert "write the credential as token" in text
+    assert "topicwarden:catalogues.file.token: expected printable characters without spaces" in text
+    assert SECRET not in text
+    (failure,) = publish_audit(project, "prod", reports.empty())
+    assert "the audit does not reach the catalogues of stack prod" in failure and SECRET not in failure
+
+
+def test_a_stack_without_catalogues_publishes_nothing_and_writes_nothing(tmp_path: Path) -> None:
+    project = project_with(tmp_path, None)
+    assert publish_audit(project, "prod", reports.empty()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["stacks"]
+
+
+def test_an_audit_is_published_to_a_file_of_the_project(tmp_path: Path) -> None:
+    project = project_with(tmp_path, {"file": {"openlineage": "lineage/events.ndjson"}})
+    assert publish_audit(project, "prod", reports.rich()) == []
+    assert len((tmp_path / "lineage" / "events.ndjson").read_text(encoding="utf-8").splitlines()) == 2
+    (tmp_path / "lineage" / "events.ndjson").unlink()
+    (tmp_path / "lineage" / "events.ndjson").mkdir()
+    (failure,) = publish_audit(project, "prod", reports.rich())
+    assert failure.startswith("catalogue file: cannot write ") and "1 audit in its queue" in failure

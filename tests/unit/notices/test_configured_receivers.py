@@ -1,0 +1,73 @@
+"""Test which receivers a stack file declares, and the messages about wrong ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.notices import SECRET_PATH
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.notices.configured_receivers import receivers_of, state_folder
+from topicwarden.stacks.receiver_settings import Receiver, split_url
+
+URL = f"https://hooks.example.com{SECRET_PATH}"
+
+
+def project(folder: Path, settings: str) -> Project:
+    (folder / "stacks").mkdir()
+    (folder / "stacks" / "Pulumi.prod.yaml").write_text(f"config:\n  topicwarden:notifications: {settings}\n")
+    return Project(folder)
+
+
+def test_a_stack_declares_receivers_by_name(tmp_path: Path) -> None:
+    one = project(
+        tmp_path, f"{{chat: {{format: slack, url: '{URL}'}}, a: {{format: json, url: 'http://b', token: t}}}}"
+    )
+    assert receivers_of(one, "prod") == (
+        Receiver("chat", "slack", URL),
+        Receiver("a", "json", "http://b", token="t"),
+    )
+    assert state_folder(one, "prod") == tmp_path / ".cache" / "notifications" / "prod"
+
+
+def test_the_setting_may_be_json_as_pulumi_writes_it(tmp_path: Path) -> None:
+    one = project(tmp_path, f"""'{{"chat": {{"format": "slack", "url": "{URL}"}}}}'""")
+    assert receivers_of(one, "prod") == (Receiver("chat", "slack", URL),)
+
+
+def test_a_stack_without_receivers_has_none(tmp_path: Path) -> None:
+    assert receivers_of(project(tmp_path, "null"), "prod") == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (URL, ": expected a mapping of names to receivers, each with format and url, got text"),
+        (f"{{chat: '{URL}'}}", ".chat: expected a mapping with format and url, got text"),
+        (f"{{chat: {{url: '{URL}'}}}}", ".chat.format: expected one of json, slack, alertmanager, got nothing"),
+        ("{chat: {format: json}}", ".chat.url: is missing; write the URL that receives the notifications"),
+        (f"{{chat: {{format: json, url: '{SECRET_PATH}'}}}}", ".chat.url: expected a URL such as https://receiver"),
+        (f"{{chat: {{format: json, url: 'https://a:b@c{SECRET_PATH}'}}}}", ".chat.url: has a user, which no client"),
+        (f"{{chat: {{format: json, url: '{URL}', username: me}}}}", ".chat.username: needs password; write it"),
+        (f"{{chat: {{format: json, url: '{URL}', username: me, password: p, token: t}}}}", ".chat.token: username is"),
+        (f"{{chat: {{format: json, url: '{URL}', token: 'a b'}}}}", ".chat.token: has white space or a character"),
+        (f"{{chat: {{format: json, url: '{URL}', colour: red}}}}", ".chat.colour: unknown key; known are format, url"),
+        (f"{{Chat: {{format: json, url: '{URL}'}}}}", ".Chat: expected a name of lower-case letters, digits and"),
+        ("{../x: {format: json, url: 'http://a'}}", ".../x: expected a name of lower-case letters, digits and hyphens"),
+    ],
+)
+def test_a_wrong_receiver_is_refused_without_its_url(settings: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(Refusal) as refusal:
+        receivers_of(project(tmp_path, settings), "prod")
+    assert str(refusal.value).startswith(f"stacks/Pulumi.prod.yaml: topicwarden:notifications{message}")
+    assert "SECRET" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "x", "ftp://a", "http://", "http://a:b", "http://a:0", "http://[", "http://a/b c", "http://a/é", "http:a"],
+)
+def test_only_complete_urls_of_http_are_valid(url: str) -> None:
+    assert split_url(url) is None

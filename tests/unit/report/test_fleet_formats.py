@@ -1,0 +1,173 @@
+"""Test the report on several stacks in every format: what differs, bounds, hostile names, and the published schema."""
+
+from __future__ import annotations
+
+import io
+import json as stdlib_json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from markdown_it import MarkdownIt
+from rich.cells import cell_len
+from rich.console import Console
+
+from tests.support import reports, usage_reports
+from tests.support.hostile_texts import HOSTILE, forbidden
+from tests.unit.report import plans
+from topicwarden.model.fleet_report import DifferenceKind, FleetReport, StackDifference, StackOutcome
+from topicwarden.report.fleet import html, json, markdown, text
+from topicwarden.report.plan.markdown import LIMIT
+
+PUBLISHED = Path(__file__).parents[3] / "docs" / "fleet.schema.json"
+STACKS = ("dev", "staging", "prod", "eu-west-1", "eu-east-1")
+
+
+def difference(name: str, topics: list[str], *values: str | None, kind: str = "setting") -> StackDifference:
+    by_stack = dict(zip(STACKS, values, strict=False))
+    return StackDifference(kind=DifferenceKind(kind), name=name, values=by_stack, topics=topics)
+
+
+def small() -> FleetReport:
+    return FleetReport(
+        "audit",
+        [
+            StackOutcome(stack="dev", exit_code=0, summary="2 topics", report=reports.empty()),
+            StackOutcome(stack="staging", exit_code=1, summary="2 topics: 1 fail", report=reports.rich()),
+            StackOutcome(stack="prod", exit_code=2, summary="no Kafka cluster answers at 10.0.0.7:9092"),
+        ],
+        [
+            difference("tombstone-retention", ["orders.v1"], "pass", "fail", kind="verdict"),
+            difference("partitions", [f"t{number:04}" for number in range(1_000)], "1", "12", "12"),
+            difference("config.retention.ms", ["orders.v1"], "86400000", None, "604800000"),
+        ],
+    )
+
+
+def large() -> FleetReport:
+    """A thousand topics on five stacks that differ in every way."""
+    outcomes = [StackOutcome(stack=stack, exit_code=0, summary="1,000 topics") for stack in STACKS]
+    rows = [
+        difference("config.retention.ms", [f"orders.{number}.v1"], *(str(number * n) for n in range(5)), kind=kind)
+        for kind in ("verdict", "setting")
+        for number in range(1_000)
+    ]
+    return FleetReport("audit", outcomes, rows)
+
+
+def printed(report: FleetReport, parts: dict[str, str] | None = None, width: int = 80, **options: str) -> str:
+    out = io.TextIOWrapper(io.BytesIO(), encoding=options.get("encoding", "utf-8"), write_through=True)
+    text.render(report, parts or {}, Console(file=out, width=width, force_terminal=False, color_system=None))
+    return out.buffer.getvalue().decode()
+
+
+def test_the_whole_text() -> None:
+    assert printed(small(), {"dev": "the report of dev\n"}).splitlines() == [
+        "=== stack dev",
+        "the report of dev",
+        "",
+        "=== verdicts that differ",
+        "                                 dev             staging         prod",
+        "tombstone-retention              pass            fail            ?",
+        "  orders.v1",
+        "",
+        "=== settings that differ",
+        "                                 dev             staging         prod",
+        "partitions                       1               12              12",
+        "  1,000 topics: t0000, t0001, t0002 and 997 more",
+        "config.retention.ms              86400000        –               604800000",
+        "  orders.v1",
+        "",
+        "✓ dev: 2 topics",
+        "✗ staging: 2 topics: 1 fail",
+        "? prod: could not run: no Kafka cluster answers at 10.0.0.7:9092",
+        "3 stacks: 1 without a problem, 1 with problems, 1 could not run; exit code 2",
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_large_matrix_fits_the_terminal_and_is_bounded(width: int) -> None:
+    lines = printed(large(), width=width).splitlines()
+    assert max(map(cell_len, lines)) <= width
+    assert len(lines) < 900
+    assert "960 more differences; --format json has all" in " ".join(" ".join(lines).split())
+
+
+def test_a_console_without_unicode_gets_ascii() -> None:
+    assert printed(small(), encoding="ascii").isascii()
+
+
+def test_every_format_of_a_large_matrix_is_bounded() -> None:
+    parts = dict.fromkeys(STACKS, "x" * 30000)
+    page = markdown.render(large(), parts)
+    assert len(page.encode()) <= LIMIT
+    assert "too long for this page" in page
+    assert len(html.render(large(), {})) < 1_000_000
+    assert len(stdlib_json.loads(json.render(large()))["differences"]) == 2_000
+    assert len(markdown.render(large(), parts, None).encode()) > 5 * 30_000
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        small(),
+        large(),
+        FleetReport("plan", [StackOutcome(stack="a", exit_code=3, summary="s", report=plans.rich())], []),
+        FleetReport("usage", [StackOutcome(stack="a", exit_code=0, summary="s", report=usage_reports.rich())], []),
+    ],
+    ids=["small", "large", "plan", "usage"],
+)
+def test_json_meets_its_published_schema(report: FleetReport) -> None:
+    published = stdlib_json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    document = stdlib_json.loads(json.render(report))
+    Draft202012Validator(published).validate(document)
+    assert document["exit_code"] == report.exit_code
+    for outcome, entry in zip(report.stacks, document["stacks"], strict=True):
+        expected = None if outcome.report is None else stdlib_json.loads(outcome.report.model_dump_json())
+        assert entry["report"] == expected
+
+
+def test_the_published_schema_is_current() -> None:
+    assert stdlib_json.loads(PUBLISHED.read_text(encoding="utf-8")) == json.schema()
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_names_are_shown_as_text(hostile: str) -> None:
+    report = FleetReport(
+        "audit",
+        [StackOutcome(stack=name, exit_code=2, summary=hostile) for name in (hostile or "empty", "b")],
+        [difference(hostile, [hostile, "t"], hostile, None)],
+    )
+    shown = printed(report)
+    assert forbidden(shown) == forbidden(markdown.render(report, {})) == forbidden(html.render(report, {}))
+    assert len(shown.splitlines()) < 200
+    tables = [
+        token
+        for token in MarkdownIt("commonmark").enable("table").parse(markdown.render(report, {}))
+        if token.type == "tr_open"
+    ]
+    assert len(tables) == 5
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.scripts = 0
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.scripts += tag == "script"
+        self.links += [value or "" for name, value in attributes if name in ("href", "src")]
+
+
+def test_the_page_links_to_the_pages_of_its_stacks_only() -> None:
+    tags = Tags()
+    tags.feed(html.render(small(), {"dev": "dev/report.html"}))
+    assert (tags.scripts, tags.links) == (0, ["#main", "dev/report.html"])
+
+
+def test_two_reports_of_the_same_state_are_equal() -> None:
+    assert json.render(small()) == json.render(small())
+    assert printed(small()) == printed(small())
+    assert markdown.render(small(), {}) == markdown.render(small(), {})

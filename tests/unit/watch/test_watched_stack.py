@@ -1,0 +1,166 @@
+"""Test which declarations and settings an audit of a watch uses, and a watch without a cluster as a process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.clients import until
+from tests.support.command import project
+from tests.support.reports import empty
+from tests.support.watched import watching
+from topicwarden.audit.request import AuditRequest
+from topicwarden.audit.scan import lasting_session
+from topicwarden.audit.scan.lasting_session import LastingSession
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import ReadScope
+from topicwarden.operations import watch as operation
+from topicwarden.operations.progress_listener import SILENT
+from topicwarden.operations.watch import WatchedStack, WatchOptions
+
+VALID = "partitions: 1\nreplication_factor: 1\n"
+SETTINGS = "config: {{'kafka:bootstrapServers': ['127.0.0.1:1'], 'kafka:tlsEnabled': true, 'kafka:saslMechanism': plain, 'kafka:saslUsername': app, 'kafka:saslPassword': {}}}\n"  # noqa: E501
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return project(
+        tmp_path, {"topics/a.v1.yaml": VALID, "stacks/Pulumi.dev.yaml": SETTINGS.format("first-secret-of-the-stack")}
+    )
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[AuditRequest]:
+    """The requests of all audits, which find nothing."""
+    received: list[AuditRequest] = []
+
+    def audited(_: Any, request: AuditRequest, __: Any) -> AuditReport:
+        received.append(request)
+        return empty()
+
+    monkeypatch.setattr(operation, "audit", audited)
+    return received
+
+
+@pytest.fixture
+def watched(folder: Path) -> WatchedStack:
+    return WatchedStack(Project(folder), "dev", WatchOptions(), (folder / "history").as_uri(), SILENT)
+
+
+def test_each_audit_has_the_declarations_and_the_secrets_of_now(
+    folder: Path, watched: WatchedStack, requests: list[AuditRequest]
+) -> None:
+    assert watched.read_declarations() is None
+    watched.audit()
+    (folder / "topics" / "b.v1.yaml").write_text(VALID, encoding="utf-8")
+    (folder / "stacks" / "Pulumi.dev.yaml").write_text(SETTINGS.format("second-secret-of-the-stack"), encoding="utf-8")
+    assert watched.read_declarations() is None
+    watched.audit()
+    assert [len(each.declarations) for each in requests] == [1, 2]
+    assert [each.connection.password for each in requests] == [
+        "first-secret-of-the-stack",
+        "second-secret-of-the-stack",
+    ]
+    assert {each.since for each in requests} == {ReadScope.LAST}
+
+
+def test_broken_declarations_are_refused_and_the_last_valid_ones_are_used(
+    folder: Path, watched: WatchedStack, requests: list[AuditRequest]
+) -> None:
+    assert watched.read_declarations() is None
+    file = folder / "topics" / "a.v1.yaml"
+    for broken in ("partitions: many\n", "partitions: [\n", "\x00", "unknown: 1\n"):
+        file.write_text(broken, encoding="utf-8")
+        assert "topics/a.v1.yaml" in (watched.read_declarations() or "")
+        watched.audit()
+    file.unlink()
+    assert "declares no topic" in (watched.read_declarations() or "")
+    watched.audit()
+    file.write_text(VALID.replace("partitions: 1", "partitions: 6"), encoding="utf-8")
+    assert watched.read_declarations() is None
+    watched.audit()
+    assert [each.declarations[0].topic.partitions for each in requests] == [1, 1, 1, 1, 1, 6]
+
+
+def test_a_broken_stack_file_leaves_the_last_connection(
+    folder: Path, watched: WatchedStack, requests: list[AuditRequest]
+) -> None:
+    watched.read_declarations()
+    watched.audit()
+    (folder / "stacks" / "Pulumi.dev.yaml").write_text("config: {'kafka:bootstrapServers': [\n", encoding="utf-8")
+    assert "stacks/Pulumi.dev.yaml" in (watched.read_declarations() or "")
+    watched.audit()
+    assert requests[1].connection == requests[0].connection
+
+
+def test_without_any_valid_declaration_an_audit_fails(
+    folder: Path, watched: WatchedStack, requests: list[AuditRequest]
+) -> None:
+    (folder / "topics" / "a.v1.yaml").write_text("partitions: many\n", encoding="utf-8")
+    watched.read_declarations()
+    with pytest.raises(Refusal, match=r"no declarations have been valid yet: .*topics/a\.v1\.yaml:1:13"):
+        watched.audit()
+    assert (requests, watched.auditing) == ([], False)
+
+
+class _Session:
+    """A session whose JVM may have ended."""
+
+    def __init__(self) -> None:
+        self.ended = False
+
+    @property
+    def sparkContext(self) -> Any:  # noqa: N802 -- Spark's name
+        if self.ended:
+            raise ConnectionRefusedError
+        return self
+
+    @property
+    def _jsc(self) -> Any:
+        return self
+
+    def sc(self) -> Any:
+        return self
+
+    def isStopped(self) -> bool:  # noqa: N802 -- Spark's name
+        return False
+
+
+def test_spark_starts_once_and_again_only_after_its_jvm_has_ended(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[_Session] = []
+
+    def start() -> _Session:
+        started.append(_Session())
+        return started[-1]
+
+    monkeypatch.setattr(lasting_session, "session_on_demand", lambda *_: start)
+    session = LastingSession(Project(folder), None, lambda _: None)
+    session.after_failure()
+    first: Any = session()
+    session.after_failure()
+    assert session() is first
+    started[0].ended = True
+    session.after_failure()
+    assert session() is not first
+    assert len(started) == 2
+
+
+def test_a_watch_without_valid_declarations_serves_the_reason_and_ends_on_a_signal(folder: Path) -> None:
+    (folder / "topics" / "a.v1.yaml").write_text("partitions: many\n", encoding="utf-8")
+    with watching(folder, "--every", "1s") as watch:
+        until(lambda: (watch.metric("watch_failed_audits") or 0) >= 2, "two failed audits")
+        ready = watch.get("/readyz")
+        assert ready.status == 503
+        assert "topics/a.v1.yaml:1:13" in ready.text
+        assert watch.metric("watch_declarations_valid") == 0
+        assert [watch.get(path).status for path in ("/healthz", "/report")] == [200, 503]
+        assert watch.end() < 5
+        assert watch.process.returncode == 0
+    assert "secret-of-the-stack" not in watch.printed + ready.text
+    assert "Traceback" not in watch.printed

@@ -1,0 +1,1 @@
+"""Verdicts of audits for data catalogues: OpenLineage events, and assertions of DataHub."""

@@ -1,0 +1,151 @@
+"""The data catalogues of a stack: ``topicwarden:catalogues`` in ``stacks/Pulumi.<stack>.yaml``.
+
+The value is a mapping by name. Each catalogue has an address: ``openlineage`` is the URL of a server or the path of a
+file, ``datahub`` the URL of DataHub. Pulumi encrypts single values::
+
+    pulumi config set --path --secret 'topicwarden:catalogues.datahub.token'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.stacks import certificate_settings
+from topicwarden.stacks.certificate_settings import Certificates, read_certificates
+from topicwarden.stacks.settings_reader import SettingsReader, decoded
+
+
+class CatalogueKind(StrEnum):
+    """The interface of a catalogue, and the key that has its address."""
+
+    OPENLINEAGE = "openlineage"
+    DATAHUB = "datahub"
+
+
+_TOKEN: Final = "token"
+_COMMON: Final = (_TOKEN, *certificate_settings.NAMES)
+KEYS: Final[Mapping[CatalogueKind, tuple[str, ...]]] = {
+    CatalogueKind.OPENLINEAGE: ("namespace", "cluster", *_COMMON),
+    CatalogueKind.DATAHUB: ("env", "instance", *_COMMON),
+}
+"""The keys of a catalogue beside its address."""
+SECRETS: Final = (_TOKEN, certificate_settings.PASSPHRASE)
+"""The keys whose values to encrypt."""
+
+NAME: Final = "^[a-z][a-z0-9-]{0,30}$"
+"""The pattern of a catalogue's name, which is also the name of a folder."""
+PATTERNS: Final[Mapping[str, str]] = {
+    CatalogueKind.OPENLINEAGE: r"^(https?://[^\s@]+|[^\s:][^:]*)$",
+    CatalogueKind.DATAHUB: r"^https?://[^\s@]+$",
+    _TOKEN: "^[!-~]+$",
+    "namespace": r"^\S+$",
+    "cluster": r"^[^\s/:]+:[0-9]{1,5}$",
+    "env": "^[A-Z][A-Z_]*$",
+    "instance": r"^[A-Za-z0-9_.-]+$",
+}
+_EXPECTED: Final[Mapping[str, str]] = {
+    CatalogueKind.OPENLINEAGE: "a URL such as https://marquez.example.com, without a user, or the path of a file",
+    CatalogueKind.DATAHUB: "a URL such as https://datahub.example.com, without a user",
+    _TOKEN: "printable characters without spaces",
+    "namespace": "a namespace of jobs, such as kafka-audits",
+    "cluster": "a host and a port, such as broker-1.example.com:9092",
+    "env": "an environment of DataHub, such as PROD",
+    "instance": "a platform instance of DataHub, such as eu-west",
+}
+
+
+@dataclass(frozen=True)
+class CatalogueSettings:
+    """A catalogue, and how to authenticate; ``repr`` shows no secret.
+
+    ``url`` is None for a file. ``namespace`` and ``cluster`` name jobs and datasets of OpenLineage, ``env`` and
+    ``instance`` are parts of DataHub's dataset URN.
+    """
+
+    name: str
+    kind: CatalogueKind
+    url: str | None = None
+    file: Path | None = None
+    token: str | None = field(default=None, repr=False)
+    namespace: str = "topicwarden"
+    cluster: str | None = None
+    env: str = "PROD"
+    instance: str | None = None
+    certificates: Certificates = field(default_factory=Certificates)
+
+
+def read_catalogue_settings(
+    value: Any, root: Path, *, offline: bool = False
+) -> tuple[list[CatalogueSettings], list[tuple[tuple[str, ...], str]]]:
+    """Return the catalogues in the setting's value, and every problem: its path in the value, and a message.
+
+    ``root`` and ``offline`` as in ``SettingsReader``.
+    """
+    declared = decoded(value)
+    if not isinstance(declared, dict) or not declared:
+        example = "such as {marquez: {openlineage: https://marquez.example.com}}"
+        return [], [((), f"expected a mapping of catalogues by name, {example}, got {describe_value(value)}")]
+    catalogues: list[CatalogueSettings] = []
+    problems: list[tuple[tuple[str, ...], str]] = []
+    for name, settings in declared.items():
+        if not re.fullmatch(NAME, str(name)):
+            expected = "expected a name of small letters, digits and hyphens, such as marquez"
+            problems.append(((str(name),), f"{expected}, got {quoted(str(name))}"))
+            continue
+        catalogue, messages = _catalogue(str(name), settings, root, offline)
+        problems += [((str(name), *([key] if key else [])), message) for key, message in messages]
+        if catalogue:
+            catalogues.append(catalogue)
+    return catalogues, problems
+
+
+def _catalogue(
+    name: str, value: Any, root: Path, offline: bool
+) -> tuple[CatalogueSettings | None, list[tuple[str, str]]]:
+    kinds = [kind for kind in CatalogueKind if isinstance(value, dict) and kind.value in value]
+    if len(kinds) != 1:
+        got = f"both {' and '.join(kinds)}" if kinds else describe_value(value)
+        return None, [("", f"expected a mapping with openlineage or datahub, got {got}")]
+    kind = kinds[0]
+    reader = SettingsReader(value, root, offline)
+    known = (kind.value, *KEYS[kind])
+    for key in value:
+        if key not in known:
+            reader.problem(str(key), f"unknown key{did_you_mean(str(key), known) or '; known are ' + ', '.join(known)}")
+    texts = {key: reader.text(key) for key in PATTERNS if key in known}
+    for key, text in texts.items():
+        if (
+            key in value
+            and text is None
+            and not reader.encrypted(key)
+            and not any(key == p.name for p in reader.problems)
+        ):
+            reader.problem(key, "expected text, got nothing; remove it or write a value")
+        if text is not None and not re.fullmatch(PATTERNS[key].strip("^$"), text):
+            reader.problem(key, f"expected {_EXPECTED[key]}, got {_shown(key, text)}")
+    address = texts[kind.value] or ""
+    remote = address.startswith(("http://", "https://"))
+    given = {key: texts[key] for key in ("namespace", "cluster", "env", "instance") if texts.get(key)}
+    catalogue = CatalogueSettings(
+        name,
+        kind,
+        url=address.rstrip("/") if remote else None,
+        file=None if remote or not address else root / address,
+        token=texts[_TOKEN],
+        certificates=read_certificates(reader),
+        **given,  # type: ignore[arg-type]  # each of these is text
+    )
+    return catalogue, [(problem.name, problem.message) for problem in reader.problems]
+
+
+def _shown(key: str, text: str) -> str:
+    """Return the value for a message. A user in a URL may come with a password."""
+    if key == _TOKEN:
+        return "others"
+    return "one with a user; write the credential as token" if "@" in text else quoted(text)

@@ -1,0 +1,77 @@
+"""The state of a watch, which its server shows: the last report, failures, and whether the declarations are valid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.message_text import counted
+from topicwarden.model.timestamps import utc
+from topicwarden.report.prometheus_text import Families
+
+
+@dataclass(frozen=True)
+class WatchState:
+    """The state between two steps of a watch. Times are in seconds since the epoch.
+
+    - ``report``: the last complete audit; None before the first one.
+    - ``last_audit``: the end of the last audit, also of one that failed; ``last_success`` only of one that did not.
+    - ``failed_audits``: how many audits have failed in a row; ``failure`` is the message of the last one.
+    - ``declarations_problem``: the first error of the YAML, if it is not valid now; None if it is, or was not read yet.
+    - ``declarations_valid``: None if it was not read yet.
+    - ``stopping``: whether the watch ends.
+    """
+
+    stack: str
+    interval_s: float
+    report: AuditReport | None = None
+    last_audit: float | None = None
+    last_success: float | None = None
+    failed_audits: int = 0
+    failure: str | None = None
+    audit_seconds: float | None = None
+    declarations_problem: str | None = None
+    declarations_valid: bool | None = None
+    stopping: bool = False
+
+    @property
+    def ready(self) -> bool:
+        """Return whether there is a report to serve, and the watch goes on."""
+        return self.report is not None and not self.stopping
+
+    def families(self) -> Families:
+        """Return the watch's own metrics."""
+        valid = None if self.declarations_valid is None else int(self.declarations_valid)
+        values: dict[str, tuple[str, float | None]] = {
+            "last_audit_timestamp_seconds": ("End of the last audit, also of one that failed.", self.last_audit),
+            "last_success_timestamp_seconds": ("End of the last audit that did not fail.", self.last_success),
+            "failed_audits": ("Audits that have failed in a row.", self.failed_audits),
+            "declarations_valid": (
+                "1 if the declarations are valid; 0 if the last valid ones are used instead.",
+                valid,
+            ),
+            "interval_seconds": ("Time from the start of an audit to the start of the next one.", self.interval_s),
+            "audit_seconds": ("Duration of the last audit.", self.audit_seconds),
+        }
+        return {f"watch_{name}": (text, [({}, value)]) for name, (text, value) in values.items()}
+
+    def lines(self) -> Iterator[str]:
+        """Yield the text of ``/readyz``. The first line has no detail of the project or the cluster."""
+        if self.stopping:
+            yield "not ready: the watch is ending"
+        else:
+            yield "ready" if self.report else "not ready: no audit has finished"
+        yield f"stack: {self.stack}"
+        if self.last_success is not None:
+            yield f"last audit without failure: {_utc(self.last_success)}"
+        if self.failed_audits:
+            yield f"audits: {counted(self.failed_audits, 'audit')} failed in a row: {self.failure}"
+        if self.declarations_valid:
+            yield "declarations: valid"
+        elif self.declarations_problem is not None:
+            yield f"declarations: not valid, the last valid ones are used: {self.declarations_problem}"
+
+
+def _utc(seconds: float) -> str:
+    return utc(int(seconds) * 1000)
