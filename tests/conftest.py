@@ -29,6 +29,8 @@ settings.register_profile("nightly", max_examples=2_000, deadline=None)
 settings.load_profile("suite")
 
 TIERS = ("unit", "spark", "engine", "broker", "system", "soundness")
+RUN_AGAIN = ("engine/", "broker/", "system/")
+"""Tiers whose tests may run twice: a busy machine can stop Kafka, YARN or Pulumi beyond a deadline."""
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
 """The variable whose options every ``java`` reads."""
 _BY_FILE = ("unit/", "engine/predictions/", "engine/processes/")
@@ -62,10 +64,13 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the tests by tier.
+    """Sort the tests by tier, and let the tests of real processes run again once if they fail.
 
     Workers begin with the last tier, whose groups take longest, so that all workers end at about the same time.
     """
+    for item in items:
+        if _group(item.nodeid).startswith(RUN_AGAIN):
+            item.add_marker(pytest.mark.flaky(reruns=1))
     workers = "PYTEST_XDIST_WORKER" in os.environ
     items.sort(key=lambda item: TIERS.index(_group(item.nodeid).partition("/")[0]), reverse=workers)
 

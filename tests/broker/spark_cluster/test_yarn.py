@@ -26,6 +26,8 @@ from topicwarden.toolchain import Toolchain
 _PROGRAM = REPOSITORY / "tests" / "support" / "yarn" / "MiniCluster.java"
 START_S, END_S = 120.0, 30.0
 """The longest time for the daemons to start, and to end."""
+LIMIT_S = 300
+"""The longest silence between the driver and its containers. Spark waits for 100 and 120 s."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,7 @@ def submit(yarn: YarnCluster, archives: Path, mode: str, *options: str) -> subpr
     return shell.run(
         *(str(BIN / "spark-submit"), "--master", "yarn", "--deploy-mode", mode, "--num-executors", "1"),
         *("--driver-memory", "512m", "--executor-memory", "512m", "--conf", "spark.yarn.maxAppAttempts=1"),
+        *("--conf", f"spark.yarn.am.waitTime={LIMIT_S}s", "--conf", f"spark.network.timeout={LIMIT_S}s"),
         *("--conf", f"spark.yarn.stagingDir={yarn.folder.as_uri()}/staging"),
         *("--archives", "environment.tar.gz#environment,project.zip#project", "--conf", python),
         *(str(ENTRY_POINT), "--stack", "dev", "--history", "none", *options),
@@ -139,5 +142,6 @@ def test_a_driver_in_a_container_reports_the_same_as_one_machine(
 
 def test_an_audit_with_the_driver_on_the_edge_node(project: Project, yarn: YarnCluster, archives: Path) -> None:
     done = submit(yarn, archives, "client", "--project", str(project.root), "--format", "json")
+    assert done.returncode == 1, done.stdout + done.stderr
     values = report(done.returncode, done.stdout[done.stdout.index("{\n") :], done.stderr)
     assert values["scanned_records"] == 2 * RECORDS
