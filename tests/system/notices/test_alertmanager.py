@@ -15,10 +15,10 @@ import pytest
 from tests.support.alertmanager import AlertStore, alertmanager
 from tests.support.notices import EXCERPT, KnownFindings, audit, eventually, receiver
 from tests.support.reports import HOUR, NOW
+from topicwarden.deliveries import delivery_thread
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.notices import notifier as notifier_module
-from topicwarden.notices import outbox
 from topicwarden.notices.notifier import Notifier, notifying
 
 PASS, FAIL, UNDECIDABLE = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDABLE
@@ -33,8 +33,8 @@ def store(tmp_path: Path) -> Iterator[AlertStore]:
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "FIRST_PAUSE_S", 0.05)
-    monkeypatch.setattr(outbox, "LONGEST_PAUSE_S", 0.2)
+    monkeypatch.setattr(delivery_thread, "FIRST_PAUSE_S", 0.05)
+    monkeypatch.setattr(delivery_thread, "LONGEST_PAUSE_S", 0.2)
 
 
 def recent(report: AuditReport) -> AuditReport:
@@ -65,7 +65,7 @@ def test_alerts_fire_and_end(store: AlertStore, tmp_path: Path) -> None:
         one.take(recent(audit({A: PASS, B: FAIL}, 1)))
         settled(one)
         assert store.firing() == {B: "fail"}
-        assert one.status()["on-call"].dropped == 0
+        assert one.status()["on-call"].rejected == 0
 
 
 def test_a_verdict_that_changes_replaces_the_alert(store: AlertStore, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_verdict_that_changes_replaces_the_alert(store: AlertStore, tmp_path: 
 def test_an_alertmanager_that_forgets_learns_of_open_alerts_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "REPEAT_S", 0.2)
+    monkeypatch.setattr(delivery_thread, "REPEAT_S", 0.2)
     (tmp_path / "1").mkdir()
     (tmp_path / "2").mkdir()
     with alertmanager(tmp_path / "1") as first, notifying([receiver(first.url, "alertmanager")], tmp_path, None) as one:
@@ -115,4 +115,4 @@ def test_random_histories_with_restarts_leave_the_alerts_that_must_fire(
         settled(one)
         assert store.firing() == model.known
         assert len(store.labels()) == len(model.known)
-        assert one.status()["on-call"].dropped == 0
+        assert one.status()["on-call"].rejected == 0

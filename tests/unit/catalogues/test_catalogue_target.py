@@ -11,6 +11,7 @@ import pytest
 from tests.support import reports
 from topicwarden.catalogues.catalogue_target import catalogue_targets
 from topicwarden.catalogues.stack_publisher import publish_audit
+from topicwarden.kafka.connect.stack_connection import stack_settings
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.stacks.catalogue_settings import CatalogueKind
@@ -36,7 +37,7 @@ def test_targets_have_the_cluster_of_the_stack_unless_they_name_one(tmp_path: Pa
             "hub": {"datahub": "https://hub/gms", "env": "DEV"},
         },
     )
-    marquez, file, hub = catalogue_targets(project, "prod")
+    marquez, file, hub = catalogue_targets(project, "prod", stack_settings(project, "prod"))
     assert (marquez.cluster, file.cluster) == ("kafka://proxy:9092", "kafka://b-1:9093")
     assert (marquez.settings.url, file.settings.url) == ("https://marquez", None)
     assert file.settings.file == tmp_path / "lineage" / "events.ndjson"
@@ -48,7 +49,7 @@ def test_a_wrong_setting_is_refused_with_its_path_and_without_secrets(tmp_path: 
     catalogues = {"hub": {"datahub": f"https://me:{SECRET}@hub"}, "file": {"openlineage": "x", "token": f"{SECRET} x"}}
     project = project_with(tmp_path, catalogues)
     with pytest.raises(Refusal) as refused:
-        catalogue_targets(project, "prod")
+        catalogue_targets(project, "prod", stack_settings(project, "prod"))
     text = str(refused.value)
     assert "stacks/Pulumi.prod.yaml: topicwarden:catalogues.hub.datahub: expected a URL such as" in text
     assert "write the credential as token" in text

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.notices import SECRET_PATH
+from topicwarden.kafka.connect.stack_connection import stack_settings
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.notices.configured_receivers import receivers_of, state_folder
@@ -21,11 +22,15 @@ def project(folder: Path, settings: str) -> Project:
     return Project(folder)
 
 
+def receivers(of: Project) -> tuple[Receiver, ...]:
+    return receivers_of(of, "prod", stack_settings(of, "prod"))
+
+
 def test_a_stack_declares_receivers_by_name(tmp_path: Path) -> None:
     one = project(
         tmp_path, f"{{chat: {{format: slack, url: '{URL}'}}, a: {{format: json, url: 'http://b', token: t}}}}"
     )
-    assert receivers_of(one, "prod") == (
+    assert receivers(one) == (
         Receiver("chat", "slack", URL),
         Receiver("a", "json", "http://b", token="t"),
     )
@@ -34,11 +39,11 @@ def test_a_stack_declares_receivers_by_name(tmp_path: Path) -> None:
 
 def test_the_setting_may_be_json_as_pulumi_writes_it(tmp_path: Path) -> None:
     one = project(tmp_path, f"""'{{"chat": {{"format": "slack", "url": "{URL}"}}}}'""")
-    assert receivers_of(one, "prod") == (Receiver("chat", "slack", URL),)
+    assert receivers(one) == (Receiver("chat", "slack", URL),)
 
 
 def test_a_stack_without_receivers_has_none(tmp_path: Path) -> None:
-    assert receivers_of(project(tmp_path, "null"), "prod") == ()
+    assert receivers(project(tmp_path, "null")) == ()
 
 
 @pytest.mark.parametrize(
@@ -60,7 +65,7 @@ def test_a_stack_without_receivers_has_none(tmp_path: Path) -> None:
 )
 def test_a_wrong_receiver_is_refused_without_its_url(settings: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(Refusal) as refusal:
-        receivers_of(project(tmp_path, settings), "prod")
+        receivers(project(tmp_path, settings))
     assert str(refusal.value).startswith(f"stacks/Pulumi.prod.yaml: topicwarden:notifications{message}")
     assert "SECRET" not in str(refusal.value)
 

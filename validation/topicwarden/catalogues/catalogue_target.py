@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from topicwarden.kafka.connect.stack_connection import connect_to, settings_file, stack_settings, written_settings
+from topicwarden.kafka.connect.stack_connection import connection_from, settings_file
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.stacks.catalogue_settings import CatalogueSettings, read_catalogue_settings
@@ -35,13 +36,13 @@ def kafka_namespace(bootstrap_servers: Iterable[str]) -> str:
     return f"kafka://{min(server.strip().lower() for server in bootstrap_servers)}"
 
 
-def catalogue_targets(project: Project, stack: str) -> list[CatalogueTarget]:
-    """Return the catalogues of ``stack``; decrypts nothing if there are none. Refuse invalid settings."""
-    if written_settings(project, stack).get(CATALOGUES) is None:
+def catalogue_targets(project: Project, stack: str, settings: Mapping[str, Any]) -> list[CatalogueTarget]:
+    """Return the catalogues in the decrypted ``settings`` of ``stack``. Refuse invalid settings."""
+    if settings.get(CATALOGUES) is None:
         return []
-    catalogues, problems = read_catalogue_settings(stack_settings(project, stack)[CATALOGUES], project.root)
+    catalogues, problems = read_catalogue_settings(settings[CATALOGUES], project.root)
     if problems:
         lines = (f"{'.'.join((CATALOGUES, *path))}: {message}" for path, message in problems)
         raise Refusal("\n".join(f"{settings_file(stack)}: {line}" for line in lines))
-    own = kafka_namespace(connect_to(project, stack).bootstrap_servers)
+    own = kafka_namespace(connection_from(project, settings_file(stack), settings).bootstrap_servers)
     return [CatalogueTarget(each, kafka_namespace([each.cluster]) if each.cluster else own) for each in catalogues]

@@ -10,9 +10,10 @@ from typing import Any, Final, TypeAlias
 from topicwarden.catalogues.catalogue_client import CatalogueClient
 from topicwarden.catalogues.catalogue_target import CatalogueTarget
 from topicwarden.catalogues.datahub_assertions import DataHubAssertion, assertions, definition_request, result_request
-from topicwarden.catalogues.delivery_error import DeliveryError
-from topicwarden.catalogues.delivery_queue import RememberedText
+from topicwarden.catalogues.remembered_text import RememberedText
 from topicwarden.catalogues.topic_verdicts import TopicVerdict, topic_verdicts
+from topicwarden.deliveries.delivery_error import DeliveryError
+from topicwarden.deliveries.delivery_thread import DeliverySender
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.stacks.stack_settings import CATALOGUES
@@ -34,7 +35,7 @@ _Delivered: TypeAlias = dict[str, tuple[str, str, int]]
 """The hashes of the definition and the result that DataHub has, and the time of the result, by URN."""
 
 
-class DataHubServer:
+class DataHubServer(DeliverySender):
     """DataHub's GraphQL interface. ``memory`` saves requests; without it, all requests are repeated with no harm."""
 
     def __init__(self, target: CatalogueTarget, memory: RememberedText) -> None:
@@ -42,22 +43,16 @@ class DataHubServer:
         self._client = CatalogueClient(target.settings)
         self._delivered: _Delivered = {}
 
-    def payload(self, report: AuditReport) -> bytes:
-        """Return the verdicts of an audit; requests are made from them when it is known what DataHub has."""
-        verdicts = [_row(each) for each in topic_verdicts(report)]
-        content = {"stack": report.stack, "finished": report.finished, "verdicts": verdicts}
-        return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
-
-    def deliver(self, payload: bytes) -> None:
+    def deliver(self, content: bytes) -> None:
         """Send what DataHub does not have, definitions before results. Raises DeliveryError."""
         try:
-            content = json.loads(payload)
+            payload = json.loads(content)
             verdicts = [
-                TopicVerdict(topic, check, Verdict(word), *rest) for topic, check, word, *rest in content["verdicts"]
+                TopicVerdict(topic, check, Verdict(word), *rest) for topic, check, word, *rest in payload["verdicts"]
             ]
-            stack, finished = str(content["stack"]), int(content["finished"])
+            stack, finished = str(payload["stack"]), int(payload["finished"])
         except (ValueError, TypeError, KeyError):
-            raise DeliveryError("a file of the queue is not readable", rejected=True) from None
+            raise DeliveryError("the queue has an audit in another form", rejected=True) from None
         self._delivered = self._remembered()  # another process may have delivered in the meantime
         every = assertions(stack, finished, verdicts, self._target)
         try:
@@ -67,6 +62,7 @@ class DataHubServer:
             self._remember(finished)
 
     def close(self) -> None:
+        """Close the connection."""
         self._client.close()
 
     def _is_new(self, assertion: DataHubAssertion) -> bool:
@@ -133,6 +129,13 @@ class DataHubServer:
     @property
     def _server(self) -> str:
         return self._client.name
+
+
+def verdict_rows(report: AuditReport) -> bytes:
+    """Return the verdicts of an audit; requests are made from them when it is known what DataHub has."""
+    verdicts = [_row(each) for each in topic_verdicts(report)]
+    content = {"stack": report.stack, "finished": report.finished, "verdicts": verdicts}
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _define(delivered: _Delivered, assertion: DataHubAssertion) -> None:

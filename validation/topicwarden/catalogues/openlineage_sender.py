@@ -9,42 +9,38 @@ from typing import Any, Final
 
 from topicwarden.catalogues.catalogue_client import CatalogueClient
 from topicwarden.catalogues.catalogue_target import CatalogueTarget
-from topicwarden.catalogues.delivery_error import DeliveryError
 from topicwarden.catalogues.openlineage_events import run_events
+from topicwarden.deliveries.delivery_error import DeliveryError
+from topicwarden.deliveries.delivery_thread import DeliverySender
 from topicwarden.model.finding import AuditReport
 
 PATH: Final = "/api/v1/lineage"
 """The endpoint of OpenLineage's HTTP interface, below the URL of the catalogue."""
 
 
-class OpenLineageServer:
+class OpenLineageServer(DeliverySender):
     """A server with OpenLineage's HTTP interface. A server recognizes an event that arrives twice by its run."""
 
     def __init__(self, target: CatalogueTarget) -> None:
-        self._target, self._client = target, CatalogueClient(target.settings)
+        self._client = CatalogueClient(target.settings)
 
-    def payload(self, report: AuditReport) -> bytes:
-        return event_lines(report, self._target)
-
-    def deliver(self, payload: bytes) -> None:
+    def deliver(self, content: bytes) -> None:
         """Send each event, in order. Raises DeliveryError."""
-        for event in _events(payload):
+        for event in _events(content):
             self._client.post(PATH, event)
 
     def close(self) -> None:
+        """Close the connection."""
         self._client.close()
 
 
-class OpenLineageFile:
+class OpenLineageFile(DeliverySender):
     """A file to which events are appended, for a program that reads new lines."""
 
-    def __init__(self, target: CatalogueTarget, file: Path) -> None:
-        self._target, self._file = target, file
+    def __init__(self, file: Path) -> None:
+        self._file = file
 
-    def payload(self, report: AuditReport) -> bytes:
-        return event_lines(report, self._target)
-
-    def deliver(self, payload: bytes) -> None:
+    def deliver(self, content: bytes) -> None:
         """Append the events in one step. Raises DeliveryError."""
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +48,7 @@ class OpenLineageFile:
             try:
                 size = os.fstat(descriptor).st_size
                 try:
-                    _write(descriptor, payload)
+                    _write(descriptor, content)
                 except OSError:
                     os.ftruncate(descriptor, size)  # no half line
                     raise
@@ -62,9 +58,6 @@ class OpenLineageFile:
             reason = error.strerror or type(error).__name__
             raise DeliveryError(f"cannot write {self._file}: {reason}") from None
 
-    def close(self) -> None:
-        """Do nothing: the file is closed after each delivery."""
-
 
 def event_lines(report: AuditReport, target: CatalogueTarget) -> bytes:
     """Return the events of an audit as JSON, one per line."""
@@ -72,11 +65,8 @@ def event_lines(report: AuditReport, target: CatalogueTarget) -> bytes:
     return "".join(json.dumps(each, ensure_ascii=False, separators=(",", ":")) + "\n" for each in events).encode()
 
 
-def _events(payload: bytes) -> list[dict[str, Any]]:
-    try:
-        return [json.loads(line) for line in payload.splitlines()]
-    except ValueError:
-        raise DeliveryError("a file of the queue is not readable", rejected=True) from None
+def _events(content: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in content.splitlines()]
 
 
 def _write(descriptor: int, data: bytes) -> None:

@@ -7,10 +7,12 @@ from typing import Final
 
 from topicwarden.catalogues.catalogue_target import catalogue_targets
 from topicwarden.catalogues.publisher import Publisher, publishing
+from topicwarden.kafka.connect.stack_connection import stack_settings, written_settings
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+from topicwarden.stacks.stack_settings import CATALOGUES
 
 DRAIN_S: Final = 30.0
 """How long a command waits for deliveries when it ends, as long as they succeed."""
@@ -27,12 +29,12 @@ def publish_audit(project: Project, stack: str, report: AuditReport) -> list[str
     Audits that are still in the queues are delivered, too. Raises nothing: the audit itself has succeeded.
     """
     try:
-        targets = catalogue_targets(project, stack)
-        if not targets:
-            return []
+        if written_settings(project, stack).get(CATALOGUES) is None:
+            return []  # decrypts nothing
+        targets = catalogue_targets(project, stack, stack_settings(project, stack))
         with publishing(targets, catalogue_state(project, stack), drain_s=DRAIN_S) as publisher:
             publisher.take(report)
-    except (Refusal, ValueError) as error:
+    except Refusal as error:
         return [f"the audit does not reach the catalogues of stack {stack}: {error}"]
     return _failures(publisher)
 

@@ -3,41 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
 from typing import Final
 
 from topicwarden.catalogues.catalogue_target import catalogue_targets
 from topicwarden.catalogues.publisher import Publisher, publishing
 from topicwarden.catalogues.stack_publisher import catalogue_state
+from topicwarden.kafka.connect.stack_connection import stack_settings, written_settings
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.notices.configured_receivers import receivers_of, state_folder
 from topicwarden.notices.notifier import Notifier, notifying
 from topicwarden.report.prometheus_text import Families
+from topicwarden.stacks.stack_settings import CATALOGUES, NOTIFICATIONS
 
 _DRAIN_S: Final = 1.0
 """How long the end of a watch waits for a catalogue. The next watch delivers what remains."""
 
 
-@dataclass(frozen=True)
 class ReportDeliveries:
-    """The receivers and the catalogues of one stack."""
+    """The receivers and the catalogues of one stack, as its settings are at the latest ``reload``."""
 
-    notifier: Notifier
-    publisher: Publisher
+    def __init__(self, project: Project, stack: str, notifier: Notifier, publisher: Publisher) -> None:
+        self._project, self._stack = project, stack
+        self._notifier, self._publisher = notifier, publisher
 
     @property
     def observers(self) -> tuple[Callable[[AuditReport], None], ...]:
         """The functions that take each report. They raise nothing, and wait for nobody."""
-        return (self.notifier.take, self.publisher.take)
+        return (self._notifier.take, self._publisher.take)
+
+    def reload(self) -> None:
+        """Read settings and secrets again, and use them from now on. What is pending stays.
+
+        Raises Refusal for settings that cannot be used, and if another process sends the notifications of this stack.
+        The last usable settings then stay in use.
+        """
+        settings = written_settings(self._project, self._stack)
+        if settings.get(NOTIFICATIONS) is not None or settings.get(CATALOGUES) is not None:
+            settings = stack_settings(self._project, self._stack)
+        receivers = receivers_of(self._project, self._stack, settings)
+        targets = catalogue_targets(self._project, self._stack, settings)
+        self._notifier.use(receivers)
+        self._publisher.use(targets)
+
+    def reloading(self, read_declarations: Callable[[], str | None]) -> Callable[[], str | None]:
+        """Return a function that calls ``read_declarations``, then ``reload``, and returns the first error of both."""
+
+        def read() -> str | None:
+            problem = read_declarations()
+            try:
+                self.reload()
+            except Refusal as refusal:
+                return problem or str(refusal)
+            return problem
+
+        return read
 
     def families(self) -> Families:
         """Return the metrics of the deliveries, with the labels ``kind`` and ``receiver``."""
         states = [
-            *(("notification", name, each.pending, each.last_error) for name, each in self.notifier.status().items()),
-            *(("catalogue", name, each.pending, each.last_error) for name, each in self.publisher.status().items()),
+            *(("notification", name, each.pending, each.last_error) for name, each in self._notifier.status().items()),
+            *(("catalogue", name, each.pending, each.last_error) for name, each in self._publisher.status().items()),
         ]
         labels = [{"kind": kind, "receiver": name} for kind, name, _, _ in states]
         return {
@@ -56,16 +84,12 @@ class ReportDeliveries:
 def report_deliveries(project: Project, stack: str, report_url: str) -> Iterator[ReportDeliveries]:
     """Yield the deliveries of ``stack``, which go on until the end of the block.
 
-    ``report_url`` is where people find the latest report. Raises Refusal for invalid settings, and if another process
-    delivers for this stack.
+    ``report_url`` is where people find the latest report. Raises Refusal as ``ReportDeliveries.reload``.
     """
-    with ExitStack() as resources:
-        notifier = resources.enter_context(
-            notifying(receivers_of(project, stack), state_folder(project, stack), report_url)
-        )
-        targets = catalogue_targets(project, stack)
-        try:
-            publisher = resources.enter_context(publishing(targets, catalogue_state(project, stack), drain_s=_DRAIN_S))
-        except ValueError as error:  # a certificate that cannot be loaded
-            raise Refusal(f"the catalogues of stack {stack} cannot be used: {error}") from error
-        yield ReportDeliveries(notifier, publisher)
+    with (
+        notifying((), state_folder(project, stack), report_url) as notifier,
+        publishing((), catalogue_state(project, stack), drain_s=_DRAIN_S) as publisher,
+    ):
+        deliveries = ReportDeliveries(project, stack, notifier, publisher)
+        deliveries.reload()
+        yield deliveries

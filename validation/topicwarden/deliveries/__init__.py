@@ -1,0 +1,1 @@
+"""Payloads for receivers outside: durable queues, the threads that deliver them, and POST requests."""
