@@ -112,7 +112,7 @@ def watch(
         loop = AuditLoop(
             state,
             Schedule(settings.every),
-            watched.read_declarations,
+            deliveries.reloading(watched.read_declarations),
             watched.audit,
             publish=pages.publish,
             listener=listener,
