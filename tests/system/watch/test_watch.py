@@ -15,7 +15,7 @@ from kafka.admin import NewTopic
 
 from tests.support.clients import until
 from tests.support.command import process
-from tests.support.http_answers import answering, http
+from tests.support.http_answers import Request, answering, http
 from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
 from tests.support.watched import RunningWatch, watching
@@ -108,35 +108,50 @@ def test_a_fault_and_a_broken_declaration_are_visible_while_it_runs(
     assert "Traceback" not in watch.printed
 
 
-def test_a_receiver_and_a_catalogue_learn_of_a_fault(project: Project, sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_receiver_and_a_catalogue_learn_of_a_fault_after_a_secret_is_rotated(
+    project: Project, sandbox: Sandbox, tmp_path: Path
+) -> None:
     settings = project.stacks / "Pulumi.dev.yaml"
     before = settings.read_text(encoding="utf-8")
     events = tmp_path / "events.ndjson"
+    accepted: list[Request] = []
+
+    def answer(request: Request) -> bytes:
+        if request.headers["authorization"] != "Bearer new-token":
+            return http(b"", "401 Unauthorized")
+        accepted.append(request)
+        return http(b"ok")
 
     def heard() -> list[dict[str, Any]]:
-        return [change for each in receiver.requests for change in each.json["changes"]]
+        return [change for each in accepted for change in each.json["changes"]]
 
-    with answering(http(b"ok")) as receiver:
+    def declare(token: str) -> None:
         deliveries = {
             "topicwarden:cluster": "sandbox",
-            "topicwarden:notifications": {"hook": {"format": "json", "url": receiver.url}},
+            "topicwarden:notifications": {"hook": {"format": "json", "url": receiver.url, "token": token}},
             "topicwarden:catalogues": {"file": {"openlineage": str(events)}},
         }
         settings.write_text(json.dumps({"config": deliveries}), encoding="utf-8")
+
+    with answering(answer) as receiver:
+        declare("old-token")
         try:
             with watching(project.root, "--every", "2s", "--url", "https://watch.example.com") as watch:
                 wait_for_report(watch)
                 write(sandbox, TOPIC, 3, keys=False)
-                until(lambda: any(each["check"] == "null-key" for each in heard()), "the notification")
                 until(lambda: events.exists() and "null-key" in events.read_text(), "the event")
+                until(lambda: watch.metric("watch_failed_delivery", 'receiver="hook"') == 1, "the refusal")
+                declare("new-token")
+                until(lambda: any(each["check"] == "null-key" for each in heard()), "the notification")
                 until(lambda: watch.metric("watch_pending_deliveries") == 0, "the end of the deliveries")
                 assert watch.metric("watch_failed_delivery", 'receiver="hook"') == 0
                 assert watch.end() < END_S
         finally:
             settings.write_text(before, encoding="utf-8")
-        assert {each.json["report_url"] for each in receiver.requests} == {"https://watch.example.com/report"}
+        assert {each.json["report_url"] for each in accepted} == {"https://watch.example.com/report"}
         assert len([each for each in heard() if each["check"] == "null-key"]) == 1
     assert PAYLOAD not in watch.printed + events.read_text() + str(heard())
+    assert "-token" not in watch.printed
 
 
 def test_a_running_audit_is_abandoned_in_time_and_nothing_is_lost_or_doubled(
