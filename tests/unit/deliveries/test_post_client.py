@@ -18,11 +18,6 @@ PATH = "/services/SECRET"
 OK = http({"ok": True})
 
 
-@pytest.fixture
-def short_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(post_client, "TIMEOUT_S", 0.3)
-
-
 def client(url: str) -> PostClient:
     return PostClient(url, Certificates(), {"Authorization": "Bearer t0ken"})
 
@@ -44,11 +39,8 @@ def client(url: str) -> PostClient:
         (b"", "closed the connection without an answer", False),
         (b"HTTP/1.1 2", "closed the connection without an answer", False),
         (b"SSH-2.0-OpenSSH\r\n(end)", "closed the connection without an answer", False),
-        (None, "did not answer in time", False),
-        (b"HTTP/1.1 200 OK\r\nX: " + SLOW, "did not answer in time", False),
     ],
 )
-@pytest.mark.usefixtures("short_timeout")
 @pytest.mark.parametrize("read", [False, True])
 def test_a_failure_has_its_reason_and_no_url(
     answer: Answer, message: str, rejected: bool, read: bool, caplog: pytest.LogCaptureFixture
@@ -63,6 +55,22 @@ def test_a_failure_has_its_reason_and_no_url(
     assert failed.value.rejected == rejected
     shown = caplog.text + str(failed.value)
     assert "SECRET" not in shown and "127.0.0.1" not in shown and "t0ken" not in shown
+
+
+@pytest.mark.parametrize("answer", [None, b"HTTP/1.1 200 OK\r\nX: " + SLOW])
+@pytest.mark.parametrize("read", [False, True])
+def test_a_slow_answer_is_a_failure(answer: Answer, read: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(post_client, "TIMEOUT_S", 0.3)
+    with answering(answer) as server, pytest.raises(DeliveryError, match="did not answer in time"):
+        client(server.url).post(b"{}", read=read)
+
+
+def test_a_slow_body_is_a_failure_only_if_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + SLOW) as server:
+        assert client(server.url).post(b"{}") == b""
+        monkeypatch.setattr(post_client, "TIMEOUT_S", 0.3)
+        with pytest.raises(DeliveryError, match="did not answer in time"):
+            client(server.url).post(b"{}", read=True)
 
 
 def test_a_connection_is_used_again_only_if_answers_are_read() -> None:

@@ -102,7 +102,7 @@ def test_a_failed_delivery_is_repeated_with_the_same_body_and_id(
             one.take(audit({A: FAIL}))
             settled(one)
             assert one.status()["on-call"] == DeliveryStatus(delivered=1)
-        assert len({request.body for request in server.requests}) == 1 and len(server.requests) == len(answers)
+        assert len({request.body for request in server.requests}) == 1 and len(server.requests) >= len(answers)
         assert len({request.headers["idempotency-key"] for request in server.requests}) == 1
         shown = output() + files(tmp_path) + repr(one.status())
         assert SECRET_PATH not in shown and "127.0.0.1" not in shown and "SECRET" not in shown
