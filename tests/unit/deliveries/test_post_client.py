@@ -130,6 +130,9 @@ def test_retry_after_may_be_a_number_or_a_date_and_has_a_limit() -> None:
     assert 0 < post_client._pause(date) <= 100
     assert post_client._pause("99999999") == post_client._pause("9" * 400) == 3600
     assert [post_client._pause(text) for text in (None, "", "-5", "soon", "²", "Sat, 99 Foo 2026 99:99:99")] == [0] * 6
+    huge = "9" * 20
+    dates = (f"Wed, 21 Oct 2099 {huge}:28:00 GMT", f"Wed, 21 Oct 2099 07:28:00 +{huge}")
+    assert [post_client._pause(text) for text in dates] == [0] * 2
 
 
 @pytest.mark.parametrize(

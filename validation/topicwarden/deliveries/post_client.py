@@ -203,7 +203,7 @@ def _pause(retry_after: str | None) -> float:
     else:
         try:
             date = parsedate_to_datetime(text)
-        except ValueError:
+        except (ValueError, OverflowError):  # of a number that no date has
             return 0.0
         seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
     return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_S)
