@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ from topicwarden.model.problem import Refusal
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.watch import http_server
 from topicwarden.watch.bearer_token import token_check
-from topicwarden.watch.http_server import MOST_CONNECTIONS, MOST_REQUEST_BYTES, serving
+from topicwarden.watch.http_server import MOST_CONNECTIONS, MOST_REQUEST_BYTES, ServedPage, serving
 from topicwarden.watch.listen_address import ListenAddress, listen_address
 from topicwarden.watch.served_pages import OPEN_PATHS, ServedPages
 from topicwarden.watch.watch_state import WatchState
@@ -247,6 +248,22 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(quick: None) -> None:
         except ConnectionError:
             pass
         assert received < len(get(address.port, "/report.json").text)
+
+
+def test_a_client_that_does_not_read_its_answer_is_not_sent_another_one(
+    quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+    discard = http_server._Handler._discard
+    sent: list[object] = []
+    monkeypatch.setattr(http_server._Handler, "_discard", lambda handler: (discard(handler), ended.set()))
+    monkeypatch.setattr(http_server._Handler, "send_error", lambda _, *status: sent.append(status))
+    with serving(LOOPBACK, lambda _: ServedPage(b"x" * (64 << 20))) as address, socket.socket() as lazy:
+        lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        lazy.connect(("127.0.0.1", address.port))
+        lazy.sendall(b"GET /report.json HTTP/1.0\r\n\r\n")
+        assert ended.wait(30)
+    assert sent == []
 
 
 def test_a_web_page_cannot_read_the_report_through_a_name_of_its_own(port: int) -> None:

@@ -236,9 +236,10 @@ class _Handler(BaseHTTPRequestHandler):
             headers["WWW-Authenticate"] = 'Bearer realm="topicwarden"'
         for name, value in headers.items():
             self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(page.body)
+        with contextlib.suppress(OSError):  # the client has gone, or does not read: it gets no second answer
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(page.body)
 
     def _discard(self) -> None:
         """Read the rest of the request, within limits: closing a socket with unread bytes discards the answer."""
