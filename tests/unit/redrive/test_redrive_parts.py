@@ -194,14 +194,22 @@ def test_a_repair_function_is_refused_without_showing_the_record(tmp_path: Path)
         "def none(key, value, headers): return None\n"
         "def fails(key, value, headers): raise ValueError(value)\n"
         "def text(key, value, headers): return key, value.decode(), headers\n"
-        "def single(key, value, headers): return value\n",
+        "def single(key, value, headers): return value\n"
+        "def ends(key, value, headers): raise SystemExit(value)\n"
+        "def surrogate(key, value, headers): return key, value, [('\\ud800', value)]\n",
         encoding="utf-8",
     )
     repaired = repair_function("redrive_repairs:good", tmp_path)(RECORD)
     assert repaired is not None
     assert (repaired.value, repaired.headers, repaired.offset) == (b"secret value!", RECORD.headers, 5)
     assert repair_function("redrive_repairs:none", tmp_path)(RECORD) is None
-    for name, reason in {"fails": "failed with ValueError", "text": "another type", "single": "returned bytes"}.items():
+    for name, reason in {
+        "fails": "failed with ValueError",
+        "ends": "failed with SystemExit",
+        "text": "another type",
+        "single": "returned bytes",
+        "surrogate": "another type",
+    }.items():
         with pytest.raises(Refusal, match=rf"orders, partition 1, offset 5: .*{reason}") as refused:
             repair_function(f"redrive_repairs:{name}", tmp_path)(RECORD)
         assert "secret" not in str(refused.value)

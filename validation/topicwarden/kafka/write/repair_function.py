@@ -39,7 +39,7 @@ def repair_function(name: str, root: Path) -> RepairFunction:
     def repair(record: StoredRecord) -> StoredRecord | None:
         try:
             result = function(record.key, record.value, list(record.headers))
-        except Exception as error:  # noqa: BLE001 -- the user's code; its message may contain a record
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- the user's code; its message may contain a record
             # `from None`: a traceback would show the record.
             raise Refusal(f"{record.location}: {name} failed with {type(error).__name__}") from None
         return None if result is None else _repaired(record, result, name)
@@ -74,6 +74,6 @@ def _repaired(record: StoredRecord, result: object, name: str) -> StoredRecord:
 
 def _is_header(header: object) -> bool:
     match header:
-        case (str(), bytes() | None):
-            return True
+        case (str() as name, bytes() | None):
+            return not any(0xD800 <= ord(character) < 0xE000 for character in name)  # surrogates have no UTF-8
     return False
