@@ -11,7 +11,8 @@ from topicwarden.kafka.connect.stack_connection import stack_settings
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.notices.configured_receivers import receivers_of, state_folder
-from topicwarden.stacks.receiver_settings import Receiver, split_url
+from topicwarden.stacks.http_url import split_url
+from topicwarden.stacks.receiver_settings import Receiver
 
 URL = f"https://hooks.example.com{SECRET_PATH}"
 
@@ -72,7 +73,21 @@ def test_a_wrong_receiver_is_refused_without_its_url(settings: str, message: str
 
 @pytest.mark.parametrize(
     "url",
-    ["", "x", "ftp://a", "http://", "http://a:b", "http://a:0", "http://[", "http://a/b c", "http://a/é", "http:a"],
+    [
+        *(
+            "",
+            "x",
+            "ftp://a",
+            "http://",
+            "http://a:b",
+            "http://a:0",
+            "http://[",
+            "http://a/b c",
+            "http://a/é",
+            "http:a",
+        ),
+        *("http://a..b", f"http://{'a' * 64}.b", "http://a:65536", "http://.", "http://a/\0"),
+    ],
 )
 def test_only_complete_urls_of_http_are_valid(url: str) -> None:
     assert split_url(url) is None

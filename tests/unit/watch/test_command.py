@@ -33,13 +33,20 @@ def folder(tmp_path: Path) -> Path:
         (("--token-file", "missing"), "--token-file missing cannot be read"),
         (("--history", "none"), "a watch needs a history"),
         (("--rate", "fast"), "--rate"),
+        (("--url", ""), '--url: expected a URL such as https://audits.example.com, got ""'),
+        (("--url", "audits.example.com"), "--url: expected a URL such as https://audits.example.com, got"),
+        (("--url", "javascript:alert(1)"), "--url: expected a URL such as https://audits.example.com, got"),
+        (("--url", "https://audits.example.com\n/x"), "--url: expected a URL such as https://audits.example.com, got"),
+        (("--url", "https://audits.example.com?x"), "--url: expected a URL without a query and a fragment"),
+        (("--url", "https://me:s3cret@audits.example.com"), "--url: has a user, which everyone who is notified would"),
+        (("--url", "me:s3cret@audits.example.com"), "--url: has a user, which everyone who is notified would"),
         (("--project", "/"), "no project"),
     ],
 )
 def test_bad_options_are_one_line(folder: Path, options: tuple[str, ...], message: str) -> None:
     done = topicwarden("watch", "--stack", "dev", *options, cwd=folder)
     assert (done.code, done.out) == (2, "")
-    assert message in done.err
+    assert message in done.err and "s3cret" not in done.err
     assert done.err.count("\n") == 1
 
 

@@ -21,7 +21,7 @@ from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionErro
 from topicwarden.deliveries.delivery_error import DeliveryError
 from topicwarden.stacks.certificate_settings import Certificates
 from topicwarden.stacks.client_tls import client_context
-from topicwarden.stacks.receiver_settings import split_url
+from topicwarden.stacks.http_url import split_url
 
 TIMEOUT_S: Final = 10.0
 """How long connecting may take, and then the request with its answer."""

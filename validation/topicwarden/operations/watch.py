@@ -18,6 +18,7 @@ from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.kafka.connect.stack_connection import stack_settings, written_settings
 from topicwarden.model.finding import AuditReport
+from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.units import duration_text
@@ -29,6 +30,7 @@ from topicwarden.operations.report_deliveries import report_deliveries
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.stacks.history_address import history_address
+from topicwarden.stacks.http_url import split_url
 from topicwarden.stacks.stack_settings import HISTORY
 from topicwarden.usage.history_files import is_local, local_path
 from topicwarden.watch.audit_loop import AuditLoop, Schedule
@@ -70,6 +72,8 @@ class WatchOptions:
     def __post_init__(self) -> None:
         if not SHORTEST_INTERVAL_S <= self.every <= LONGEST_INTERVAL_S:
             raise Refusal(f"--every: expected 1s to 7d, got {self.every:g} seconds")
+        if self.url is not None:
+            _check_url(self.url)
 
 
 def watch(
@@ -131,6 +135,17 @@ def watch(
         if not stopped():
             raise RuntimeError("the loop of audits has ended by itself")
         return not watched.auditing
+
+
+def _check_url(url: str) -> None:
+    """Raise Refusal unless notifications can show ``url``, with a path after it. They show it as it is."""
+    parts = split_url(url)
+    if "@" in url:
+        raise Refusal("--url: has a user, which everyone who is notified would see; remove it")
+    if parts is None:
+        raise Refusal(f"--url: expected a URL such as https://audits.example.com, got {quoted(url)}")
+    if "?" in url or "#" in url:
+        raise Refusal(f"--url: expected a URL without a query and a fragment, got {quoted(url)}")
 
 
 def _run(loop: AuditLoop, watched: WatchedStack, ending: threading.Event, ended: threading.Event) -> None:

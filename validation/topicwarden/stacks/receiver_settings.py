@@ -13,12 +13,12 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast, get_args
-from urllib.parse import SplitResult, urlsplit
 
 from topicwarden.model.field_types import ReceiverFormat
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.stacks import certificate_settings
 from topicwarden.stacks.certificate_settings import Certificates, read_certificates
+from topicwarden.stacks.http_url import split_url
 from topicwarden.stacks.settings_reader import SettingProblem, SettingsReader, decoded
 
 _FORMAT, _URL, _USER, _PASSWORD, _TOKEN = "format", "url", "username", "password", "token"
@@ -114,16 +114,6 @@ def _check_url(reader: SettingsReader) -> None:
             reader.problem(_URL, "expected a URL such as https://receiver.example.com/hook, got another text")
         elif "@" in url.netloc:
             reader.problem(_URL, f"has a user, which no client sends; write it as {_USER} and {_PASSWORD}")
-
-
-def split_url(url: str) -> SplitResult | None:
-    """Return the parts of ``url``; None unless it is a complete URL of HTTP or HTTPS in ASCII without white space."""
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return None
-    return parts if valid and url.isascii() and url.isprintable() and " " not in url else None
 
 
 def _kind(value: object) -> str:

@@ -1,0 +1,16 @@
+"""URLs of HTTP and HTTPS in settings and options."""
+
+from __future__ import annotations
+
+from urllib.parse import SplitResult, urlsplit
+
+
+def split_url(url: str) -> SplitResult | None:
+    """Return the parts of ``url``; None unless it is a complete URL of HTTP or HTTPS in ASCII without white space."""
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        (parts.hostname or "").encode("idna")  # refuses empty and too long parts of a host's name
+    except ValueError:
+        return None
+    return parts if valid and url.isascii() and url.isprintable() and " " not in url else None
