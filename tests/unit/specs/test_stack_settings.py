@@ -54,6 +54,7 @@ RIGHT: dict[str, list[Any]] = {
             "hook": {"format": "json", "url": "https://receiver/hook", "token": SECRET},
             "chat": {"format": "slack", "url": SECRET},
         },
+        SECRET,
     ],
     "topicwarden:movedTo": ["4L6g3nShT-eMCtK--X86sw", SECRET],
     "kafka:bootstrapServers": ["kafka:9092", ["kafka-1:9092", "kafka-2:9092"], SECRET],
@@ -112,6 +113,7 @@ WRONG: dict[str, list[Any]] = {
         {"on-call": {"format": "json"}},
         {"on-call": {"format": "json", "url": SECRET, "channel": "#alerts"}},
         {"on-call": {"format": "json", "url": 5}},
+        {"on-call": {"format": "json", "url": SECRET | {"b": "x"}}},
     ],
     "topicwarden:movedTo": [12345, ""],
     "topicwarden:scopes": [{"topics": "orders.*"}],
@@ -197,6 +199,16 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
             "config:\n  topicwarden:notifications:\n    chat: {format: alertmanger, url: {secure: v1:a:b}}\n",
             "3:20: topicwarden:notifications.chat.format: expected one of json, slack, alertmanager, got the text "
             '"alertmanger"; did you mean alertmanager? [stack-setting]',
+        ),
+        (
+            "config:\n  topicwarden:notifications: {chat: {secure: v1:a:b}}\n",
+            "2:37: topicwarden:notifications.chat: expected a mapping with format and url, got an encrypted value "
+            "[stack-setting]",
+        ),
+        (
+            "config:\n  topicwarden:schemaRegistry: {url: 'me:s3cret@r', username: me, password: {secure: v1:a}}\n",
+            "2:37: topicwarden:schemaRegistry.url: has a user, which no client sends; write it as username and password "
+            "[stack-setting]",
         ),
     ],
 )

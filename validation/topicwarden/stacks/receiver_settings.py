@@ -19,7 +19,7 @@ from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.stacks import certificate_settings
 from topicwarden.stacks.certificate_settings import Certificates, read_certificates
 from topicwarden.stacks.http_url import split_url
-from topicwarden.stacks.settings_reader import SettingProblem, SettingsReader, decoded
+from topicwarden.stacks.settings_reader import SettingProblem, SettingsReader, decoded, kind_of
 
 _FORMAT, _URL, _USER, _PASSWORD, _TOKEN = "format", "url", "username", "password", "token"
 KEYS: Final = (_FORMAT, _URL, _USER, _PASSWORD, _TOKEN, *certificate_settings.NAMES)
@@ -53,7 +53,7 @@ def read_receivers(value: Any, root: Path, *, offline: bool = False) -> tuple[li
     parsed = decoded(value)
     if not isinstance(parsed, dict):
         expected = "a mapping of names to receivers, each with format and url"
-        return [], [SettingProblem("", f"expected {expected}, got {_kind(parsed)}")]
+        return [], [SettingProblem("", f"expected {expected}, got {kind_of(parsed)}")]
     receivers, problems = [], []
     for name, each in parsed.items():
         if not isinstance(name, str) or not re.fullmatch(NAME, name):
@@ -73,7 +73,7 @@ def _receiver(
 ) -> tuple[Receiver | None, list[tuple[tuple[str, ...], str]]]:
     parsed = decoded(value)
     if not isinstance(parsed, dict) or "secure" in parsed:
-        return None, [((), f"expected a mapping with format and url, got {_kind(parsed)}")]
+        return None, [((), f"expected a mapping with format and url, got {kind_of(parsed)}")]
     reader = SettingsReader({str(key): each for key, each in parsed.items() if each is not None}, root, offline)
     for key in reader.settings:
         if key not in KEYS:
@@ -81,7 +81,8 @@ def _receiver(
     format_name = reader.text(_FORMAT)
     if format_name not in FORMATS:
         hint = did_you_mean(format_name, FORMATS) if format_name else ""
-        shown = describe_value(reader.settings.get(_FORMAT))
+        format_value = reader.settings.get(_FORMAT)
+        shown = describe_value(format_value) if isinstance(format_value, str) else kind_of(format_value)
         reader.problem(_FORMAT, f"expected one of {', '.join(FORMATS)}, got {shown}{hint}")
     _check_url(reader)
     for key, other in ((_USER, _PASSWORD), (_PASSWORD, _USER)):
@@ -90,8 +91,12 @@ def _receiver(
     if _USER in reader.settings and _TOKEN in reader.settings:
         reader.problem(_TOKEN, f"{_USER} is set, too; remove one of them")
     username, password, token = reader.text(_USER), reader.text(_PASSWORD), reader.text(_TOKEN)
-    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+    if token == "":
+        reader.problem(_TOKEN, "is empty; write the token, or remove the key")
+    elif token is not None and not (token.isascii() and token.isprintable() and " " not in token):
         reader.problem(_TOKEN, "has white space or a character that HTTP does not allow; correct it")
+    if username and ":" in username:
+        reader.problem(_USER, "has a colon, which HTTP's basic authentication does not allow; correct it")
     receiver = Receiver(
         name=name,
         format=cast("ReceiverFormat", format_name),
@@ -114,8 +119,5 @@ def _check_url(reader: SettingsReader) -> None:
             reader.problem(_URL, "expected a URL such as https://receiver.example.com/hook, got another text")
         elif "@" in url.netloc:
             reader.problem(_URL, f"has a user, which no client sends; write it as {_USER} and {_PASSWORD}")
-
-
-def _kind(value: object) -> str:
-    """Return the kind of a value without its text, which may be a secret URL."""
-    return "text" if isinstance(value, str) else describe_value(value)
+        elif url.fragment:
+            reader.problem(_URL, "has a fragment after #, which no client sends; remove it")

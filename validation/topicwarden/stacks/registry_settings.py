@@ -58,10 +58,10 @@ def read_registry_settings(
         reader.problem("", f"expected {expected}, got {describe_value(value)}")
     url = reader.text(_URL) or ""
     known = url == SANDBOX or url.startswith(("http://", "https://"))
-    if reader.settings and not reader.encrypted(_URL) and not known:
-        reader.problem(_URL, f"expected a URL such as http://localhost:8081, got {quoted(url)}")
-    if "@" in url.partition("://")[2].partition("/")[0]:
+    if "@" in (url.partition("://")[2] or url).partition("/")[0]:
         reader.problem(_URL, f"has a user, which no client sends; write it as {_USER} and {_PASSWORD}")
+    elif reader.settings and not reader.encrypted(_URL) and not known:
+        reader.problem(_URL, f"expected a URL such as http://localhost:8081, got {quoted(url)}")
     for name, other in ((_USER, _PASSWORD), (_PASSWORD, _USER)):
         if name in reader.settings and other not in reader.settings:
             reader.problem(name, f"needs {other}; write it")

@@ -38,6 +38,13 @@ def decoded(value: Any) -> Any:
         return value
 
 
+def kind_of(value: object) -> str:
+    """Return the kind of a value without its text, which may be a secret: to end ``expected …, got …``."""
+    if isinstance(value, dict) and "secure" in value:
+        return "an encrypted value"
+    return "text" if isinstance(value, str) else describe_value(value)
+
+
 @dataclass
 class SettingsReader:
     """Settings by name, and the problems that were found so far.
@@ -57,7 +64,8 @@ class SettingsReader:
 
     def encrypted(self, name: str) -> bool:
         """Return whether a setting is there, but cannot be read."""
-        return self.offline and isinstance(self.settings.get(name), dict)
+        value = self.settings.get(name)
+        return self.offline and isinstance(value, dict) and value.keys() == {"secure"}
 
     def text(self, name: str) -> str | None:
         """Return a setting; None if it is absent, encrypted or not text. YAML turns the number 0123 into 83."""

@@ -155,6 +155,8 @@ def _catalogues(value: Any, root: Path) -> None:
 
 
 def _notifications(value: Any, root: Path) -> None:
+    if _is_encrypted(value):
+        return
     problems = read_receivers(value, root, offline=True)[1]
     if problems:
         raise InvalidSetting(*((problem.path, problem.message) for problem in problems))
@@ -298,19 +300,24 @@ SETTINGS: Final = {
     NOTIFICATIONS: StackSetting(
         "Receivers of notifications about findings, by name, each with a `format`, a `url` and credentials. "
         "`topicwarden help notifications` explains them.",
-        _or_json(
-            {
-                "type": "object",
-                "propertyNames": {"pattern": NAME},
-                "additionalProperties": {
-                    "type": "object",
-                    "properties": {"format": {"enum": list(RECEIVER_FORMATS)}}
-                    | {key: {"anyOf": [_TEXT, ENCRYPTED]} for key in RECEIVER_KEYS if key != "format"},
-                    "required": ["format", "url"],
-                    "additionalProperties": False,
-                },
-            }
-        ),
+        {
+            "anyOf": [
+                _or_json(
+                    {
+                        "type": "object",
+                        "propertyNames": {"pattern": NAME},
+                        "additionalProperties": {
+                            "type": "object",
+                            "properties": {"format": {"enum": list(RECEIVER_FORMATS)}}
+                            | {key: {"anyOf": [_TEXT, ENCRYPTED]} for key in RECEIVER_KEYS if key != "format"},
+                            "required": ["format", "url"],
+                            "additionalProperties": False,
+                        },
+                    }
+                ),
+                ENCRYPTED,
+            ]
+        },
         _notifications,
     ),
     MOVED_TO: StackSetting(
