@@ -59,6 +59,16 @@ def test_a_wrong_setting_is_refused_with_its_path_and_without_secrets(tmp_path: 
     assert "the audit does not reach the catalogues of stack prod" in failure and SECRET not in failure
 
 
+@pytest.mark.parametrize(
+    "catalogues",
+    [SECRET, {"hub": SECRET}, {"hub": {"datahub": SECRET}}, {"file": {"openlineage": f"https://{SECRET}:65536"}}],
+)
+def test_a_decrypted_value_is_never_shown(catalogues: Any, tmp_path: Path) -> None:
+    with pytest.raises(Refusal) as refused:
+        catalogue_targets(project_with(tmp_path, catalogues), "prod")
+    assert SECRET not in str(refused.value)
+
+
 def test_a_stack_without_catalogues_publishes_nothing_and_writes_nothing(tmp_path: Path) -> None:
     project = project_with(tmp_path, None)
     assert publish_audit(project, "prod", reports.empty()) == []

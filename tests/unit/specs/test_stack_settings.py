@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -207,8 +208,8 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
         ),
         (
             "config:\n  topicwarden:schemaRegistry: {url: 'me:s3cret@r', username: me, password: {secure: v1:a}}\n",
-            "2:37: topicwarden:schemaRegistry.url: has a user, which no client sends; write it as username and password "
-            "[stack-setting]",
+            "2:37: topicwarden:schemaRegistry.url: has a user, which no client sends; write it as username and "
+            "password [stack-setting]",
         ),
     ],
 )
@@ -217,6 +218,33 @@ def test_an_error_in_a_stack_file_has_its_location(text: str, expected: str, tmp
     (tmp_path / "stacks" / "Pulumi.dev.yaml").write_text(text)
     problems = read_stack_file(Project(tmp_path), "dev").problems
     assert [str(each) for each in problems] == [f"stacks/Pulumi.dev.yaml:{expected}"]
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("atlas: 'https://a'", '10:: expected a mapping with openlineage or datahub, got a mapping with "atlas"'),
+        ("secure: v1:a:b", "10:: expected a mapping with openlineage or datahub, got an encrypted value"),
+        ("datahub: 'https://d:65536'", '20:.datahub: expected a URL such as …, without a user, got "https://d:65536"'),
+        ("datahub: 'https://d?t=s3cret'", "20:.datahub: …, got one with a query or a fragment; remove it"),
+        ("openlineage: 'https://ö'", '24:.openlineage: …, or the path of a file, got "https://ö"'),
+        ("openlineage: 'https://m', cluster: 'b:65536'", '46:.cluster: expected a host and a port, …, got "b:65536"'),
+        ('openlineage: "a\\0b"', "24:.openlineage: expected the path of a file, got one with control characters"),
+        ("openlineage: stacks", '24:.openlineage: expected the path of a file, got the folder "stacks"'),
+        ("openlineage: a.yaml", '24:.openlineage: expected a file for events, such as …, got "a.yaml"'),
+        ("openlineage: a, token: {secure: v1:a:b}", "34:.token: has no effect on events in a file; remove it"),
+    ],
+)
+def test_a_catalogue_that_cannot_be_used_is_refused(written: str, expected: str, tmp_path: Path) -> None:
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "Pulumi.dev.yaml").write_text(
+        f"config:\n  topicwarden:catalogues:\n    hub: {{{written}}}\n"
+    )
+    column, _, rest = expected.partition(":")
+    (problem,) = read_stack_file(Project(tmp_path), "dev").problems
+    pattern = f"stacks/Pulumi.dev.yaml:3:{column}: topicwarden:catalogues.hub{rest} [stack-setting]"
+    assert re.fullmatch(".*".join(map(re.escape, pattern.split("…"))), str(problem)), problem
+    assert "s3cret" not in str(problem)
 
 
 def test_an_installation_that_cannot_read_certificates_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

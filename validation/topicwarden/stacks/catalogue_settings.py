@@ -15,10 +15,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.stacks import certificate_settings
 from topicwarden.stacks.certificate_settings import Certificates, read_certificates
-from topicwarden.stacks.settings_reader import SettingsReader, decoded
+from topicwarden.stacks.http_url import split_url
+from topicwarden.stacks.settings_reader import SettingsReader, decoded, kind_of
 
 
 class CatalogueKind(StrEnum):
@@ -49,6 +50,9 @@ PATTERNS: Final[Mapping[str, str]] = {
     "env": "^[A-Z][A-Z_]*$",
     "instance": r"^[A-Za-z0-9_.-]+$",
 }
+_ADDRESSES: Final = (CatalogueKind.OPENLINEAGE.value, CatalogueKind.DATAHUB.value)
+_LARGEST_PORT: Final = 65_535
+_DECLARATIONS: Final = (".yaml", ".yml")
 _EXPECTED: Final[Mapping[str, str]] = {
     CatalogueKind.OPENLINEAGE: "a URL such as https://marquez.example.com, without a user, or the path of a file",
     CatalogueKind.DATAHUB: "a URL such as https://datahub.example.com, without a user",
@@ -90,12 +94,13 @@ def read_catalogue_settings(
     declared = decoded(value)
     if not isinstance(declared, dict) or not declared:
         example = "such as {marquez: {openlineage: https://marquez.example.com}}"
-        return [], [((), f"expected a mapping of catalogues by name, {example}, got {describe_value(value)}")]
+        got = "an empty mapping" if declared == {} else kind_of(declared)
+        return [], [((), f"expected a mapping of catalogues by name, {example}, got {got}")]
     catalogues: list[CatalogueSettings] = []
     problems: list[tuple[tuple[str, ...], str]] = []
     for name, settings in declared.items():
         if not re.fullmatch(NAME, str(name)):
-            expected = "expected a name of small letters, digits and hyphens, such as marquez"
+            expected = "expected a name of lower-case letters, digits and hyphens, such as marquez"
             problems.append(((str(name),), f"{expected}, got {quoted(str(name))}"))
             continue
         catalogue, messages = _catalogue(str(name), settings, root, offline)
@@ -110,7 +115,7 @@ def _catalogue(
 ) -> tuple[CatalogueSettings | None, list[tuple[str, str]]]:
     kinds = [kind for kind in CatalogueKind if isinstance(value, dict) and kind.value in value]
     if len(kinds) != 1:
-        got = f"both {' and '.join(kinds)}" if kinds else describe_value(value)
+        got = f"both {' and '.join(kinds)}" if kinds else _keys_of(value)
         return None, [("", f"expected a mapping with openlineage or datahub, got {got}")]
     kind = kinds[0]
     reader = SettingsReader(value, root, offline)
@@ -127,10 +132,12 @@ def _catalogue(
             and not any(key == p.name for p in reader.problems)
         ):
             reader.problem(key, "expected text, got nothing; remove it or write a value")
-        if text is not None and not re.fullmatch(PATTERNS[key].strip("^$"), text):
-            reader.problem(key, f"expected {_EXPECTED[key]}, got {_shown(key, text)}")
+        if text is not None and not (re.fullmatch(PATTERNS[key].strip("^$"), text) and _usable(key, text)):
+            reader.problem(key, f"expected {_EXPECTED[key]}, got {_shown(key, text, offline=offline)}")
     address = texts[kind.value] or ""
     remote = address.startswith(("http://", "https://"))
+    if address and not remote and kind is CatalogueKind.OPENLINEAGE:
+        _check_file(reader, address)
     given = {key: texts[key] for key in ("namespace", "cluster", "env", "instance") if texts.get(key)}
     catalogue = CatalogueSettings(
         name,
@@ -144,8 +151,42 @@ def _catalogue(
     return catalogue, [(problem.name, problem.message) for problem in reader.problems]
 
 
-def _shown(key: str, text: str) -> str:
-    """Return the value for a message. A user in a URL may come with a password."""
+def _keys_of(value: Any) -> str:
+    """Return the kind of a value that names no catalogue, with its keys."""
+    if not isinstance(value, dict) or "secure" in value:
+        return kind_of(value)
+    return f"a mapping with {', '.join(quoted(str(key)) for key in value)}" if value else "an empty mapping"
+
+
+def _usable(key: str, text: str) -> bool:
+    """Return whether a text that matches its pattern can be used, too."""
+    if key in _ADDRESSES and text.startswith(("http://", "https://")):
+        return split_url(text) is not None and not {"?", "#"} & {*text}  # a path is appended
+    return key != "cluster" or int(text.rpartition(":")[2]) <= _LARGEST_PORT
+
+
+def _check_file(reader: SettingsReader, address: str) -> None:
+    """Note what is wrong with the path of a file of events, and with settings that only a server obeys."""
+    key = CatalogueKind.OPENLINEAGE.value
+    if not address.isprintable():
+        reader.problem(key, "expected the path of a file, got one with control characters")
+    elif reader.offline and (reader.root / address).is_dir():  # else the delivery is repeated
+        reader.problem(key, f"expected the path of a file, got the folder {quoted(address)}")
+    elif address.lower().endswith(_DECLARATIONS):
+        reader.problem(key, f"expected a file for events, such as lineage/events.ndjson, got {quoted(address)}")
+    for name in _COMMON:
+        if name in reader.settings:
+            reader.problem(name, "has no effect on events in a file; remove it")
+
+
+def _shown(key: str, text: str, *, offline: bool) -> str:
+    """Return the value for a message. An address may have a password, or may be an encrypted value."""
     if key == _TOKEN:
         return "others"
-    return "one with a user; write the credential as token" if "@" in text else quoted(text)
+    if key not in _ADDRESSES:
+        return quoted(text)
+    if "@" in text:
+        return "one with a user; write the credential as token"
+    if "?" in text or "#" in text:
+        return "one with a query or a fragment; remove it"
+    return quoted(text) if offline else "another text"
