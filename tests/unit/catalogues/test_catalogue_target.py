@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support import reports
+from topicwarden.catalogues import stack_publisher
 from topicwarden.catalogues.catalogue_target import catalogue_targets
 from topicwarden.catalogues.stack_publisher import publish_audit
 from topicwarden.kafka.connect.stack_connection import stack_settings
@@ -83,3 +85,14 @@ def test_an_audit_is_published_to_a_file_of_the_project(tmp_path: Path) -> None:
     (tmp_path / "lineage" / "events.ndjson").mkdir()
     (failure,) = publish_audit(project, "prod", reports.rich())
     assert failure.startswith("catalogue file: cannot write ") and "1 audit in its queue" in failure
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_a_pipe_in_place_of_a_file_blocks_nothing(tmp_path: Path, read: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stack_publisher, "DRAIN_S", 5.0)
+    os.mkfifo(tmp_path / "events")
+    reader = os.open(tmp_path / "events", os.O_RDONLY | os.O_NONBLOCK) if read else None
+    (failure,) = publish_audit(project_with(tmp_path, {"file": {"openlineage": "events"}}), "prod", reports.rich())
+    assert failure.startswith("catalogue file: cannot write ") and "1 audit in its queue" in failure
+    if reader is not None:
+        os.close(reader)

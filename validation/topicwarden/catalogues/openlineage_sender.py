@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,8 +46,11 @@ class OpenLineageFile(DeliverySender):
         """Append the events in one step. Raises DeliveryError."""
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            # Without O_NONBLOCK, a named pipe would block until a program reads it.
+            descriptor = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o644)
             try:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise OSError(errno.EINVAL, "expected a regular file, got a device, pipe or socket")
                 size = os.fstat(descriptor).st_size
                 try:
                     _write(descriptor, content)
