@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import random
 import time
 from collections.abc import Iterator
@@ -107,6 +108,15 @@ def test_each_stack_is_taken_once_and_in_order(tmp_path: Path) -> None:
     found = find_project(project(tmp_path, {"topics/a.yaml": TOPIC}, ("west", "east")))
     assert fleet_stacks(found) == ["east", "west"]
     assert fleet_stacks(found, ["west", "nope", "west", "east"]) == ["west", "nope", "east"]
+
+
+def test_names_that_no_stack_can_have_are_none(tmp_path: Path) -> None:
+    (tmp_path / "stacks").mkdir()
+    for name in (b"dev", b"", b".", b"..", b"\xff"):
+        (tmp_path / "stacks" / os.fsdecode(b"Pulumi.%s.yaml" % name)).write_text("config: {}\n")
+    assert fleet_stacks(Project(tmp_path)) == ["dev"]
+    with pytest.raises(Refusal, match="there is no stack"):
+        fleet_stacks(Project(tmp_path), ["dev", "\udcff"])
 
 
 def test_a_project_without_stacks_is_refused(tmp_path: Path) -> None:

@@ -63,8 +63,17 @@ class Project:
         return self.cache / "spark" / "conf"
 
     def stack_names(self) -> list[str]:
-        """Return the names of the stacks that have a settings file, sorted."""
-        return sorted(path.name[len("Pulumi.") : -len(".yaml")] for path in self.stacks.glob("Pulumi.*.yaml"))
+        """Return the names of the stacks that have a settings file, sorted.
+
+        A name is also the name of folders, so that one of dots only is none. Pulumi has no stacks of such names.
+        """
+        names = (path.name[len("Pulumi.") : -len(".yaml")] for path in self.stacks.glob("Pulumi.*.yaml"))
+        return sorted(name for name in names if name.strip(".") and is_unicode(name))
+
+
+def is_unicode(name: str) -> bool:
+    """Return whether a name of a file, or an argument, is text: reports cannot have other bytes."""
+    return not any(0xD800 <= ord(character) < 0xE000 for character in name)
 
 
 def find_project(start: Path | None = None) -> Project:
