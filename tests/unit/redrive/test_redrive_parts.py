@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from kafka import OffsetAndMetadata
 
 from topicwarden.audit.finding_records import confirmed, rule_of
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.read.records_at_offsets import StoredRecord
+from topicwarden.kafka.read import records_at_offsets
+from topicwarden.kafka.read.records_at_offsets import StoredRecord, read_progress
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.kafka.write.repair_function import repair_function
 from topicwarden.model.access import Grant, TopicAccess
@@ -72,8 +74,9 @@ def test_the_rule_of_a_finding_is_refused_if_its_records_are_not_exact() -> None
         ({"check": "hot-key"}, "do not name single records"),
         ({"verdict": Verdict.UNDECIDABLE}, "is undecidable: expected a fail"),
         ({"evidence": bound}, "only a bound"),
-        ({"evidence": {"records": 3, "offset": None}}, "expected a fail, which proves its records"),
     ]
+    proof = "expected a fail, which proves its records"
+    refused += [({"evidence": {**EVIDENCE, name: value}}, proof) for name in EVIDENCE for value in (None, "many", 1.5)]
     for update, reason in refused:
         with pytest.raises(Refusal, match=reason):
             rule_of(FINDING.model_copy(update=update))
@@ -222,3 +225,18 @@ def test_a_repair_function_is_refused_without_showing_the_record(tmp_path: Path)
     }.items():
         with pytest.raises(Refusal, match=reason):
             repair_function(wrong, tmp_path)
+
+
+@pytest.mark.parametrize("metadata", ["", "copied by hand", "-1", "²", "1.5"])
+def test_progress_that_another_program_has_committed_is_refused(metadata: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Consumer:
+        def __init__(self, **_: object) -> None: ...
+
+        def committed(self, *_: object, **__: object) -> OffsetAndMetadata:
+            return OffsetAndMetadata(5, metadata, -1)
+
+        def close(self, **_: object) -> None: ...
+
+    monkeypatch.setattr(records_at_offsets, "KafkaConsumer", Consumer)
+    with pytest.raises(Refusal, match=r"partition 3 in the group topicwarden-redrive-1 is not of a redrive"):
+        read_progress(Connection(("b:1",)), "topicwarden-redrive-1", "orders", [3], settled=False)

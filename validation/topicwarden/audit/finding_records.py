@@ -72,7 +72,8 @@ def rule_of(finding: Finding) -> str:
             f"finding {finding.id} has only a bound of the number of records ({finding.evidence['counted']}): "
             "audit the topic alone (--topics), then use the finding of that report"
         )
-    if finding.verdict.value != "fail" or not isinstance(finding.evidence.get("offset"), int):
+    numbers = (finding.evidence.get(name) for name in ("records", "partition", "offset"))
+    if finding.verdict.value != "fail" or not all(isinstance(number, int) for number in numbers):
         raise Refusal(f"finding {finding.id} is {finding.verdict.value}: expected a fail, which proves its records")
     if finding.check != "expression":
         return finding.check

@@ -141,8 +141,18 @@ def read_progress(
         for partition in sorted(partitions):
             at = consumer.committed(TopicPartition(topic, partition), metadata=True)
             if at is not None and at.offset >= 0:
-                found[partition] = CopiedSoFar(at.offset, int(at.metadata or 0))
+                found[partition] = CopiedSoFar(at.offset, _copied(at.metadata, group, partition))
     return found
+
+
+def _copied(metadata: str, group: str, partition: int) -> int:
+    """Return the number of copied records, which a redrive commits with its progress."""
+    if not metadata.isascii() or not metadata.isdigit():
+        raise Refusal(
+            f"the progress of partition {partition} in the group {group} is not of a redrive: other programs have "
+            "committed offsets; use another target"
+        )
+    return int(metadata)
 
 
 @contextmanager
