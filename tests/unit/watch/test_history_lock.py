@@ -60,7 +60,13 @@ def test_a_lock_is_free_again_after_the_block_also_after_an_error(tmp_path: Path
         pass
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{"pid": "x", "host": 1, "since": 2}', b"\xff\x00" * 4_000])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"{}", b"[1]", b"[" * 4_000, b"\xff\x00" * 4_000),
+        *(b'{"pid": "x", "host": 1, "since": 2}', b'{"pid": 1e999, "host": 1, "since": 2}'),
+    ],
+)
 def test_an_unreadable_holder_is_no_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.lock"
     with history_lock(path, HISTORY):

@@ -73,7 +73,7 @@ def _replace(descriptor: int, content: bytes) -> None:
 def _holder(descriptor: int) -> str:
     """Return the process, host and start of the watch that locks the file; empty if it does not say so in time."""
     for _ in range(_ATTEMPTS):
-        with suppress(ValueError, KeyError, TypeError):
+        with suppress(ValueError, KeyError, TypeError, OverflowError, RecursionError):  # of any content
             holder = json.loads(os.pread(descriptor, _MOST_BYTES, 0))
             text = f": process {int(holder['pid'])} on host {holder['host']}, since {holder['since']}"
             return one_line(text)
