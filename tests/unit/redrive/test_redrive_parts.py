@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kafka import OffsetAndMetadata
 
-from topicwarden.audit.finding_records import confirmed, rule_of
+from topicwarden.audit import finding_records
+from topicwarden.audit.finding_records import RecordSearch, confirmed, rule_of
+from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read import records_at_offsets
 from topicwarden.kafka.read.records_at_offsets import StoredRecord, read_progress
@@ -225,6 +228,22 @@ def test_a_repair_function_is_refused_without_showing_the_record(tmp_path: Path)
     }.items():
         with pytest.raises(Refusal, match=reason):
             repair_function(wrong, tmp_path)
+
+
+def test_any_limit_fits_the_integers_of_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    contracts: list[Contracts] = []
+
+    def read_ranges(*arguments: Any) -> None:
+        contracts.append(arguments[-1])
+        raise Refusal("enough")
+
+    monkeypatch.setattr(finding_records, "pack_tasks", lambda *_: [])
+    monkeypatch.setattr(finding_records, "read_ranges", read_ranges)
+    for most in (1, 10_000, 10**12):
+        search = RecordSearch(FINDING, {0: (0, 9)}, {}, None, most)
+        with pytest.raises(Refusal, match="enough"):
+            finding_records.find_records(lambda: None, Connection(("b:1",)), search)  # type: ignore[arg-type, return-value]
+    assert [each.topics["orders"]["offsets"] for each in contracts] == [2, 10_001, 2**31 - 1]
 
 
 @pytest.mark.parametrize("metadata", ["", "copied by hand", "-1", "²", "1.5"])

@@ -41,6 +41,9 @@ _BY_RULE: Final = ("expression", "header", "key-schema", "record-size", "timesta
 SUPPORTED: Final = tuple(sorted((*_BY_COLUMN, *_BY_RULE)))
 """The checks whose findings name records that can be found again."""
 
+_LARGEST: Final = (1 << 31) - 2
+"""The most records that a search can be limited to: the reader and Spark add one, and have integers of 32 bits."""
+
 _EXPRESSION: Final = "that do not satisfy "
 
 
@@ -102,7 +105,7 @@ def find_records(spark: SparkSource, connection: Connection, search: RecordSearc
 
     Raises Refusal if there are too many, if a record cannot be judged now, or if the scan fails.
     """
-    finding, most = search.finding, search.most_records
+    finding, most = search.finding, min(search.most_records, _LARGEST)
     parts = [
         OffsetRange(number, finding.topic, partition, start, end)
         for number, (partition, (start, end)) in enumerate(sorted(search.ranges.items()))
