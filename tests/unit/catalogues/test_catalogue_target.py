@@ -66,8 +66,9 @@ def test_a_wrong_setting_is_refused_with_its_path_and_without_secrets(tmp_path: 
     [SECRET, {"hub": SECRET}, {"hub": {"datahub": SECRET}}, {"file": {"openlineage": f"https://{SECRET}:65536"}}],
 )
 def test_a_decrypted_value_is_never_shown(catalogues: Any, tmp_path: Path) -> None:
+    project = project_with(tmp_path, catalogues)
     with pytest.raises(Refusal) as refused:
-        catalogue_targets(project_with(tmp_path, catalogues), "prod")
+        catalogue_targets(project, "prod", stack_settings(project, "prod"))
     assert SECRET not in str(refused.value)
 
 

@@ -140,7 +140,7 @@ def test_retry_after_may_be_a_number_or_a_date_and_has_a_limit() -> None:
     [
         ("ftp://127.0.0.1/SECRET", "has an invalid URL; correct it"),
         ("http://receiver.invalid/SECRET", "has an unknown host name"),
-        (f"http://{'a' * 70}.invalid/SECRET", "cannot be reached"),
+        (f"http://{'a' * 70}.invalid/SECRET", "has an invalid URL; correct it"),
         ("http://127.0.0.1:1/SECRET", "refused the connection"),
     ],
 )

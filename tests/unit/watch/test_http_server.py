@@ -256,7 +256,12 @@ def test_a_client_that_does_not_read_its_answer_is_not_sent_another_one(
     ended = threading.Event()
     discard = http_server._Handler._discard
     sent: list[object] = []
-    monkeypatch.setattr(http_server._Handler, "_discard", lambda handler: (discard(handler), ended.set()))
+
+    def discarded(handler: http_server._Handler) -> None:
+        discard(handler)
+        ended.set()
+
+    monkeypatch.setattr(http_server._Handler, "_discard", discarded)
     monkeypatch.setattr(http_server._Handler, "send_error", lambda _, *status: sent.append(status))
     with serving(LOOPBACK, lambda _: ServedPage(b"x" * (64 << 20))) as address, socket.socket() as lazy:
         lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
