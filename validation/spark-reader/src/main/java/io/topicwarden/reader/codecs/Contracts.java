@@ -29,9 +29,8 @@ public final class Contracts {
   /**
    * Parses the options {@code contracts} and {@code registry}. Either may be null.
    *
-   * @param contracts an object by topic name with {@code partitions}, {@code late} (ms),
-   *     {@code records} (see {@link RecordContract}) and {@code offsets} (of each fault), all
-   *     optional
+   * @param contracts an object by topic name with {@code partitions}, {@code late} (ms), {@code
+   *     records} (see {@link RecordContract}) and {@code offsets} (of each fault), all optional
    * @param registry see {@link SchemaRegistryClient}
    */
   public Contracts(String contracts, String registry) {

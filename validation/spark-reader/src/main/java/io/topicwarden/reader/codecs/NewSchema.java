@@ -201,7 +201,7 @@ final class NewSchema {
         try {
           return ProtobufCodec.message(protobuf, name);
         } catch (IllegalArgumentException none) {
-          continue;
+          // The schema has no message of this name: try the next one.
         }
       }
     }
