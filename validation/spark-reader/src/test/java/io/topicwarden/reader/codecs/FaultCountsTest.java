@@ -55,7 +55,7 @@ class FaultCountsTest {
   void aContractCanAskForMoreOffsets() {
     FaultCounts many = new FaultCounts(100);
     for (int i = 0; i < 120; i++) {
-      many.add("rule", "reason", 2 * i);
+      many.add("rule", "reason", 2L * i);
     }
     ArrayNode json = Json.MAPPER.createArrayNode();
     many.writeTo(json);
