@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from topicwarden.model.problem import Refusal
-from topicwarden.watch.history_lock import history_lock, lock_path
+from topicwarden.watch.history_lock import HistoryInUse, history_lock, lock_path
 
 HISTORY = "file:///history"
 _HOLD = """
@@ -54,7 +54,7 @@ def test_a_lock_is_free_again_after_the_block_also_after_an_error(tmp_path: Path
         raise ValueError("inside")
     with (
         history_lock(path, HISTORY),
-        pytest.raises(Refusal, match=f"process {os.getpid()}"),
+        pytest.raises(HistoryInUse, match="two stacks of this watch"),
         history_lock(path, HISTORY),
     ):
         pass

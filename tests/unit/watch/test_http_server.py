@@ -56,7 +56,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    with serving(LOOPBACK, ServedPages(STATE, ReportBackground(), lambda: True)) as address:
+    with serving(LOOPBACK, ServedPages([STATE], ReportBackground(), lambda: True)) as address:
         yield address.port
 
 
@@ -69,7 +69,7 @@ def token_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def guarded(token_file: Path) -> Iterator[int]:
-    pages = ServedPages(STATE, ReportBackground(), lambda: True)
+    pages = ServedPages([STATE], ReportBackground(), lambda: True)
     with serving(LOOPBACK, pages, token_check(token_file), OPEN_PATHS) as address:
         yield address.port
 
@@ -126,7 +126,7 @@ def test_metrics_are_valid_openmetrics_with_those_of_the_watch(port: int) -> Non
 
 
 def test_before_the_first_audit_only_the_report_is_missing() -> None:
-    pages = ServedPages(WatchState("dev", 300.0), ReportBackground(), lambda: True)
+    pages = ServedPages([WatchState("dev", 300.0)], ReportBackground(), lambda: True)
     with serving(LOOPBACK, pages) as address:
         assert [get(address.port, path).status for path in PATHS] == [200, 503, 200, 503, 503, 503]
         assert "topicwarden_watch_failed_audits" in get(address.port, "/metrics").text
@@ -138,7 +138,7 @@ def test_before_the_first_audit_only_the_report_is_missing() -> None:
 
 
 def test_a_loop_that_has_ended_is_unhealthy() -> None:
-    with serving(LOOPBACK, ServedPages(STATE, ReportBackground(), lambda: False)) as address:
+    with serving(LOOPBACK, ServedPages([STATE], ReportBackground(), lambda: False)) as address:
         assert get(address.port, "/healthz").status == 503
 
 
@@ -233,7 +233,7 @@ def test_connections_are_bounded_and_free_again(quick: None, port: int) -> None:
 
 
 def test_a_client_that_does_not_read_its_answer_is_cut_off(quick: None) -> None:
-    pages = ServedPages(WatchState("dev", 300.0, report=thousand()), ReportBackground(), lambda: True)
+    pages = ServedPages([WatchState("dev", 300.0, report=thousand())], ReportBackground(), lambda: True)
     with serving(LOOPBACK, pages) as address, socket.socket() as lazy:
         get(address.port, "/report.json")  # rendered
         lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)

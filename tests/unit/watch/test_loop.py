@@ -10,7 +10,7 @@ import pytest
 from tests.support.reports import empty, rich
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
-from topicwarden.watch.audit_loop import AuditLoop, Schedule
+from topicwarden.watch.audit_loop import AuditLoop, Schedule, run_in_turn
 from topicwarden.watch.watch_state import WatchState
 
 EVERY = 60.0
@@ -90,7 +90,7 @@ def run(
         clock=clock,
         monotonic=clock,
     )
-    loop.run(clock)
+    run_in_turn([loop], clock, clock)
     return done
 
 
@@ -107,7 +107,7 @@ def test_a_failed_audit_is_repeated_sooner_and_then_more_and_more_rarely() -> No
     assert done.starts == [0, 5, 15, 35, 75, 135, 195, 255, 315, 375]
     assert done.states[-1].failed_audits == len(done.starts)
     assert done.states[-1].last_success is None
-    assert not done.states[-1].ready
+    assert done.states[-1].report is None
 
 
 def test_a_thousand_failures_do_not_end_the_loop() -> None:
@@ -119,7 +119,7 @@ def test_the_last_good_report_stays_while_audits_fail_and_failures_end_with_a_su
     done = run(140, [good, UNREACHABLE, ValueError("bytes of a record"), better])
     failing = [state for state in done.states if state.failed_audits == 2]
     assert failing
-    assert all(state.report is good and state.ready and state.last_success == 1 for state in failing)
+    assert all(state.report is good and state.last_success == 1 for state in failing)
     assert done.states[-1].report is better
     assert (done.states[-1].failed_audits, done.states[-1].failure) == (0, None)
     shown = "\n".join(done.listener.lines + [line for state in done.states for line in state.lines()])
@@ -144,7 +144,7 @@ def test_broken_declarations_are_visible_once_in_the_log_and_always_in_the_state
     assert sum("topics/a.yaml:1:1" in line for line in done.listener.warnings) == 1
     assert sum("valid again" in line for line in done.listener.lines) == 1
     broken = [state for state in done.states if state.declarations_problem]
-    assert all(state.declarations_valid is False and state.ready for state in broken)
+    assert all(state.declarations_valid is False and state.report for state in broken)
     assert any("topics/a.yaml:1:1: broken" in line for line in broken[-1].lines())
     assert "topics/a.yaml" not in next(broken[-1].lines())
 
@@ -190,6 +190,6 @@ def test_the_text_of_an_unexpected_error_is_for_the_log_only() -> None:
         WatchState("dev", EVERY), Schedule(EVERY), lambda: None, fails, states.append, listener,
         details_of=lambda error: f"details: {error}", clock=clock, monotonic=clock,
     )  # fmt: skip
-    loop.run(clock)
+    run_in_turn([loop], clock, clock)
     assert any("details: bytes of a record" in line for line in listener.warnings)
     assert "bytes of a record" not in "".join(line for state in states for line in state.lines())

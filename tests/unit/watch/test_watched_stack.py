@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,13 @@ from tests.support.watched import watching
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan import lasting_session
 from topicwarden.audit.scan.lasting_session import LastingSession
+from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope
-from topicwarden.operations import watch as operation
-from topicwarden.operations.progress_listener import SILENT
-from topicwarden.operations.watch import WatchedStack, WatchOptions
+from topicwarden.operations import watched_stack as operation
+from topicwarden.operations.watched_stack import WatchedStack
 
 VALID = "partitions: 1\nreplication_factor: 1\n"
 SETTINGS = "config: {{'kafka:bootstrapServers': ['127.0.0.1:1'], 'kafka:tlsEnabled': true, 'kafka:saslMechanism': plain, 'kafka:saslUsername': app, 'kafka:saslPassword': {}}}\n"  # noqa: E501
@@ -47,8 +49,11 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[AuditRequest]:
 
 
 @pytest.fixture
-def watched(folder: Path) -> WatchedStack:
-    return WatchedStack(Project(folder), "dev", WatchOptions(), (folder / "history").as_uri(), SILENT)
+def watched(folder: Path) -> Iterator[WatchedStack]:
+    project = Project(folder)
+    spark = LastingSession(project, None, lambda _: None)
+    with closing(WatchedStack(project, "dev", str(folder / "history"), ReadLimits(), spark)) as watched:
+        yield watched
 
 
 def test_each_audit_has_the_declarations_and_the_secrets_of_now(

@@ -29,7 +29,7 @@ from topicwarden.report.audit.digest import digest
 from topicwarden.report.audit.formats import FORMATS
 from topicwarden.report.fleet import html
 from topicwarden.report.output_folder import require_writable, write_files
-from topicwarden.stacks.history_address import NONE
+from topicwarden.stacks.history_address import history_below
 
 _FLEET_FORMATS: Final = ("text", "json", "markdown")
 
@@ -107,7 +107,7 @@ def audit_stacks(
                     project,
                     stack,
                     patterns,
-                    replace(settings, history=_history_of(stack, settings.history)),
+                    replace(settings, history=history_below(settings.history, stack)),
                     master=master,
                     out=None if folder is None else str(folder / stack),
                     fail_on=fail_on,
@@ -134,11 +134,6 @@ def audit_stacks(
             terminal_output.note(str(path))
     print_fleet(report, form, render_one, None)
     return report.exit_code
-
-
-def _history_of(stack: str, history: str | None) -> str | None:
-    """Return the history of one stack: a folder of its own, because a history is about one cluster."""
-    return history if history in (None, NONE) else f"{history.rstrip('/')}/{stack}"
 
 
 def _print(report: AuditReport, form: str, background: ReportBackground) -> None:

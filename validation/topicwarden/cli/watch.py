@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -18,7 +18,7 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import DURATION
 from topicwarden.operations.progress_listener import ProgressListener
-from topicwarden.operations.watch import WatchOptions, watch
+from topicwarden.operations.watch import WatchOptions, watch_stacks
 from topicwarden.report import terminal_output
 from topicwarden.report.display import one_line
 
@@ -26,8 +26,8 @@ _MOST_S: Final = 9.0
 """The time from a signal to the end of the process, whatever it still waits for, in seconds."""
 
 
-def watch_stack(stack: str, options: WatchOptions, project_folder: Path | None = None) -> int:
-    """Watch ``stack`` until SIGTERM or SIGINT, and return the exit code. See ``operations.watch.watch``.
+def watch(stacks: Sequence[str], options: WatchOptions, project_folder: Path | None = None) -> int:
+    """Watch ``stacks`` until SIGTERM or SIGINT, and return the exit code. See ``operations.watch.watch_stacks``.
 
     A second signal ends the process at once. An audit that cannot finish in time is abandoned: the history keeps a part
     only after it is complete.
@@ -35,16 +35,16 @@ def watch_stack(stack: str, options: WatchOptions, project_folder: Path | None =
     project = find_project(project_folder)
     lines = _Lines()
     with _signals() as received:
-        finished = watch(
+        finished = watch_stacks(
             project,
-            stack,
+            stacks,
             options,
             stopped=lambda: bool(received),
             details_of=_Details(),
             listener=lines,
         )
     if not finished:
-        lines.warn(f"{stack}: the running audit did not finish in time; the history does not contain it")
+        lines.warn("the running audit did not finish in time; the history does not contain it")
         _end_now()
     kill_jvm()  # it might still archive classes, which takes longer than a watch may
     return 0

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from topicwarden.operations.check import CheckReport, check_topics
     from topicwarden.operations.plan import plan_topics
     from topicwarden.operations.progress_listener import ProgressListener
+    from topicwarden.operations.redrive import RedriveOptions, RedriveReport, redrive_finding
     from topicwarden.operations.usage import UsageOptions, usage_topics
+    from topicwarden.operations.watch import WatchOptions, watch_stacks
 
 __all__ = [
     "AuditOptions",
@@ -34,15 +36,20 @@ __all__ = [
     "Project",
     "ReadLimits",
     "ReadScope",
+    "RedriveOptions",
+    "RedriveReport",
     "Refusal",
     "UsageOptions",
     "UsageReport",
     "Verdict",
+    "WatchOptions",
     "audit_topics",
     "check_topics",
     "find_project",
     "plan_topics",
+    "redrive_finding",
     "usage_topics",
+    "watch_stacks",
 ]
 
 _MODULES: Final = {
@@ -57,7 +64,9 @@ _MODULES: Final = {
     "topicwarden.operations.check": ("CheckReport", "check_topics"),
     "topicwarden.operations.plan": ("plan_topics",),
     "topicwarden.operations.progress_listener": ("ProgressListener",),
+    "topicwarden.operations.redrive": ("RedriveOptions", "RedriveReport", "redrive_finding"),
     "topicwarden.operations.usage": ("UsageOptions", "usage_topics"),
+    "topicwarden.operations.watch": ("WatchOptions", "watch_stacks"),
 }
 """The module of each public name."""
 

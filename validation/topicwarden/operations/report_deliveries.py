@@ -48,19 +48,6 @@ class ReportDeliveries:
         self._notifier.use(receivers)
         self._publisher.use(targets)
 
-    def reloading(self, read_declarations: Callable[[], str | None]) -> Callable[[], str | None]:
-        """Return a function that calls ``read_declarations``, then ``reload``, and returns the first error of both."""
-
-        def read() -> str | None:
-            problem = read_declarations()
-            try:
-                self.reload()
-            except Refusal as refusal:
-                return problem or str(refusal)
-            return problem
-
-        return read
-
     def families(self) -> Families:
         """Return the metrics of the deliveries, with the labels ``kind`` and ``receiver``."""
         states = [

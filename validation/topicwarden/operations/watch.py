@@ -1,48 +1,41 @@
-"""Audit a stack again and again, each time what is new, and serve the last report and metrics over HTTP."""
+"""Audit stacks again and again, each time what is new, and serve the last report and metrics over HTTP."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from topicwarden.audit.check_docs import check_docs
-from topicwarden.audit.run import audit
 from topicwarden.audit.scan import reader_jars
 from topicwarden.audit.scan.lasting_session import LastingSession
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
-from topicwarden.kafka.connect.stack_connection import stack_settings, written_settings
 from topicwarden.model.finding import AuditReport
+from topicwarden.model.fleet_report import FleetReport, StackOutcome
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.units import duration_text
-from topicwarden.model.verdict import ReadScope
-from topicwarden.operations.audit import AuditOptions, audit_request
-from topicwarden.operations.declared_topics import checked_stack
+from topicwarden.operations.fleet import fleet_stacks
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
-from topicwarden.operations.report_deliveries import report_deliveries
-from topicwarden.policies.check_specs import CheckedStacks
+from topicwarden.operations.stack_differences import outcome_differences
+from topicwarden.operations.watched_stack import WatchedStack
 from topicwarden.report.audit.background import ReportBackground
-from topicwarden.stacks.history_address import history_address
+from topicwarden.stacks.history_address import history_below
 from topicwarden.stacks.http_url import split_url
-from topicwarden.stacks.stack_settings import HISTORY
-from topicwarden.usage.history_files import is_local, local_path
-from topicwarden.watch.audit_loop import AuditLoop, Schedule
+from topicwarden.stacks.stack_selection import selected_stacks
+from topicwarden.watch.audit_loop import AuditLoop, Schedule, run_in_turn
 from topicwarden.watch.bearer_token import token_check
-from topicwarden.watch.history_lock import history_lock, lock_path
+from topicwarden.watch.history_lock import HistoryInUse
 from topicwarden.watch.http_server import serving
 from topicwarden.watch.listen_address import listen_address
-from topicwarden.watch.served_pages import OPEN_PATHS, ServedPages
+from topicwarden.watch.served_pages import OF_STACKS, OPEN_PATHS, ServedPages
 from topicwarden.watch.watch_state import WatchState
-
-if TYPE_CHECKING:
-    from topicwarden.audit.request import AuditRequest
 
 GRACE_S: Final = 6.0
 """The time that a running audit has to finish when the watch is stopped, in seconds."""
@@ -57,8 +50,9 @@ class WatchOptions:
 
     ``every`` is the time from the start of an audit to the start of the next one, in seconds. ``listen`` is the address
     of the HTTP server, and ``token_file`` a file with the token that its clients need. ``history`` is as in
-    ``AuditOptions``, but not ``none``. ``url`` is the address of the report for people who receive notifications; by
-    default, that of the HTTP server. ``master`` is the Spark master, and ``bounds`` limits how fast audits read.
+    ``AuditOptions``, but not ``none``; of several stacks, each has a folder below it. ``url`` is the address of the
+    server for people who receive notifications; by default, ``listen``. ``master`` is the Spark master, and ``bounds``
+    limits how fast an audit reads.
     """
 
     every: float = 300.0
@@ -76,54 +70,67 @@ class WatchOptions:
             _check_url(self.url)
 
 
-def watch(
+def watch_stacks(
     project: Project,
-    stack: str,
+    stacks: Sequence[str] = (),
     options: WatchOptions | None = None,
     *,
-    observers: Sequence[Callable[[AuditReport], None]] = (),
     stopped: Callable[[], bool],
+    observers: Sequence[Callable[[AuditReport], None]] = (),
     details_of: Callable[[Exception], str] = lambda error: f"unexpected error: {type(error).__name__}",
     listener: ProgressListener = SILENT,
 ) -> bool:
-    """Audit ``stack`` until ``stopped`` returns true; return whether the last audit could finish.
+    """Audit ``stacks`` until ``stopped`` returns true; return whether the last audit could finish.
 
-    If it returns false, a thread still runs an audit: end the process. The history has then no trace of this audit.
+    Without names, all stacks of the project are audited. Audits run in turn, and share one Spark session. If the
+    function returns false, a thread still runs an audit: end the process. The history has then no trace of this audit.
     ``observers`` receive each report; they must not wait. ``details_of`` returns the message for an unexpected error.
-    Errors of an audit do not end the watch.
+    Errors of an audit do not end the watch. Of several stacks, one whose settings cannot be used counts as a failed
+    audit, until they can.
 
-    Raises Refusal if there is no such stack, no history, or no usable address or token, and if another watch uses the
-    history.
+    Raises Refusal if there is no such stack, no usable address or token, or, for a single stack, no usable settings,
+    and if another watch uses a history.
     """
     settings = options or WatchOptions()
     has_token = None if settings.token_file is None else token_check(settings.token_file)
     address = listen_address(settings.listen, with_token=has_token is not None)
     refuse_unsupported(settings.master)
     reader_jars.jars(project)
-    history = _history(project, stack, settings.history)
-    folder = local_path(history) if is_local(history) else None
-    state = WatchState(stack, settings.every)
+    single = len(stacks) == 1
+    names = fleet_stacks(project, [name for stack in stacks for name in selected_stacks(project, stack)])
+    states = [WatchState(name, settings.every) for name in names]
     ending, ended = threading.Event(), threading.Event()
-    pages = ServedPages(state, ReportBackground(project.root, check_docs()), lambda: not ended.is_set())
+    background = ReportBackground(project.root, check_docs())
+    pages = ServedPages(states, background, lambda: not ended.is_set(), None if single else _compare)
+    spark = LastingSession(project, settings.master, listener.note)
     with ExitStack() as resources:
-        resources.enter_context(history_lock(lock_path(history, folder, project.cache), history))
+        watched = []
+        for name in names:
+            history = settings.history if single else history_below(settings.history, name)
+            each = WatchedStack(project, name, history, settings.bounds, spark)
+            watched.append(resources.enter_context(closing(each)))
+            _open(each, must_open=single)
         real = resources.enter_context(serving(address, pages, has_token, OPEN_PATHS))
-        report_url = (settings.url or f"http://{real}").removesuffix("/") + "/report"
-        deliveries = resources.enter_context(report_deliveries(project, stack, report_url))
-        pages.add_metrics(deliveries.families)
-        listener.note(f"watching {stack} every {duration_text(settings.every * 1000)}: http://{real}")
-        watched = WatchedStack(project, stack, settings, history, listener)
-        loop = AuditLoop(
-            state,
-            Schedule(settings.every),
-            deliveries.reloading(watched.read_declarations),
-            watched.audit,
-            publish=pages.publish,
-            listener=listener,
-            observers=(*deliveries.observers, *observers),
-            details_of=details_of,
-        )
-        thread = threading.Thread(target=_run, args=(loop, watched, ending, ended), name="watch-audits", daemon=True)
+        base = (settings.url or f"http://{real}").removesuffix("/")
+        for each in watched:
+            each.report_url = f"{base}/report" if single else f"{base}{OF_STACKS}{each.stack}/report"
+            _open(each, must_open=single)
+            pages.add_metrics(each.stack, each.families)
+        listener.note(f"watching {', '.join(names)} every {duration_text(settings.every * 1000)}: http://{real}")
+        loops = [
+            AuditLoop(
+                state,
+                Schedule(settings.every),
+                each.read_declarations,
+                each.audit,
+                publish=pages.publish,
+                listener=listener,
+                observers=(each.deliver, *observers),
+                details_of=details_of,
+            )
+            for state, each in zip(states, watched, strict=True)
+        ]
+        thread = threading.Thread(target=_run, args=(loops, spark, ending, ended), name="watch-audits", daemon=True)
         thread.start()
         try:
             while not ended.is_set() and not stopped():
@@ -134,7 +141,7 @@ def watch(
             thread.join(GRACE_S)
         if not stopped():
             raise RuntimeError("the loop of audits has ended by itself")
-        return not watched.auditing
+        return not any(each.auditing for each in watched)
 
 
 def _check_url(url: str) -> None:
@@ -148,79 +155,24 @@ def _check_url(url: str) -> None:
         raise Refusal(f"--url: expected a URL without a query and a fragment, got {quoted(url)}")
 
 
-def _run(loop: AuditLoop, watched: WatchedStack, ending: threading.Event, ended: threading.Event) -> None:
+def _open(watched: WatchedStack, *, must_open: bool) -> None:
+    """Lock the history and start the deliveries. Otherwise each audit of the stack tries again, and fails."""
     try:
-        loop.run(ending)
-    finally:
-        watched.close()
-        ended.set()
-
-
-def _history(project: Project, stack: str, option: str | None) -> str:
-    """Return the address of the history. Refuse a watch without one, which would read all records each time."""
-    setting = written_settings(project, stack).get(HISTORY)
-    if isinstance(setting, dict):  # encrypted
-        setting = stack_settings(project, stack).get(HISTORY)
-    history = history_address(project, stack, setting, option)
-    if history is None:
-        raise Refusal(
-            "a watch needs a history, or each audit would read all records: remove --history none, or set --history to "
-            "a folder"
-        )
-    return history
-
-
-class WatchedStack:
-    """A stack with its last valid declarations, and the Spark session that its audits share.
-
-    One thread calls its methods. ``auditing``: whether an audit runs.
-    """
-
-    def __init__(
-        self, project: Project, stack: str, options: WatchOptions, history: str, listener: ProgressListener
-    ) -> None:
-        self._project, self._stack = project, stack
-        self._options = AuditOptions(history, ReadScope.LAST, options.bounds)
-        self._checked: CheckedStacks | None = None
-        self._problem: str | None = None
-        self._request: AuditRequest | None = None
-        self._spark = LastingSession(project, options.master, listener.note)
-        self.auditing = False
-
-    def read_declarations(self) -> str | None:
-        """Read the YAML, as `topicwarden check` does; return the reason why it cannot be used, or None.
-
-        Files are read each time, because some rules depend on the date, and reading takes less than a second.
-        """
-        self._problem = None
-        try:
-            self._checked = checked_stack(self._project, self._stack, "audited")
-        except Refusal as refusal:
-            self._problem = str(refusal)
-        return self._problem
-
-    def audit(self) -> AuditReport:
-        """Audit the records since the last audit with the last valid declarations, and with the settings of now."""
-        self.auditing = True
-        try:
-            return audit(self._spark, self._current_request(), lambda share: None)
-        except Exception:
-            self._spark.after_failure()
+        watched.open()
+    except HistoryInUse:
+        raise
+    except Refusal:
+        if must_open:
             raise
-        finally:
-            self.auditing = False
 
-    def close(self) -> None:
-        """Stop Spark, if it was started."""
-        self._spark.close()
 
-    def _current_request(self) -> AuditRequest:
-        """Return the request for one audit. If the stack's file is broken, its last valid settings are used."""
-        if self._checked is None:
-            raise Refusal(f"no declarations have been valid yet: {self._problem}")
-        try:
-            self._request = audit_request(self._project, self._stack, self._checked, self._options)
-        except Refusal:
-            if self._problem is None or self._request is None:
-                raise
-        return self._request
+def _compare(outcomes: Sequence[StackOutcome]) -> FleetReport:
+    return FleetReport("audit", outcomes, outcome_differences(outcomes))
+
+
+def _run(loops: Sequence[AuditLoop], spark: LastingSession, ending: threading.Event, ended: threading.Event) -> None:
+    try:
+        run_in_turn(loops, ending)
+    finally:
+        spark.close()
+        ended.set()

@@ -20,17 +20,36 @@ Families: TypeAlias = Mapping[str, tuple[str, Iterable[Sample]]]
 """What each metric means and its series, by the name of the metric without ``topicwarden_``."""
 
 
+MetricTexts: TypeAlias = Mapping[str, tuple[str, str]]
+"""The header of each metric, and the lines of its series, by the name of the metric."""
+
+
 def metrics_text(stack: str, families: Families) -> str:
     """Return the text of ``families``, in their order. Each series has the label ``stack``."""
-    lines: list[str] = []
+    return joined_metrics([metric_texts(stack, families)])
+
+
+def metric_texts(stack: str, families: Families) -> MetricTexts:
+    """Return the texts of ``families``, with the label ``stack``. A metric without a series is left out."""
+    texts: dict[str, tuple[str, str]] = {}
     for name, (explanation, samples) in families.items():
         series = [(labels, value) for labels, value in samples if value is not None]
         if series:
-            lines += [f"# HELP topicwarden_{name} {explanation}", f"# TYPE topicwarden_{name} gauge"]
-            lines += [
-                f"topicwarden_{name}{{{_labels({'stack': stack, **labels})}}} {value}" for labels, value in series
-            ]
-    return "\n".join([*lines, "# EOF", ""])
+            header = f"# HELP topicwarden_{name} {explanation}\n# TYPE topicwarden_{name} gauge\n"
+            lines = (
+                f"topicwarden_{name}{{{_labels({'stack': stack, **labels})}}} {value}\n" for labels, value in series
+            )
+            texts[name] = header, "".join(lines)
+    return texts
+
+
+def joined_metrics(parts: Iterable[MetricTexts]) -> str:
+    """Return one text of all ``parts``: the format allows only one header and one run of series for each metric."""
+    joined: dict[str, list[str]] = {}
+    for part in parts:
+        for name, (header, series) in part.items():
+            joined.setdefault(name, [header]).append(series)
+    return "".join(text for texts in joined.values() for text in texts) + "# EOF\n"
 
 
 def _labels(labels: Mapping[str, str]) -> str:

@@ -24,6 +24,11 @@ def history_address(project: Project, stack: str, setting: object, option: str |
     return (project.cache / "history" / stack).absolute().as_uri()
 
 
+def history_below(option: str | None, stack: str) -> str | None:
+    """Return ``option`` for one of several stacks: a folder of its own, because a history is about one cluster."""
+    return option if option in (None, NONE) else f"{option.rstrip('/')}/{stack}"
+
+
 def _address_of(location: str, base: Path) -> str | None:
     if location == NONE:
         return None

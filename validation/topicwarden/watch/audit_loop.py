@@ -1,4 +1,4 @@
-"""Audit again and again: one audit at a time, a new one each interval, and sooner after one that failed."""
+"""Audit stacks again and again: one audit at a time, a new one each interval, and sooner after one that failed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Schedule:
 
 @dataclass
 class AuditLoop:
-    """The loop of a watch.
+    """The audits of one stack.
 
     ``read_declarations`` returns the error that makes the YAML unusable, or None. ``audit`` audits with the last valid
     declarations. ``publish`` receives each new state, and ``observers`` each report. ``details_of`` receives an
@@ -72,24 +72,22 @@ class AuditLoop:
     clock: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
 
-    def run(self, stop: StopSignal) -> None:
-        """Audit until ``stop`` is set. An audit that runs then is finished first."""
-        while not stop.is_set():
-            began = self.monotonic()
-            self._check_declarations()
-            if stop.is_set():
-                return
-            report, failure = self._audit_once(began)
-            took = self.monotonic() - began
-            pause = self.schedule.pause(took, self.state.failed_audits)
-            if report is None and stop.is_set():
-                return
-            if report is None:
-                self._line(f"{failure}; next audit in {_seconds(pause)}", bad=True)
-            else:
-                self._line(f"{digest(report).summary}; next audit in {_seconds(pause)}")
-                self._observe(report)
-            stop.wait(pause)
+    def turn(self, stop: StopSignal) -> float | None:
+        """Audit once, and return the time until the next audit. None if ``stop`` is set meanwhile."""
+        began = self.monotonic()
+        self._check_declarations()
+        if stop.is_set():
+            return None
+        report, failure = self._audit_once(began)
+        pause = self.schedule.pause(self.monotonic() - began, self.state.failed_audits)
+        if report is not None:
+            self._line(f"{digest(report).summary}; next audit in {_seconds(pause)}")
+            self._observe(report)
+        elif stop.is_set():
+            return None
+        else:
+            self._line(f"{failure}; next audit in {_seconds(pause)}", bad=True)
+        return pause
 
     def _check_declarations(self) -> None:
         before = self.state.declarations_problem
@@ -151,6 +149,25 @@ class AuditLoop:
     def _line(self, text: str, *, bad: bool = False) -> None:
         line = f"{utc(int(self.clock()) * 1000)} {self.state.stack}: {text}"
         (self.listener.warn if bad else self.listener.note)(line)
+
+
+def run_in_turn(loops: Sequence[AuditLoop], stop: StopSignal, monotonic: Callable[[], float] = time.monotonic) -> None:
+    """Audit until ``stop`` is set: one stack at a time, the one whose audit is due first.
+
+    So a stack whose audits fail late, and are repeated soon, never has two turns while another stack waits. An audit
+    that runs when ``stop`` is set is finished first.
+    """
+    due = [monotonic()] * len(loops)
+    while not stop.is_set():
+        number = due.index(min(due))
+        wait = due[number] - monotonic()
+        if wait > 0:
+            stop.wait(wait)
+            continue
+        pause = loops[number].turn(stop)
+        if pause is None:
+            return
+        due[number] = monotonic() + pause
 
 
 def _public(error: Exception) -> str:

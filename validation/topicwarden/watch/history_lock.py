@@ -23,6 +23,10 @@ _ATTEMPTS: Final = 5
 _PAUSE_S: Final = 0.1
 
 
+class HistoryInUse(Refusal):
+    """Raised if another watch, or another stack of this watch, uses the history."""
+
+
 def lock_path(history: str, local_path: Path | None, cache: Path) -> Path:
     """Return the lock file of ``history``: in its folder ``local_path``, or in ``cache`` for a remote one."""
     if local_path is not None:
@@ -34,8 +38,8 @@ def lock_path(history: str, local_path: Path | None, cache: Path) -> Path:
 def history_lock(path: Path, history: str) -> Iterator[None]:
     """Lock ``history`` with the file ``path`` for the block.
 
-    Raises Refusal, with the process, host and time of the other watch, if the history is locked, and if the file cannot
-    be used. The file stays: if it were deleted, two processes could lock two files of the same name.
+    Raises HistoryInUse, with the process, host and time of the other watch, if the history is locked, and Refusal if
+    the file cannot be used. The file stays: if it were deleted, two processes could lock two files of the same name.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,10 +50,7 @@ def history_lock(path: Path, history: str) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Refusal(
-                f"another watch uses the history {history}{_holder(descriptor)}: stop it, or choose another history "
-                "with --history"
-            ) from None
+            raise HistoryInUse(_in_use(history, descriptor)) from None
         except OSError as error:
             raise _unusable(history, path, error) from error
         _replace(descriptor, _ours())
@@ -70,15 +71,22 @@ def _replace(descriptor: int, content: bytes) -> None:
         os.pwrite(descriptor, content, 0)
 
 
-def _holder(descriptor: int) -> str:
-    """Return the process, host and start of the watch that locks the file; empty if it does not say so in time."""
+def _in_use(history: str, descriptor: int) -> str:
+    """Return the message for a locked history, with its holder if that writes its name in time."""
+    text = ""
     for _ in range(_ATTEMPTS):
         with suppress(ValueError, KeyError, TypeError, OverflowError, RecursionError):  # of any content
             holder = json.loads(os.pread(descriptor, _MOST_BYTES, 0))
-            text = f": process {int(holder['pid'])} on host {holder['host']}, since {holder['since']}"
-            return one_line(text)
+            pid, host = int(holder["pid"]), holder["host"]
+            if (pid, host) == (os.getpid(), socket.gethostname()):
+                return (
+                    f"another watch uses the history {history}, or two stacks of this watch do: set "
+                    "topicwarden:history of each stack to a folder of its own"
+                )
+            text = one_line(f": process {pid} on host {host}, since {holder['since']}")
+            break
         time.sleep(_PAUSE_S)  # it has locked the file, and writes it now
-    return ""
+    return f"another watch uses the history {history}{text}: stop it, or choose another history with --history"
 
 
 def _unusable(history: str, path: Path, error: OSError) -> Refusal:

@@ -1,101 +1,144 @@
-"""The pages of a watch: health, readiness, metrics, and the last report as HTML and JSON."""
+"""The pages of a watch: health, readiness, metrics, and the last reports as HTML and JSON."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import Final
+from typing import Final, TypeAlias
 
 from topicwarden.model.finding import AuditReport
+from topicwarden.model.fleet_report import FleetReport, StackOutcome
 from topicwarden.report.audit import html, json, openmetrics
 from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.fleet import html as fleet_html
+from topicwarden.report.fleet import json as fleet_json
 from topicwarden.report.page_environment import filter_script
-from topicwarden.report.prometheus_text import Families, metrics_text
+from topicwarden.report.prometheus_text import Families, MetricTexts, joined_metrics, metric_texts
 from topicwarden.report.usage import html as usage
 from topicwarden.watch.http_server import PageRequest, ServedPage
 from topicwarden.watch.watch_state import WatchState
 
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
 """The paths that need no token: probes have none. Without a token, they show no detail."""
+OF_STACKS: Final = "/stacks/"
+"""The start of the paths of one of several stacks: ``/stacks/prod/report``."""
 
-_END: Final = "# EOF\n"
 _HTML: Final = "text/html; charset=utf-8"
 _JSON: Final = "application/json"
 _OPENMETRICS: Final = "application/openmetrics-text"
+_OF_FLEET: Final = ("/report", "/report.json")
+_UNAVAILABLE: Final = HTTPStatus.SERVICE_UNAVAILABLE
+
+Comparison: TypeAlias = Callable[[Sequence[StackOutcome]], FleetReport]
+"""A function that returns the report on several stacks."""
 
 
 class ServedPages:
-    """The pages of the last state. Reports are rendered when a client requests them, once for each audit.
+    """The pages of the last states. Reports are rendered when a client requests them; those of one stack are kept.
 
-    ``alive`` tells whether the loop of audits runs.
+    ``alive`` tells whether the loop of audits runs. ``compare`` is None if the pages are those of a single stack. Else
+    ``/report`` is about all stacks, and each stack has its own pages below ``/stacks/``.
     """
 
-    def __init__(self, state: WatchState, background: ReportBackground, alive: Callable[[], bool]) -> None:
-        self._state, self._background, self._alive = state, background, alive
-        self._rendered: tuple[AuditReport | None, dict[str, ServedPage]] = (None, {})
-        self._metrics: tuple[AuditReport | None, str] = (None, _END)
-        self._more_metrics: list[Callable[[], Families]] = []
+    def __init__(
+        self,
+        states: Sequence[WatchState],
+        background: ReportBackground,
+        alive: Callable[[], bool],
+        compare: Comparison | None = None,
+    ) -> None:
+        self._states = {state.stack: state for state in states}
+        self._background, self._alive, self._compare = background, alive, compare
+        self._rendered: tuple[tuple[object, ...], dict[str, ServedPage]] = ((), {})
+        self._metrics: dict[str, tuple[AuditReport, MetricTexts]] = {}
+        self._more_metrics: list[tuple[str, Callable[[], Families]]] = []
         self._stopping = False
-        self._lock = threading.Lock()
+        self._rendering, self._measuring = threading.Lock(), threading.Lock()
 
     def publish(self, state: WatchState) -> None:
-        """Serve ``state`` from now on."""
-        self._state = replace(state, stopping=self._stopping)
+        """Serve ``state`` of its stack from now on."""
+        self._states[state.stack] = state
 
-    def add_metrics(self, families: Callable[[], Families]) -> None:
-        """Serve what ``families`` returns at each request, too."""
-        self._more_metrics.append(families)
+    def add_metrics(self, stack: str, families: Callable[[], Families]) -> None:
+        """Serve what ``families`` returns for ``stack`` at each request, too."""
+        self._more_metrics.append((stack, families))
 
     def stop(self) -> None:
         """Show from now on that the watch ends."""
         self._stopping = True
-        self._state = replace(self._state, stopping=True)
 
     def __call__(self, request: PageRequest) -> ServedPage | None:
         """Return the page for ``request``; None if there is no such page."""
-        state = self._state
         match request.path:
             case "/healthz":
                 return _text("ok", HTTPStatus.OK) if self._alive() else _text("the loop has ended", _UNAVAILABLE)
             case "/readyz":
-                lines = list(state.lines()) if request.authorized else [next(state.lines())]
-                return _text("\n".join(lines), HTTPStatus.OK if state.ready else _UNAVAILABLE)
+                return self._readiness(request.authorized)
             case "/metrics":
-                return self._metrics_page(state, request.accept)
-            case path if path in _RENDERERS:
-                if state.report is None:
-                    return _text("no audit has finished", _UNAVAILABLE)
-                return self._report_page(state.report, path)
-        return None
+                return self._metrics_page(request.accept)
+        return self._report_page(request.path)
 
-    def _metrics_page(self, state: WatchState, accept: str) -> ServedPage:
-        with self._lock:
-            if state.report is not None and self._metrics[0] is not state.report:
-                self._metrics = (state.report, openmetrics.render(state.report, self._background))
-            of_report = self._metrics[1]
-        families = {**state.families()}
-        for more in self._more_metrics:
-            families |= more()
-        text = of_report.removesuffix(_END) + metrics_text(state.stack, families)
+    def _report_page(self, path: str) -> ServedPage | None:
+        if self._compare is None:
+            return self._page_of_stack(next(iter(self._states.values())), path)
+        if path in _OF_FLEET:
+            return self._page_of_fleet(path, self._compare)
+        stack, slash, page = path.removeprefix(OF_STACKS).partition("/")
+        state = self._states.get(stack) if path.startswith(OF_STACKS) else None
+        return self._page_of_stack(state, slash + page) if state else None
+
+    def _readiness(self, authorized: bool) -> ServedPage:
+        """Return 200 if a report can be served: one stack without a report does not hide those of the others."""
+        states = list(self._states.values())
+        ready = not self._stopping and any(state.report is not None for state in states)
+        reason = "the watch is ending" if self._stopping else "no audit has finished"
+        first = "ready" if ready else f"not ready: {reason}"
+        details = (line for state in states for line in state.lines()) if authorized else ()
+        return _text("\n".join([first, *details]), HTTPStatus.OK if ready else _UNAVAILABLE)
+
+    def _metrics_page(self, accept: str) -> ServedPage:
+        with self._measuring:
+            text = joined_metrics(self._metric_parts())
         kind = f"{_OPENMETRICS}; version=1.0.0" if _OPENMETRICS in accept else "text/plain; version=0.0.4"
         return ServedPage(text.encode(), f"{kind}; charset=utf-8")
 
-    def _report_page(self, report: AuditReport, path: str) -> ServedPage | None:
-        with self._lock:
-            if self._rendered[0] is not report:
-                self._rendered = (report, {})
+    def _metric_parts(self) -> Iterator[MetricTexts]:
+        states = list(self._states.values())
+        for state in states:
+            if state.report is not None:
+                known = self._metrics.get(state.stack)
+                if known is None or known[0] is not state.report:
+                    known = state.report, metric_texts(state.stack, openmetrics.families(state.report))
+                    self._metrics[state.stack] = known
+                yield known[1]
+        for state in states:
+            yield metric_texts(state.stack, state.families())
+        for stack, families in self._more_metrics:
+            yield metric_texts(stack, families())
+
+    def _page_of_stack(self, state: WatchState, path: str) -> ServedPage | None:
+        renderer, report = _RENDERERS.get(path), state.report
+        if renderer is None:
+            return None
+        if report is None:
+            return _text("no audit has finished", _UNAVAILABLE)
+        return self._kept((report,), path, lambda: renderer(report, self._background))
+
+    def _page_of_fleet(self, path: str, compare: Comparison) -> ServedPage | None:
+        states = tuple(self._states.values())
+        return self._kept(states, path, lambda: _render_fleet(path, compare([state.outcome() for state in states])))
+
+    def _kept(self, of: tuple[object, ...], path: str, render: Callable[[], ServedPage | None]) -> ServedPage | None:
+        """Return the page ``path`` of the objects ``of``. Only the pages of the last such objects are kept."""
+        with self._rendering:
+            if list(map(id, self._rendered[0])) != list(map(id, of)):
+                self._rendered = of, {}
             pages = self._rendered[1]
-            if path not in pages:
-                page = _RENDERERS[path](report, self._background)
-                if page is None:
-                    return None
+            page = pages.get(path) or render()
+            if page is not None:
                 pages[path] = page
-            return pages[path]
-
-
-_UNAVAILABLE: Final = HTTPStatus.SERVICE_UNAVAILABLE
+            return page
 
 
 def _text(text: str, status: HTTPStatus) -> ServedPage:
@@ -126,3 +169,11 @@ _RENDERERS: Final[Mapping[str, Callable[[AuditReport, ReportBackground], ServedP
     "/usage.html": _usage_html,
 }
 """The pages of a report, by path. The report links to ``usage.html``."""
+
+
+def _render_fleet(path: str, report: FleetReport) -> ServedPage:
+    if path == "/report.json":
+        return ServedPage(fleet_json.render(report).encode(), _JSON)
+    pages = {each.stack: f"{OF_STACKS[1:]}{each.stack}/report" for each in report.stacks if each.report}
+    text = fleet_html.render(report, pages)
+    return ServedPage(text.encode(), _HTML, policy="default-src 'none'; style-src 'unsafe-inline'")

@@ -1,4 +1,4 @@
-"""The state of a watch, which its server shows: the last report, failures, and whether the declarations are valid."""
+"""The state of one watched stack, which the server shows: the last report, failures, and the declarations."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from topicwarden.model.finding import AuditReport
+from topicwarden.model.fleet_report import COULD_NOT_RUN, StackOutcome
 from topicwarden.model.message_text import counted
 from topicwarden.model.timestamps import utc
+from topicwarden.model.verdict import FailOn
+from topicwarden.report.audit.digest import digest
 from topicwarden.report.prometheus_text import Families
 
 
 @dataclass(frozen=True)
 class WatchState:
-    """The state between two steps of a watch. Times are in seconds since the epoch.
+    """The state of a stack between two steps of a watch. Times are in seconds since the epoch.
 
     - ``report``: the last complete audit; None before the first one.
     - ``last_audit``: the end of the last audit, also of one that failed; ``last_success`` only of one that did not.
     - ``failed_audits``: how many audits have failed in a row; ``failure`` is the message of the last one.
     - ``declarations_problem``: the first error of the YAML, if it is not valid now; None if it is, or was not read yet.
     - ``declarations_valid``: None if it was not read yet.
-    - ``stopping``: whether the watch ends.
     """
 
     stack: str
@@ -33,12 +35,6 @@ class WatchState:
     audit_seconds: float | None = None
     declarations_problem: str | None = None
     declarations_valid: bool | None = None
-    stopping: bool = False
-
-    @property
-    def ready(self) -> bool:
-        """Return whether there is a report to serve, and the watch goes on."""
-        return self.report is not None and not self.stopping
 
     def families(self) -> Families:
         """Return the watch's own metrics."""
@@ -56,13 +52,21 @@ class WatchState:
         }
         return {f"watch_{name}": (text, [({}, value)]) for name, (text, value) in values.items()}
 
-    def lines(self) -> Iterator[str]:
-        """Yield the text of ``/readyz``. The first line has no detail of the project or the cluster."""
-        if self.stopping:
-            yield "not ready: the watch is ending"
+    def outcome(self) -> StackOutcome:
+        """Return the result of the last audit, as a report on several stacks has it."""
+        report, failure = self.report, self.failure
+        if report is not None and failure is None:
+            code, summary = int(report.fails(FailOn.FAIL)), digest(report).summary
         else:
-            yield "ready" if self.report else "not ready: no audit has finished"
+            last = f"; its report is of {_utc(self.last_success)}" if self.last_success is not None else ""
+            code, summary = COULD_NOT_RUN, f"{failure or 'no audit has finished'}{last}"
+        return StackOutcome(stack=self.stack, exit_code=code, summary=summary, report=report)
+
+    def lines(self) -> Iterator[str]:
+        """Yield what ``/readyz`` shows of the stack."""
         yield f"stack: {self.stack}"
+        if self.report is None:
+            yield "report: none, because no audit has finished"
         if self.last_success is not None:
             yield f"last audit without failure: {_utc(self.last_success)}"
         if self.failed_audits:

@@ -220,10 +220,12 @@ def audit(
 
 @app.command(
     epilog="Example: topicwarden watch --stack prod --every 5m --listen 0.0.0.0:9464 --token-file /run/secrets/token. "
+    "All stacks with one server: `topicwarden watch --all-stacks`. "
     "SIGTERM and Ctrl-C end it within ten seconds, with exit code 0."
 )
 def watch(
-    stack: Stack,
+    context: typer.Context,
+    stack: Stacks = None,
     *,
     every: Annotated[
         str,
@@ -253,7 +255,8 @@ def watch(
             "--history",
             metavar="WHERE",
             help="The history of audits: a path, or a URI such as s3a://bucket/history "
-            "(default: topicwarden:history of the stack, else .cache/history/STACK). Only one watch can use it.",
+            "(default: topicwarden:history of the stack, else .cache/history/STACK). Only one watch can use it. Of "
+            "several stacks, each has a folder below WHERE.",
             show_default=False,
         ),
     ] = None,
@@ -262,7 +265,7 @@ def watch(
         typer.Option(
             "--url",
             metavar="URL",
-            help="The address of this server for people: notifications link to URL/report (default: --listen).",
+            help="The address of this server for people: notifications link to the report there (default: --listen).",
             show_default=False,
         ),
     ] = None,
@@ -285,18 +288,21 @@ def watch(
             show_default=False,
         ),
     ] = None,
+    all_stacks: AllStacks = False,
 ) -> None:
     """Audit what is new again and again, and serve metrics and the last report over HTTP. Only reads from Kafka."""
+    several = several_stacks(stack, all_stacks)
+    chosen = (single_stack(stack, context),) if several is None else several
     from topicwarden.audit.scan.spark_platform import refuse_unsupported
 
     refuse_unsupported(master)
     from topicwarden.cli.audit import bounds
-    from topicwarden.cli.watch import seconds_of, watch_stack
+    from topicwarden.cli.watch import seconds_of, watch
     from topicwarden.operations.watch import WatchOptions
 
     limits = bounds(None, None, rate)
     options = WatchOptions(seconds_of(every, "--every"), listen, token_file, history, url, master, limits)
-    raise typer.Exit(watch_stack(stack, options, project))
+    raise typer.Exit(watch(chosen, options, project))
 
 
 @app.command(

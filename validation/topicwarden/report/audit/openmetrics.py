@@ -12,14 +12,18 @@ from topicwarden.model.finding import OF_CLUSTER, AuditReport, PartitionFacts, T
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import AuditDigest, digest
-from topicwarden.report.prometheus_text import Sample, metrics_text
+from topicwarden.report.prometheus_text import Families, Sample, metrics_text
 from topicwarden.report.usage import openmetrics as usage
 
 
 def render(report: AuditReport, _: ReportBackground | None = None) -> str:
     """Return the metrics of ``report``. Equal reports have equal texts."""
-    of_usage = usage.families(report.usage) if report.usage else {}
-    return metrics_text(report.stack, {**_families(digest(report)), **of_usage})
+    return metrics_text(report.stack, families(report))
+
+
+def families(report: AuditReport) -> Families:
+    """Return what each metric means and its series, by the name of the metric."""
+    return {**_families(digest(report)), **(usage.families(report.usage) if report.usage else {})}
 
 
 def _families(view: AuditDigest) -> dict[str, tuple[str, Iterable[Sample]]]:
