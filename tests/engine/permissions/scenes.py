@@ -14,10 +14,12 @@ from confluent_kafka import Producer
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.admin import NewTopic as CreatedTopic
+from pyspark.sql import SparkSession
 
 from tests.support.clients import commit
 from tests.support.projects import Shell, empty_stack, project_of, write_topics
 from tests.support.restricted_user import RestrictedCluster, rule
+from topicwarden.audit.scan.spark_source import source_of
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.doctor.command_permissions import Effect, RequiredPermission
@@ -25,12 +27,15 @@ from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
 from topicwarden.model.access import Acl, ResourceType
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import PlanReport, Severity
+from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import WORST_FIRST, Verdict
-from topicwarden.operations.audit import AuditFunction
+from topicwarden.operations.audit import AuditFunction, AuditOptions, auditing
 from topicwarden.operations.find_pulumi import engine_of
 from topicwarden.operations.plan import planned
+from topicwarden.operations.redrive import RedriveOptions, redrive_finding
 from topicwarden.operations.usage import UsageOptions, usage_topics
+from topicwarden.report.audit import json as report_json
 
 DAY_MS = 86_400_000
 NAMES = {
@@ -336,6 +341,42 @@ class UsageScene:
         if not text:
             assert seen and topic.replica_bytes is not None and topic.tiered_bytes == 0, topic
         return Observed(Effect.LESS_PRECISE if text else None, text=text)
+
+
+class RedriveScene:
+    """A copy of the records of a finding, to a topic of its own for each permission."""
+
+    def __init__(
+        self,
+        cluster: RestrictedCluster,
+        folder: Path,
+        permissions: tuple[RequiredPermission, ...],
+        spark: SparkSession,
+    ) -> None:
+        source, targets = "w.source.v1", [f"w.copies{row}.v1" for row in range(len(permissions) + 1)]
+        contents = {source: "contents: {value: {format: json}}", **dict.fromkeys(targets, "")}
+        files = {f"{name}.yaml": declared(more=more) for name, more in contents.items()}
+        self._project, self._targets, self._spark = project_of(folder, files, cluster.settings), targets, spark
+        with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
+            admin.create_topics([CreatedTopic(name, 1, 1) for name in contents])
+        producer = Producer({"bootstrap.servers": ",".join(cluster.servers)})
+        for value in (b"{}", b"{", b"["):
+            producer.produce(source, value, b"k")
+        producer.flush()
+        with cluster.granted(EVERYTHING), auditing(self._project, "dev", options=AuditOptions("none")) as audit:
+            report = audit((source,))
+        (finding,) = (each for each in report.findings if each.check == "value-schema")
+        self._finding, self._report = finding.id, folder / "report.json"
+        self._report.write_text(report_json.render(report), encoding="utf-8")
+
+    def run(self, row: int) -> Observed:
+        options = RedriveOptions(self._finding, self._targets[row], self._report, execute=True)
+        try:
+            report = redrive_finding(self._project, "dev", options, spark=source_of(self._spark))
+        except Refusal as refusal:
+            return Observed(Effect.REFUSED, text=str(refusal))
+        assert (report.done, report.records) == (True, 2)
+        return Observed(None, text="\n".join(report.remarks))
 
 
 AUDITED = {

@@ -15,13 +15,23 @@ from tests.support.clients import commit
 from tests.support.command import topicwarden
 from tests.support.projects import project_of
 from tests.support.restricted_user import RestrictedCluster, rule
-from topicwarden.doctor.command_permissions import COMMANDS, SEE_TOPICS, SEE_TRANSACTIONS, RequiredPermission
+from topicwarden.doctor.command_permissions import (
+    COMMANDS,
+    COMMIT_OFFSETS,
+    SEE_TOPICS,
+    SEE_TRANSACTIONS,
+    USE_TRANSACTIONS,
+    WRITE_RECORDS,
+    RequiredPermission,
+)
 from topicwarden.model.diagnosis import Diagnosis, Possession
 from topicwarden.model.project import Project
 
 UP = COMMANDS["up"]
 EVERY = tuple({str(each.permission): each for permissions in COMMANDS.values() for each in permissions}.values())
 """Each permission that any command needs, once."""
+UNTESTABLE = (SEE_TRANSACTIONS, USE_TRANSACTIONS, COMMIT_OFFSETS, WRITE_RECORDS)
+"""Permissions that no request reports, or that only the unknown topic of --to needs."""
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +64,8 @@ def test_only_the_missing_permission_is_named(
 ) -> None:
     with cluster.granted(rules(EVERY, without)):
         _, report = diagnosis(project)
-    # Of topics that the user cannot see, only a trial without effect shows that they could be created. No request
-    # reports permissions on transactional ids.
-    untestable = without is not None and without.permission == SEE_TRANSACTIONS
+    # Of topics that the user cannot see, only a trial without effect shows that they could be created.
+    untestable = without is not None and without.permission in UNTESTABLE
     assert missing(report) == ({str(without.permission)} if without and not untestable else set())
     limited = {each.command for each in report.commands if each.ability == "limited"}
     assert limited == {
@@ -66,8 +75,9 @@ def test_only_the_missing_permission_is_named(
     }
     untested = {each.permission for each in report.permissions if each.state is Possession.UNTESTED}
     hides = without is not None and without.permission == SEE_TOPICS
-    resources = {permission.partition(" on ")[2] for permission in untested}
-    assert resources == {"TransactionalId", *(["Topic"] if hides else [])}
+    others = untested - set(map(str, UNTESTABLE))
+    assert untested - others == set(map(str, UNTESTABLE))
+    assert {permission.partition(" on ")[2] for permission in others} == ({"Topic"} if hides else set())
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -85,7 +95,7 @@ def test_without_permissions_each_is_missing_or_untested(cluster: RestrictedClus
     assert code == 1
     assert Possession.GRANTED not in {each.state for each in report.permissions}
     assert {each.permission for each in report.permissions if each.state is Possession.UNTESTED} <= {
-        str(each.permission) for each in EVERY if each.permission.resource in ("Topic", "TransactionalId")
+        str(each.permission) for each in EVERY if each.permission.resource != "Cluster"
     }
 
 

@@ -21,6 +21,7 @@ from tests.engine.permissions.scenes import (
     Observed,
     PlanScene,
     RebalanceScene,
+    RedriveScene,
     RefreshScene,
     Scene,
     UpScene,
@@ -57,7 +58,12 @@ SCENES: Mapping[str, Callable[[RestrictedCluster, Path, tuple[RequiredPermission
     "usage": UsageScene,
 }
 
-ROWS = [(command, number) for command, permissions in COMMANDS.items() for number in range(len(permissions) + 1)]
+ROWS = [
+    (command, number)
+    for command, permissions in COMMANDS.items()
+    if command != "watch"  # it runs audits, with the same row of the table
+    for number in range(len(permissions) + 1)
+]
 
 
 def required(command: str, number: int) -> RequiredPermission | None:
@@ -74,6 +80,8 @@ def scenes(cluster: RestrictedCluster, folder: Path, spark: SparkSession) -> Ite
             path = folder / command
             if command in SCENES:
                 return SCENES[command](cluster, path, COMMANDS[command])
+            if command == "redrive":
+                return RedriveScene(cluster, path, COMMANDS[command], spark)
             fill_audited(cluster.servers)
             project = project_of(path, {f"{name}.yaml": text for name, text in AUDITED.items()}, cluster.settings)
             return AuditScene(stack.enter_context(auditing(project, "dev", options=AuditOptions("none"))))

@@ -63,12 +63,31 @@ def test_a_user_with_all_permissions_is_ready() -> None:
 def test_a_missing_permission_limits_the_commands_that_need_it() -> None:
     diagnosis = diagnose("dev", PARTS, state(EVERY - {"Read"}), [TOPIC])
     limited = {name for name, ability in abilities(diagnosis).items() if ability == "limited"}
-    assert limited == {"plan", "up", "destroy", "audit", "usage"}
+    assert limited == {"plan", "up", "destroy", "audit", "watch", "usage", "redrive"}
     assert not diagnosis.healthy
     (required,) = (each for each in AUDIT if str(each.permission) == "Read on Topic")
     assert {each.check for each in diagnosis.undecidable} == {*required.affected}
     first = render(diagnosis, 80).splitlines()[0]
     assert first == "missing: Read on Topic on 1 of 1 topic: a"
+
+
+def test_a_watch_needs_what_an_audit_needs() -> None:
+    assert (COMMANDS["watch"], ACCESS["watch"]) == (COMMANDS["audit"], ACCESS["audit"])
+    diagnosis = diagnose("dev", PARTS, state(EVERY - {"Read"}), [TOPIC], commands=["watch"])
+    assert abilities(diagnosis) == {"watch": "limited"}
+    missing = [InstalledPart(name="pyspark", version=None, commands=["audit", "watch"], remedy="install it")]
+    assert abilities(diagnose(None, missing, None, commands=["watch"])) == {"watch": "cannot run"}
+
+
+def test_a_redrive_is_ready_although_its_writes_cannot_be_tested() -> None:
+    diagnosis = diagnose("dev", PARTS, state(EVERY - {"Write"}), [TOPIC], commands=["redrive"])
+    assert abilities(diagnosis) == {"redrive": "ready"}
+    found = {each.permission: each for each in diagnosis.permissions}
+    assert found["Write on Topic"].state is Possession.UNTESTED
+    assert found["Write on Topic"].reason == "only the topic of --to needs it"
+    without = {name: version for name, version in APIS.items() if name != "TxnOffsetCommit"}
+    limited = diagnose("dev", PARTS, state(apis=without), [TOPIC])
+    assert [name for name, ability in abilities(limited).items() if ability == "limited"] == ["redrive"]
 
 
 def test_a_permission_that_no_selected_command_needs_is_not_reported() -> None:
@@ -156,7 +175,7 @@ def test_names_from_the_cluster_are_escaped_on_the_terminal() -> None:
 
 def test_the_table_names_consequences_and_checks_that_exist() -> None:
     for command, permissions in COMMANDS.items():
-        known = CHECKS if command == "audit" else CONSEQUENCES
+        known = CHECKS if command in ("audit", "watch") else CONSEQUENCES
         assert [name for each in permissions for name in each.affected if name not in known] == [], command
         assert len({each.permission for each in permissions}) == len(permissions), command
 
@@ -213,7 +232,8 @@ def states(
 def test_with_all_permissions_none_is_missing() -> None:
     found = states(TopicPermissions({"a": EVERY, "b": EVERY}))
     untested = {name for name, each in found.items() if each.state is not Possession.GRANTED}
-    assert untested == {"Describe on TransactionalId"}, "brokers do not report permissions on transactional ids"
+    unreported = {"Describe on TransactionalId", "Write on TransactionalId", "Read on Group"}
+    assert untested == {*unreported, "Write on Topic"}, "only the topic of --to needs Write"
     assert found.keys() == {str(each.permission) for permissions in COMMANDS.values() for each in permissions}
 
 

@@ -299,7 +299,10 @@ def test_a_hidden_part_of_the_cluster_is_reported_as_not_visible() -> None:
 
 def test_a_lockout_is_about_every_operation_that_the_commands_need() -> None:
     needed = {
-        (each.permission.resource.value, each.permission.operation.value) for row in COMMANDS.values() for each in row
+        (each.permission.resource.value, each.permission.operation.value)
+        for command, row in COMMANDS.items()
+        if command != "redrive"  # its user can be another one
+        for each in row
     }
     guarded = {(kind.value, operation.value) for kind, operations in NEEDED.items() for operation in operations}
     names = ("TransactionalId", "Describe")  # without it, a plan knows producers by their numbers

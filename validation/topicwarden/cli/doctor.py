@@ -24,7 +24,7 @@ from topicwarden.report.doctor import json, text
 from topicwarden.stacks.stack_file import read_stack_file
 
 FORMATS = ("text", "json")
-REGISTRY_COMMANDS = ("audit",)
+REGISTRY_COMMANDS = ("audit", "watch", "redrive")
 """The commands that use the Schema Registry."""
 _PIPED_WIDTH = 120
 

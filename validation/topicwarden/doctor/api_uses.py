@@ -19,20 +19,26 @@ class ApiUse:
     lost: str
 
 
-_READERS: Final = ("plan", "up", "rebalance", "audit", "usage")
-_GROUPS: Final = ("plan", "up", "audit", "usage")
+_READERS: Final = ("plan", "up", "rebalance", "audit", "watch", "usage")
+_AUDITS: Final = ("audit", "watch")
+_GROUPS: Final = ("plan", "up", "audit", "watch", "usage")
+_SETTINGS: Final = ("plan", "up", "rebalance", "import", "audit", "watch", "usage", "redrive")
 
 API_USES: Final = (
-    ApiUse("DescribeConfigs", 1, ("plan", "up", "rebalance", "import", "audit", "usage"), "no settings can be read"),
+    ApiUse("DescribeConfigs", 1, _SETTINGS, "no settings can be read"),
     ApiUse("DescribeLogDirs", 0, _READERS, "sizes of logs are unknown"),
     # Older versions list only the brokers that are alive (KIP-1073).
     ApiUse("DescribeCluster", 2, ("rebalance",), "lost brokers count as removed; they keep a throttle they had"),
-    ApiUse("ListOffsets", 7, ("audit",), "the largest timestamp is unknown; checks of retention are undecidable"),
+    ApiUse(
+        "ListOffsets", 7, ("audit", "watch"), "the largest timestamp is unknown; checks of retention are undecidable"
+    ),
     ApiUse("ListGroups", 0, _GROUPS, "consumer groups are unknown"),
     ApiUse("DescribeGroups", 0, _GROUPS, "members of consumer groups are unknown"),
     ApiUse("OffsetFetch", 0, _GROUPS, "committed offsets of groups are unknown"),
     ApiUse("ListTransactions", 0, ("usage",), "transactional ids are unknown"),
     ApiUse("DescribeProducers", 0, ("usage",), "producers are unknown"),
+    ApiUse("InitProducerId", 0, ("redrive",), "no record can be copied"),
+    ApiUse("TxnOffsetCommit", 0, ("redrive",), "no record can be copied"),
     ApiUse("CreateTopics", 0, ("up",), "no topic can be created"),
     ApiUse("DeleteTopics", 0, ("up",), "no topic can be deleted"),
     ApiUse("CreatePartitions", 0, ("up",), "no partition can be added"),

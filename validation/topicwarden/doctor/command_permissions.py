@@ -46,6 +46,7 @@ class RequiredFor(StrEnum):
     EVERY = "every topic"
     NEW = "topics that do not exist yet"
     DELETABLE = "topics whose YAML allows `delete` or `recreate`"
+    TARGET = "the topic of `--to`"
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,9 @@ SEE_GROUPS: Final = KafkaPermission(Operation.DESCRIBE, ResourceType.GROUP)
 SEE_GROUP_SETTINGS: Final = KafkaPermission(Operation.DESCRIBE_CONFIGS, ResourceType.GROUP)
 CHANGE_GROUP_SETTINGS: Final = KafkaPermission(Operation.ALTER_CONFIGS, ResourceType.GROUP)
 SEE_TRANSACTIONS: Final = KafkaPermission(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID)
+WRITE_RECORDS: Final = KafkaPermission(Operation.WRITE, ResourceType.TOPIC)
+COMMIT_OFFSETS: Final = KafkaPermission(Operation.READ, ResourceType.GROUP)
+USE_TRANSACTIONS: Final = KafkaPermission(Operation.WRITE, ResourceType.TRANSACTIONAL_ID)
 CHANGE_ACCESS: Final = MOVE_REPLICAS
 CHANGE_QUOTAS: Final = THROTTLE_BROKERS
 
@@ -352,6 +356,33 @@ USAGE: Final = (
     ),
 )
 
+REDRIVE: Final = (
+    RequiredPermission(
+        SEE_TOPICS,
+        "the topic of the finding and the topic of `--to`, their partitions and offsets",
+        Effect.REFUSED,
+        "the redrive",
+    ),
+    RequiredPermission(SEE_SETTINGS, "whether these topics are compacted", Effect.REFUSED, "the redrive"),
+    RequiredPermission(READ_RECORDS, "the records of the finding", Effect.REFUSED, "the redrive"),
+    RequiredPermission(
+        WRITE_RECORDS,
+        "to append the copies",
+        Effect.REFUSED,
+        "the copies; a dry run needs no Write",
+        topics=RequiredFor.TARGET,
+    ),
+    RequiredPermission(
+        COMMIT_OFFSETS, "to record the progress as offsets of a group without members", Effect.REFUSED, "the redrive"
+    ),
+    RequiredPermission(
+        USE_TRANSACTIONS,
+        "to append copies and progress in one transaction",
+        Effect.REFUSED,
+        "the copies; a dry run needs no transaction",
+    ),
+)
+
 COMMANDS: Final[Mapping[str, tuple[RequiredPermission, ...]]] = {
     "plan": PLAN,
     "up": UP,
@@ -360,7 +391,9 @@ COMMANDS: Final[Mapping[str, tuple[RequiredPermission, ...]]] = {
     "rebalance": REBALANCE,
     "import": IMPORT,
     "audit": AUDIT,
+    "watch": AUDIT,
     "usage": USAGE,
+    "redrive": REDRIVE,
 }
 """The permissions of each command that connects to a cluster."""
 
@@ -395,6 +428,37 @@ _PLANNED_ACCESS: Final = (
     ),
 )
 
+_AUDITED_ACCESS: Final = (
+    RequiredPermission(
+        SEE_CLUSTER,
+        "the ACLs and the SCRAM users",
+        Effect.UNDECIDABLE,
+        "checks of ACLs and users",
+        ("acl-drift", "acl-without-effect", "scram-user-drift", "undeclared-consumer"),
+    ),
+    RequiredPermission(
+        SEE_BROKER_SETTINGS,
+        "the quotas, and the settings of the authorizer",
+        Effect.UNDECIDABLE,
+        "checks of quotas and of the authorizer",
+        ("authorizer-settings", "quota-drift"),
+    ),
+    RequiredPermission(
+        SEE_GROUP_SETTINGS,
+        "the settings of groups",
+        Effect.UNDECIDABLE,
+        "checks of settings of groups",
+        ("group-config-drift",),
+    ),
+    RequiredPermission(
+        SEE_TRANSACTIONS,
+        "the transactional ids of producers",
+        Effect.UNDECIDABLE,
+        "checks of producers",
+        ("undeclared-producer",),
+    ),
+)
+
 ACCESS: Final[Mapping[str, tuple[RequiredPermission, ...]]] = {
     "plan": _PLANNED_ACCESS,
     "up": (
@@ -422,41 +486,13 @@ ACCESS: Final[Mapping[str, tuple[RequiredPermission, ...]]] = {
             SEE_GROUP_SETTINGS, "the settings of groups", Effect.LEFT_OUT, "groups whose settings the user cannot see"
         ),
     ),
-    "audit": (
-        RequiredPermission(
-            SEE_CLUSTER,
-            "the ACLs and the SCRAM users",
-            Effect.UNDECIDABLE,
-            "checks of ACLs and users",
-            ("acl-drift", "acl-without-effect", "scram-user-drift", "undeclared-consumer"),
-        ),
-        RequiredPermission(
-            SEE_BROKER_SETTINGS,
-            "the quotas, and the settings of the authorizer",
-            Effect.UNDECIDABLE,
-            "checks of quotas and of the authorizer",
-            ("authorizer-settings", "quota-drift"),
-        ),
-        RequiredPermission(
-            SEE_GROUP_SETTINGS,
-            "the settings of groups",
-            Effect.UNDECIDABLE,
-            "checks of settings of groups",
-            ("group-config-drift",),
-        ),
-        RequiredPermission(
-            SEE_TRANSACTIONS,
-            "the transactional ids of producers",
-            Effect.UNDECIDABLE,
-            "checks of producers",
-            ("undeclared-producer",),
-        ),
-    ),
+    "audit": _AUDITED_ACCESS,
+    "watch": _AUDITED_ACCESS,
 }
 """The permissions that a command needs in addition if the stack declares access, and an import with ``--access``."""
 
 IMPLIED: Final[Mapping[Operation, tuple[Operation, ...]]] = {
-    Operation.DESCRIBE: (Operation.READ, Operation.ALTER, Operation.DELETE),
+    Operation.DESCRIBE: (Operation.READ, Operation.WRITE, Operation.ALTER, Operation.DELETE),
     Operation.DESCRIBE_CONFIGS: (Operation.ALTER_CONFIGS,),
 }
 """Operations that Kafka grants with others on the same resource (``StandardAuthorizerData``, ``AclEntry``)."""

@@ -21,9 +21,10 @@ from topicwarden.model.diagnosis import PermissionState, Possession
 if TYPE_CHECKING:
     from topicwarden.kafka.read.user_permissions import GroupPermissions, TopicPermissions
 
-_SEES_ALL: Final = ("audit", "import", "usage")
+_SEES_ALL: Final = ("audit", "watch", "import", "usage")
 """Commands that work on every topic that the user sees; the others only on declared topics."""
 _UNREPORTED: Final = "the brokers do not report it, and it cannot be tried without an effect"
+_UNKNOWN_TARGET: Final = "only the topic of --to needs it"
 _HIDDEN: Final = "Kafka does not report permissions on topics that the user cannot see"
 
 
@@ -114,6 +115,8 @@ def _on_topics(
 ) -> dict[str, object]:
     topics = permissions.topics
     permission, scope = next((each.permission, each.topics) for each in by_command.values())
+    if scope is RequiredFor.TARGET:
+        return {"state": Possession.UNTESTED, "reason": _UNKNOWN_TARGET}
     names = declared
     if not by_command.keys().isdisjoint(_SEES_ALL):
         # Few users may read Kafka's own topics, and an audit leaves out what it cannot see of them.

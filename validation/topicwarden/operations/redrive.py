@@ -220,7 +220,12 @@ def _same_topic(report: AuditReport, finding: Finding, snapshot: Snapshot, targe
         )
     for topic in (finding.topic, target):
         if topic not in snapshot.topics:
-            raise Refusal(f"topic {quoted(topic)} does not exist on the cluster, or this user may not describe it")
+            raise Refusal(f"topic {quoted(topic)} does not exist on the cluster, or this user lacks Describe on it")
+        if not snapshot.topics[topic].sources:
+            raise Refusal(
+                f"the settings of topic {quoted(topic)} are not visible, and it is not known whether it is compacted: "
+                "grant DescribeConfigs on it"
+            )
     facts = next((topic for topic in report.topics if topic.name == finding.topic), None)
     if facts is None or facts.topic_id != snapshot.topics[finding.topic].id:
         raise Refusal(f"{finding.topic} was created again after the audit: its records are others; audit again")

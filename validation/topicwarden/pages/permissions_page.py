@@ -13,9 +13,13 @@ def page() -> str:
     """Return the page as Markdown, generated from the table that `topicwarden doctor` uses."""
     parts = ["# Permissions", _INTRODUCTION, "## Summary", _summary(), _IMPLIED.format(implied=_implied())]
     for command, permissions in COMMANDS.items():
-        parts += [f"## {command}", _LEADS[command], _table(permissions), "```sh\n" + _acls(permissions) + "\n```"]
+        parts += [f"## {command}", _LEADS[command]]
+        if command != "watch":
+            parts += [_table(permissions), "```sh\n" + _acls(permissions) + "\n```"]
     parts += ["## Access", _ACCESS]
     for command, permissions in ACCESS.items():
+        if command == "watch":
+            continue
         parts += [f"### Access: {command}", _table(permissions), "```sh\n" + _acls(permissions) + "\n```"]
     return "\n\n".join([*parts, "## How it is tested", _TESTED]) + "\n"
 
@@ -50,6 +54,9 @@ _LEADS: Final = {
     "rebalance": "`topicwarden rebalance` checks its permissions to throttle before it changes anything.",
     "import": "`topicwarden import` only reads.",
     "audit": "`topicwarden audit` only reads. It joins no group, so it needs no Read on groups.",
+    "watch": "`topicwarden watch` runs audits: it needs the permissions of [audit](#audit), also those for access.",
+    "redrive": "`topicwarden redrive` writes with `--execute` only. Its group and its transactional id begin with\n"
+    "`topicwarden-redrive-`: [ACLs for this prefix](how-to/redrive.md#permissions) are enough.",
     "usage": "`topicwarden usage` only reads. It joins no group, so it needs no Read on groups.",
 }
 

@@ -18,6 +18,7 @@ from kafka.errors import KafkaError, OffsetOutOfRangeError
 
 from topicwarden.kafka.connect.admin_client import client_settings
 from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.denied_permissions import denied_permission
 from topicwarden.model.problem import Refusal
 
 PROGRESS_GROUP: Final = "topicwarden-redrive-"
@@ -175,4 +176,7 @@ def _open_consumer(connection: Connection, settings: Mapping[str, str]) -> Itera
 
 
 def _text(error: Exception) -> str:
+    permission = denied_permission(error, on_topics="Read")
+    if permission:
+        return f"this user lacks {permission}"
     return str(error).strip().partition("\n")[0] or type(error).__name__

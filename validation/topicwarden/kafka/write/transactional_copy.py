@@ -17,6 +17,7 @@ from kafka.errors import KafkaError
 
 from topicwarden.kafka.connect.admin_client import client_settings
 from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.denied_permissions import denied_permission
 from topicwarden.kafka.read.records_at_offsets import CopiedSoFar
 from topicwarden.model.problem import Refusal
 
@@ -82,8 +83,9 @@ class TransactionalCopy:
             try:
                 future.get(timeout=_DELIVERY_MS / 1000)
             except KafkaError as error:
+                reason = _reason(error, type(error).__name__)
                 raise Refusal(
-                    f"{copy.location}: {self._target} does not take the record: {type(error).__name__}; "
+                    f"{copy.location}: {self._target} does not take the record: {reason}; "
                     "nothing of this transaction is committed"
                 ) from error
 
@@ -120,4 +122,9 @@ def open_copy(connection: Connection, name: str, target: str) -> Iterator[Transa
 
 
 def _text(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error).strip()}".partition("\n")[0]
+    return _reason(error, f"{type(error).__name__}: {str(error).strip()}".partition("\n")[0])
+
+
+def _reason(error: Exception, otherwise: str) -> str:
+    permission = denied_permission(error, on_topics="Write")
+    return f"this user lacks {permission}" if permission else otherwise
