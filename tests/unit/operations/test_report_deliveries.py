@@ -142,7 +142,7 @@ def test_settings_that_cannot_be_used_leave_the_last_ones_in_use(
         with report_deliveries(project, "prod", "https://r") as deliveries:
             deliveries.reload()
             (project.stacks / "Pulumi.prod.yaml").write_text(broken, encoding="utf-8")
-            with pytest.raises(Refusal, match="stacks/Pulumi.prod.yaml") as refused:
+            with pytest.raises(Refusal, match=r"stacks/Pulumi\.prod\.yaml") as refused:
                 deliveries.reload()
             assert "SECRET" not in str(refused.value)
             take(deliveries, {A: FAIL}, 0)

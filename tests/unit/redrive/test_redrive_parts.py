@@ -7,11 +7,19 @@ from typing import Any
 
 import pytest
 from kafka import OffsetAndMetadata
+from kafka.errors import (
+    GroupAuthorizationFailedError,
+    KafkaError,
+    KafkaTimeoutError,
+    TopicAuthorizationFailedError,
+    TransactionalIdAuthorizationFailedError,
+)
 
 from topicwarden.audit import finding_records
 from topicwarden.audit.finding_records import RecordSearch, confirmed, rule_of
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.denied_permissions import denied_permission
 from topicwarden.kafka.read import records_at_offsets
 from topicwarden.kafka.read.records_at_offsets import StoredRecord, read_progress
 from topicwarden.kafka.read.snapshot import LiveTopic
@@ -259,3 +267,19 @@ def test_progress_that_another_program_has_committed_is_refused(metadata: str, m
     monkeypatch.setattr(records_at_offsets, "KafkaConsumer", Consumer)
     with pytest.raises(Refusal, match=r"partition 3 in the group topicwarden-redrive-1 is not of a redrive"):
         read_progress(Connection(("b:1",)), "topicwarden-redrive-1", "orders", [3], settled=False)
+
+
+@pytest.mark.parametrize(
+    ("error", "permission"),
+    [
+        (TopicAuthorizationFailedError(), "Write on the topic"),
+        (GroupAuthorizationFailedError(), "Read on the group"),
+        (TransactionalIdAuthorizationFailedError(), "Write on the transactional id"),
+        (KafkaTimeoutError(), None),
+    ],
+)
+def test_an_error_names_the_missing_permission_also_as_a_cause(error: Exception, permission: str | None) -> None:
+    assert denied_permission(error, on_topics="Write") == permission
+    wrapped = KafkaError("the transaction failed")
+    wrapped.__cause__ = error
+    assert denied_permission(wrapped, on_topics="Write") == permission

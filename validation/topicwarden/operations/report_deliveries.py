@@ -11,7 +11,6 @@ from topicwarden.catalogues.publisher import Publisher, publishing
 from topicwarden.catalogues.stack_publisher import catalogue_state
 from topicwarden.kafka.connect.stack_connection import stack_settings, written_settings
 from topicwarden.model.finding import AuditReport
-from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.notices.configured_receivers import receivers_of, state_folder
 from topicwarden.notices.notifier import Notifier, notifying
