@@ -92,10 +92,14 @@ class Monitoring:
             each["labels"]["job"]: each for each in _json(f"{self.prometheus}/api/v1/targets")["data"]["activeTargets"]
         }
 
-    def firing(self) -> dict[str, dict[str, str]]:
-        """Return the labels of the alerts that fire in Prometheus, by the name of the alert."""
+    def alerts(self) -> list[dict[str, str]]:
+        """Return the labels of the alerts that fire in Prometheus."""
         alerts = _json(f"{self.prometheus}/api/v1/alerts")["data"]["alerts"]
-        return {each["labels"]["alertname"]: each["labels"] for each in alerts if each["state"] == "firing"}
+        return [each["labels"] for each in alerts if each["state"] == "firing"]
+
+    def firing(self) -> dict[str, dict[str, str]]:
+        """Return the same, by the name of the alert."""
+        return {each["alertname"]: each for each in self.alerts()}
 
     def received(self) -> dict[str, dict[str, Any]]:
         """Return the alerts that Alertmanager has received, by the name of the alert."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import re
 import signal
@@ -14,9 +15,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
 
+from tests.support.clients import until
 from tests.support.command import COMMAND
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
 
-START_S = 60.0
+ORDERS, LARGE, PLAIN, COMPACTED, SCRAPED = "orders.v1", "large.v1", "plain.v1", "compacted.v1", "scraped.v1"
+"""The topics of ``tests/system/watch``."""
+PAYLOAD = "secret-payload"
+START_S = 120.0
+READY_S = 300.0
+END_S = 20.0
+"""A watch ends within ten seconds; a slow machine takes longer to end its processes."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,17 @@ class RunningWatch:
                 return float(line.rpartition(" ")[2])
         return None
 
-    def end(self, number: signal.Signals = signal.SIGTERM, limit_s: float = 10.0) -> float:
+    def wait_for_report(self, path: str = "/report.json") -> None:
+        """Wait until an audit has finished."""
+        until(lambda: self.get(path).status == 200, f"{path} of {self.printed}", READY_S)
+
+    def audited(self, topic: str | None = None) -> int:
+        """Return the records of ``topic``, or of all topics, in the last report."""
+        topics = json.loads(self.get("/report.json").text)["topics"]
+        chosen = [each for each in topics if topic in (None, each["name"])]
+        return sum(partition["records"] or 0 for each in chosen for partition in each["partitions"])
+
+    def end(self, number: signal.Signals = signal.SIGTERM, limit_s: float = END_S) -> float:
         """Send a signal, and return the seconds until the process ended. Raises TimeoutExpired after ``limit_s``."""
         began = time.monotonic()
         self.process.send_signal(number)
@@ -75,9 +95,11 @@ class RunningWatch:
 
 
 @contextmanager
-def watching(folder: Path, *options: str | Path) -> Iterator[RunningWatch]:
-    """Run a watch of the stack ``dev`` in the project ``folder`` for the block, once it listens; then kill it -9."""
-    command = [COMMAND, "watch", "--stack", "dev", "--listen", "127.0.0.1:0", *options]
+def watching(
+    folder: Path, *options: str | Path, stacks: tuple[str, ...] = ("--stack", "dev")
+) -> Iterator[RunningWatch]:
+    """Run a watch of ``stacks`` in the project ``folder`` for the block, once it listens; then kill it -9."""
+    command = [COMMAND, "watch", *stacks, "--listen", "127.0.0.1:0", *options]
     process = subprocess.Popen(
         list(map(str, command)),
         cwd=folder,
@@ -97,6 +119,13 @@ def watching(folder: Path, *options: str | Path) -> Iterator[RunningWatch]:
             os.killpg(process.pid, signal.SIGKILL)  # with its JVM
         process.wait()
         running.reader.join(10)
+
+
+def write(sandbox: Sandbox, topic: str, records: int, *, keys: bool = True, value: str = PAYLOAD) -> None:
+    """Write records with keys of their own, or without keys."""
+    with writing(sandbox.bootstrap_servers) as writer:
+        for number in range(records):
+            writer.send(topic, f"key-{number}" if keys else None, value)
 
 
 def get(port: int, path: str, method: str = "GET", **headers: str) -> Reply:
