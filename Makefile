@@ -11,7 +11,8 @@ PARALLEL ?= -n 2
 # What pip says, as a number that grows; nothing in a log.
 COUNT := if test -t 1; then awk '/^Collecting/ { printf "\r%d packages", ++n; fflush() } END { print "" }'; else cat >/dev/null; fi
 
-demo: setup  ## The whole way on a real cluster: declare, deploy, fill, break, audit.
+demo: setup  ## The whole way on a real cluster: declare, deploy, fill, break, audit, and an alert while a watch runs.
+	tests/install-prometheus demo
 	$(VENV)/topicwarden demo
 
 test-fast: $(LOCKED)  ## The unit tests: no JVM, no broker, no Pulumi.

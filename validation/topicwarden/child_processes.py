@@ -53,17 +53,13 @@ def run(
     SIGINT, unless ``death_signal`` is false. Raises OSError if the command cannot be started.
     """
     with _output_file() as output, _output_file() as errors:
-        child = subprocess.Popen(
+        child = _start(
             _with_death_signal(command) if death_signal else command,
-            cwd=folder,
-            env=variables,
-            stdin=subprocess.DEVNULL,
+            folder,
+            variables,
             stdout=None if show else output,
             stderr=subprocess.STDOUT if on_line else None if show else errors,
-            process_group=0,
         )
-        with _lock:
-            _running.add(child)
         try:
             if on_line:
                 for line in _lines_until_end(child, output):
@@ -77,6 +73,45 @@ def run(
                 _running.discard(child)
         texts = ("".join(_text(_read(file, 0))) for file in (output, errors))
         return subprocess.CompletedProcess(command, child.returncode, *texts)
+
+
+@contextmanager
+def running(
+    command: list[str], folder: Path, variables: Mapping[str, str], output: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run ``command`` in ``folder`` during the block, with its output and errors in the file ``output``; then end it.
+
+    The rest is as in ``run``. Raises OSError if the command cannot be started.
+    """
+    with output.open("wb") as file:
+        child = _start(_with_death_signal(command), folder, variables, stdout=file, stderr=subprocess.STDOUT)
+    try:
+        yield child
+    finally:
+        _end([child])
+        with _lock:
+            _running.discard(child)
+
+
+def _start(
+    command: list[str],
+    folder: Path,
+    variables: Mapping[str, str],
+    stdout: IO[bytes] | None,
+    stderr: IO[bytes] | int | None,
+) -> subprocess.Popen[bytes]:
+    child = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        process_group=0,
+    )
+    with _lock:
+        _running.add(child)
+    return child
 
 
 def _output_file() -> IO[bytes]:
@@ -114,7 +149,7 @@ def _text(output: bytes) -> io.TextIOWrapper:
 
 @contextmanager
 def ending_children() -> Iterator[None]:
-    """End all child processes that ``run`` started, in any thread, when the block ends.
+    """End all child processes that this module started, in any thread, when the block ends.
 
     SIGTERM ends the block with exit code 143, within ``_MOST_S`` seconds. A second SIGTERM ends the process at once.
     """

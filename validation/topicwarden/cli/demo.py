@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from topicwarden.audit.check_docs import check_docs
-from topicwarden.cli import demo_schemas
+from topicwarden.cli import demo_schemas, demo_watch
 from topicwarden.cli.check import check
 from topicwarden.cli.sandbox import sandbox_of, show, start_registry
 from topicwarden.cli.terminal import TERMINAL, engine_output
@@ -105,9 +105,11 @@ def demo(out: Path) -> int:
             lost = audit_topics((broker_loss.TOPIC,))
         text.render(lost, console)
         print(f"Writes with acks=all: refused in {len(refused)} of {broker_loss.PARTITIONS} partitions, {refused}.")
+    _heading(console, "topicwarden watch: a fault is planted while it runs")
+    watched = demo_watch.plant_while_watching(project, sandbox.bootstrap_servers, out)
     _heading(console, "Expected and actual results")
     rows = [*_access_outcomes(plan), *demo_schemas.outcomes(plan, unreadable), *_usage_outcomes(used)]
-    as_expected = [_compare(*row) for row in (*rows, *_outcomes(report, cleaned, lost, refused))]
+    as_expected = [_compare(*row) for row in (*rows, *_outcomes(report, cleaned, lost, refused), *watched.outcomes())]
     print("\nThe report:", *written, sep="\n  ")
     print(
         'The cluster is still running. Use it with `eval "$(topicwarden sandbox env)"`, then '

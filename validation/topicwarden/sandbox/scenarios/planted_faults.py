@@ -12,6 +12,7 @@ ORDERS, CUSTOMERS, CLICKS = "shop.orders", "shop.customers", "shop.clicks"
 PLANTED = {ORDERS: "config-drift", CUSTOMERS: "null-key", CLICKS: "retention-blocked"}
 CLICKS_EXPIRED = 20
 _HOUR_MS = 3_600_000
+_DECLARED_RETENTION_MS = 7 * 24 * _HOUR_MS
 
 
 def fill(servers: Sequence[str]) -> None:
@@ -32,6 +33,11 @@ def plant(servers: Sequence[str]) -> None:
 def change_setting_by_hand(servers: Sequence[str]) -> None:
     """Reduce retention by hand, like an operator who needs disk space."""
     set_topic(servers, ORDERS, {"retention.ms": str(_HOUR_MS)})
+
+
+def repair_setting(servers: Sequence[str]) -> None:
+    """Give the orders their declared retention again, by hand."""
+    set_topic(servers, ORDERS, {"retention.ms": str(_DECLARED_RETENTION_MS)})
 
 
 def write_keyless_before_compaction(servers: Sequence[str]) -> None:
