@@ -18,6 +18,7 @@ from topicwarden.child_processes import running
 from topicwarden.cli import demo_watch
 from topicwarden.cli.demo_watch import Alerting, show_fault
 from topicwarden.cli.demo_watch_process import WatchProcess, copy_with_receiver
+from topicwarden.kafka.connect.stack_connection import stack_settings
 from topicwarden.model.finding import Finding
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.project import Project
@@ -166,7 +167,8 @@ def test_the_receiver_has_the_alerts_that_fire() -> None:
 def test_the_copy_with_a_receiver_has_the_same_topics_and_the_same_cache(tmp_path: Path) -> None:
     original = Project(Path(__file__).parents[3])
     copied = copy_with_receiver(original, tmp_path / "copy", "http://127.0.0.1:1")
-    assert [(each.name, each.format, each.url) for each in receivers_of(copied, "dev")] == [
+    receivers = receivers_of(copied, "dev", stack_settings(copied, "dev"))
+    assert [(each.name, each.format, each.url) for each in receivers] == [
         ("demo", "alertmanager", "http://127.0.0.1:1")
     ]
     assert len(list(copied.topics.rglob("*.yaml"))) == len(list(original.topics.rglob("*.yaml")))
