@@ -108,7 +108,7 @@ def _scraping(resources: ExitStack, program: str, target: str, folder: Path) -> 
         prometheus = resources.enter_context(running_prometheus(program, target, alert_rules.alerts(), folder))
         if not _until(lambda: prometheus.has("topicwarden_watch_audit_seconds") or None, _READY_S):
             raise Refusal(f"Prometheus has not scraped http://{target}/metrics within {_READY_S:.0f} s")
-    _print(f"{program} scrapes it, and evaluates `topicwarden rules alerts`: {prometheus.url}/alerts")
+    _print(f"Prometheus scrapes it, and evaluates `topicwarden rules alerts`: {prometheus.url}/alerts")
     return prometheus
 
 
@@ -140,7 +140,8 @@ def show_fault(servers: Sequence[str], watch: WatchProcess, alerting: Alerting, 
 def _alert_lines(alert: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines about an alert, as Prometheus or a notification has it."""
     labels, annotations = alert["labels"], alert["annotations"]
-    yield f"{labels['alertname']} fires since {alert.get('activeAt') or alert['startsAt']}"
+    since = alert.get("activeAt") or alert["startsAt"]
+    yield f"{labels['alertname']} fires since {since[:19]}Z"
     yield ", ".join(f"{key}: {labels[key]}" for key in sorted(labels) if key != "alertname")
     yield from (annotations[name] for name in ("summary", "runbook_url", "report") if name in annotations)
 
