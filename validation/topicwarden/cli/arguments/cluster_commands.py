@@ -476,7 +476,7 @@ def demo(
     """Run the whole workflow on the sandbox: check, deploy, write records, plant faults, audit, watch.
 
     Takes 2-3 minutes. At the end, a fault is planted while `topicwarden watch` runs. Its alert fires in Prometheus, if
-    a Prometheus 2.42 or later is on the PATH or in the project's .cache; else a notification is shown.
+    Prometheus 2.42 or later is on the PATH or in the project's .cache; else a notification is shown.
     """
     from topicwarden.cli.demo import demo
 
