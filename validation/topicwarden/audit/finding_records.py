@@ -44,6 +44,8 @@ SUPPORTED: Final = tuple(sorted((*_BY_COLUMN, *_BY_RULE)))
 _LARGEST: Final = (1 << 31) - 2
 """The most records that a search can be limited to: the reader and Spark add one, and have integers of 32 bits."""
 
+_DENIED: Final = "TopicAuthorizationException"
+_GRANT: Final = "grant Read on the topic"
 _EXPRESSION: Final = "that do not satisfy "
 
 
@@ -141,7 +143,9 @@ def _by_rule(rows: DataFrame, rule: str) -> dict[int, list[int]]:
     for row in rows.select("part", "note").where(F.col("note").isNotNull()).collect():
         note = json.loads(row["note"])
         if note.get("unread_from") is not None:
-            raise Refusal(f"a partition cannot be read beyond offset {note['unread_from']}: {note['unread_reason']}")
+            reason = str(note["unread_reason"])
+            advice = f"; {_GRANT}" if _DENIED in reason else ""
+            raise Refusal(f"a partition cannot be read beyond offset {note['unread_from']}: {reason}{advice}")
         for fault in (each for each in note["faults"] if each["rule"] == rule):
             if fault["undecided"]:
                 raise Refusal(f"{fault['count']:,} records cannot be judged now: {fault['reason']}; correct this first")
