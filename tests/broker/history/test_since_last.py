@@ -12,8 +12,15 @@ from kafka.admin import NewTopic
 
 from tests.support.documents import block
 from tests.support.reports import comparable, counted, facts
+from topicwarden.audit import gather
+from topicwarden.audit.collect.horizon import TopicPartition as PartitionId
 from topicwarden.audit.history import key_store, stored_partitions
 from topicwarden.audit.scan import offset_ranges
+from topicwarden.audit.scan.counts import SupersededPair
+from topicwarden.audit.scan.offset_ranges import OffsetRange
+from topicwarden.audit.scan.spark_source import SparkSource
+from topicwarden.audit.scan.superseded_pairs import superseded_pairs
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
@@ -24,6 +31,7 @@ from topicwarden.sandbox.scenarios.writer import Writer, writing
 # Test that ``--since last`` reports the same as a full audit, and reads only new records.
 
 Audit = Callable[[ReadScope], AuditReport]
+_Pairs = dict[PartitionId, tuple[SupersededPair, ...]]
 COMPACTED, EVENTS = "l.compacted", "l.events"
 RECORDS, MORE = 30_000, 300
 KEYS = 12_000
@@ -85,6 +93,25 @@ def test_an_incremental_audit_has_the_findings_of_a_full_one(
         for topic in (COMPACTED, EVENTS):
             assert counted(facts(new, topic)) == counted(facts(every, topic))
             assert facts(new, topic).ages == facts(every, topic).ages
+
+
+def test_pairs_among_known_records_are_searched_once(
+    audit: Audit, servers: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[OffsetRange] = []
+
+    def search(spark: SparkSource, connection: Connection, windows: list[OffsetRange]) -> _Pairs:
+        searched.extend(windows)
+        return superseded_pairs(spark, connection, windows)
+
+    audit(ReadScope.LAST)
+    monkeypatch.setattr(gather, "superseded_pairs", search)
+    with writing(servers) as writer:
+        fill(writer, RECORDS, MORE)
+    new = audit(ReadScope.LAST)
+    assert searched == []
+    assert comparable(new) == comparable(audit(ReadScope.ALL))
+    assert {(window.topic, window.partition) for window in searched} == {(COMPACTED, 0), (COMPACTED, 1)}
 
 
 def test_records_deleted_since_the_last_audit_do_not_count(audit: Audit, servers: list[str]) -> None:

@@ -43,7 +43,7 @@ class IncrementalScan:
     """Horizons with borders lowered to offsets for which the counts are known."""
     notes: tuple[str, ...] = ()
     pairs: Mapping[TopicPartition, FoundPairs] = field(default_factory=dict)
-    """The superseded pairs that earlier audits found in partitions without new records."""
+    """The superseded pairs that earlier audits found in partitions whose known records are all in the log."""
     committed: Mapping[TopicPartition, CommittedRead] = field(default_factory=dict)
     """The committed records that earlier audits counted in such partitions."""
     unchanged: frozenset[TopicPartition] = frozenset()
@@ -83,14 +83,17 @@ def scan_since(
         raise
     except (*FAILURES, HistoryUnavailable):
         return None
-    unchanged = {step.read.topic_partition: step.known for step in steps if step.unchanged and step.known}
+    remembered = {step.read.topic_partition: step.known for step in steps if step.known}
+    unchanged = {
+        at: remembered[at] for step in steps if step.unchanged and (at := step.read.topic_partition) in remembered
+    }
     return IncrementalScan(
         {**first.counts, **again.counts},
         {**{at: known for at, known in first.known.items() if at not in cleaned}, **again.known},
         first.read + again.read,
         {**first.horizons, **again.horizons},
         tuple(_notes(in_full.get(step.read.topic_partition, step) for step in steps)),
-        {at: known.pairs for at, known in unchanged.items() if known.pairs is not None},
+        {at: known.pairs for at, known in remembered.items() if at not in cleaned and known.pairs is not None},
         {at: known.committed for at, known in unchanged.items() if known.committed is not None},
         frozenset(unchanged),
     )

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from topicwarden.audit.history.offset_blocks import FILE, OffsetBlocks, block_totals, from_bytes, to_bytes
@@ -150,10 +151,21 @@ class KeyStore:
     def add_up(self, read: DataFrame, cut: Collection[int], counting: str) -> list[RangeTotals]:
         """Save the groups in ``read``, and return the totals of all records; see ``full_scan.IncrementalReads``."""
         self._write_rows(self._name, read)
-        self._written = self._read_blocks()
+        with ThreadPoolExecutor(1) as executor:  # short jobs, which leave cores idle one after another
+            reading = executor.submit(self._totals_of_blocks)
+            totals = self._totals_of_keys(read.columns, cut, counting)
+            totals += reading.result()
         self._complete(self._name, self._written)
-        totals = self._block_totals()
-        keys = self._read([self._name], _READ_KEY)
+        return totals + self._unchanged(totals)
+
+    def _totals_of_blocks(self) -> list[RangeTotals]:
+        """Return the totals of all blocks in the log, with those that the tasks of this audit have written."""
+        self._written = self._read_blocks()
+        return self._block_totals()
+
+    def _totals_of_keys(self, columns: list[str], cut: Collection[int], counting: str) -> list[RangeTotals]:
+        """Return the totals of the keys that the tasks of this audit have written, with their earlier counts."""
+        keys, totals = self._read([self._name], _READ_KEY), []
         if keys is not None:
             new = {number: partition for number, partition in self._stored.items() if not partition.parts}
             by_one_task = {number: partition for number, partition in new.items() if number not in cut}
@@ -163,12 +175,12 @@ class KeyStore:
                 number: replace(partition, parts=(self._name,)) for number, partition in new.items() if number in cut
             }
             if by_several_tasks:
-                rows = self._rows(by_several_tasks).select(read.columns)
+                rows = self._rows(by_several_tasks).select(columns)
                 groups = add_up(self._spark, merge_groups(rows), counting)
                 totals += [RangeTotals.from_json(row[0]) for row in groups.collect()]
             for index in range(self._lookups if self._renewed else 0):
                 totals += self._look_up(keys, counting, index)
-        return totals + self._unchanged(totals)
+        return totals
 
     def _look_up(self, read: DataFrame, counting: str, index: int) -> list[RangeTotals]:
         """Return the totals of the keys read with their earlier counts, for the ``index``-th share of these keys."""
@@ -213,10 +225,22 @@ class KeyStore:
 
     def _write_rows(self, name: str, groups: DataFrame) -> None:
         """Write the rows of a part. Keys and blocks have separate folders."""
-        rows = groups.join(F.broadcast(self._partition_rows(self._stored)), "part")
+        rows = groups.withColumns({name: self._partition_id[name] for name in ("topic_id", "partition")})
         self._spark.conf.set("spark.sql.maxConcurrentOutputFileWriters", "4")
         columns = [F.col(column).cast(kind) for column, kind in _columns() if column in rows.columns]
         self._store.write(FOLDER, name, rows.select(*columns, "keyed"), partition_by="keyed")
+
+    @property
+    def _partition_id(self) -> Column:
+        """A column: the topic's id and the partition of the row, by its number in the scan, from one SQL literal."""
+        ids = [
+            None
+            if (each := self._stored.get(number)) is None
+            else {"topic_id": each.topic_id, "partition": each.partition}
+            for number in range(max(self._stored) + 1)
+        ]
+        schema = "array<struct<topic_id string, partition int>>"
+        return F.get(F.from_json(F.lit(json.dumps(ids)), F.lit(schema)), F.col("part"))
 
     def _complete(self, name: str, blocks: Mapping[int, OffsetBlocks]) -> None:
         """Add the blocks to a part, and mark it as valid."""

@@ -33,9 +33,10 @@ from pyspark.sql.types import StructType
 
 from topicwarden.audit.history.remote_files import files_at
 from topicwarden.audit.history.topic_state import TopicState
+from topicwarden.audit.scan.hadoop_files import parquet_rows
 from topicwarden.audit.scan.java_errors import root_cause
 from topicwarden.audit.scan.spark_source import SparkSource, source_of
-from topicwarden.usage.history_files import VERSION, history_root, is_local
+from topicwarden.usage.history_files import LOCAL, VERSION, history_root, is_local, local_path
 
 _COMPLETE = "_complete"
 _TEXT = "part.json"
@@ -189,8 +190,12 @@ class HistoryStore:
 
     def _rows(self, folder: str, name: str, schema: StructType) -> int:
         """Return the number of rows in the files of a part, from their footers."""
-        if not self.files.exists(self.path(folder, name)):
+        path = self.path(folder, name)
+        if not self.files.exists(path):
             return 0
+        if is_local(self._root):  # a Spark job takes longer than all footers
+            files = [file for pattern in ("*.parquet", "*/*.parquet") for file in local_path(path).glob(pattern)]
+            return parquet_rows(self._spark, [f"{LOCAL}:{file}" for file in files])
         return self.read(folder, [HistoryPart(name, 0)], schema).count()
 
     def read(self, folder: str, parts: Iterable[HistoryPart], schema: str | StructType, within: str = "") -> DataFrame:

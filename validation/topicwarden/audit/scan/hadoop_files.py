@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -64,6 +64,21 @@ def read_bytes(spark: SparkSession, url: str) -> bytes | None:
         return bytes(stream.readAllBytes())
     finally:
         stream.close()
+
+
+def parquet_rows(spark: SparkSession, urls: Iterable[str]) -> int:
+    """Return the number of rows in files of Parquet, from their footers. Raises Py4JJavaError."""
+    jvm: Any = spark._jvm
+    parquet, configuration = jvm.org.apache.parquet.hadoop, spark._jsparkSession.sessionState().newHadoopConf()
+    open_file, input_file = parquet.ParquetFileReader.open, parquet.util.HadoopInputFile.fromPath
+    rows = 0
+    for url in urls:
+        reader = open_file(input_file(path_of(spark, url), configuration))
+        try:
+            rows += int(reader.getRecordCount())
+        finally:
+            reader.close()
+    return rows
 
 
 def path_of(spark: SparkSession, url: str) -> Any:
