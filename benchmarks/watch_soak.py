@@ -1,13 +1,15 @@
 """Measure the memory of `topicwarden watch` over many audits, with an interval of one second instead of minutes.
 
-The benchmark starts its own broker with some topics. Every ``EACH`` audits, it writes records, so that Spark reads::
+The benchmark starts its own broker with some topics. Before every ``EACH``th audit, it writes records, so that Spark
+reads. The live heap is what is left in the JVM after a full garbage collection, as ``jcmd`` reports it::
 
-    .venv/bin/python benchmarks/watch_soak.py [AUDITS [TOPICS]]
+    .venv/bin/python benchmarks/watch_soak.py [AUDITS [TOPICS [EACH]]]
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import urllib.request
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
+from typing import NamedTuple
 
 from brokers import create_topics, started
 
@@ -24,21 +27,35 @@ from topicwarden.sandbox.scenarios.writer import writing
 
 EACH = 10
 RECORDS = 200
+ROWS = 12
 _PORT = re.compile(r"http://127\.0\.0\.1:(\d+)")
 _AUDIT = re.compile(r"; next audit in ")
 _GOOD = re.compile(r": [0-9,]+ topics?, [0-9,]+ records? in ")
 
 
+class Memory(NamedTuple):
+    """Sizes in KiB: the resident memory of the watch and its JVM, and the JVM's live heap and used metaspace."""
+
+    python: int
+    jvm: int
+    live_heap: int
+    metaspace: int
+
+
+_NAMES = ("Python", "JVM", "live heap", "metaspace")
+
+
 def main() -> int:
     audits = int(sys.argv[1]) if len(sys.argv) > 1 else 1_440
     topics = [f"soak.t{number:04}.v1" for number in range(int(sys.argv[2]) if len(sys.argv) > 2 else 20)]
+    each = int(sys.argv[3]) if len(sys.argv) > 3 else EACH
     with tempfile.TemporaryDirectory() as folder, started(Path(folder) / "sandbox") as sandbox:
         create_topics(sandbox.bootstrap_servers, topics, 1)
         project = _project(Path(folder) / "project", sandbox.bootstrap_servers, topics)
-        return soak(project, sandbox.bootstrap_servers, topics, audits)
+        return soak(project, sandbox.bootstrap_servers, topics, audits, each)
 
 
-def soak(project: Path, servers: list[str], topics: list[str], audits: int) -> int:
+def soak(project: Path, servers: list[str], topics: list[str], audits: int, each: int) -> int:
     """Run a watch for a number of audits, and print its memory."""
     command = [Path(sys.executable).with_name("topicwarden"), "watch", "--stack", "dev", "--every", "1s"]
     process = subprocess.Popen(
@@ -51,20 +68,21 @@ def soak(project: Path, servers: list[str], topics: list[str], audits: int) -> i
         lines.extend(iter(process.stderr.readline, ""))
 
     Thread(target=collect, daemon=True).start()
-    sizes: list[tuple[int, int]] = []
-    written, shown = 0, 0
-    print(f"{'audits':>8} {'records':>9} {'Python RSS':>12} {'JVM RSS':>12} {'threads':>8} {'files':>6}", flush=True)
+    sizes: list[Memory] = []
+    written, shown, writes = 0, 0, 0
+    print(f"{'audits':>8} {'records':>9}  Python RSS     JVM RSS   live heap   metaspace  threads  files", flush=True)
     try:
         while process.poll() is None:
             done = sum(bool(_AUDIT.search(line)) for line in lines)
             if done >= audits:
                 break
-            if done * len(topics) * RECORDS // EACH >= written and done % EACH == 0:
+            if done >= writes * each:
                 _write(servers, topics)
                 written += len(topics) * RECORDS
-            if done >= shown + max(1, audits // 12):
+                writes = done // each + 1
+            if done >= shown + max(1, audits // ROWS):
                 _scrape(lines)
-                sizes.append((_resident(process.pid), sum(map(_resident, _children(process.pid)))))
+                sizes.append(_memory(process.pid))
                 _show(done, written, sizes[-1], process.pid)
                 shown = done
             time.sleep(0.2)
@@ -78,7 +96,8 @@ def soak(project: Path, servers: list[str], topics: list[str], audits: int) -> i
     half = sizes[len(sizes) // 2 :]
     if half:
         growth = [(last - first) / 1024 for first, last in zip(half[0], half[-1], strict=True)]
-        print(f"growth in the second half: Python {growth[0]:+.1f} MiB, JVM {growth[1]:+.1f} MiB")
+        text = ", ".join(f"{name} {each:+.1f} MiB" for name, each in zip(_NAMES, growth, strict=True))
+        print(f"growth in the second half: {text}")
     print(f"{failed} failed audits")
     return code
 
@@ -111,17 +130,45 @@ def _scrape(lines: list[str]) -> None:
                 page.read()
 
 
-def _show(done: int, written: int, size: tuple[int, int], pid: int) -> None:
-    threads = re.search(r"Threads:\s+(\d+)", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
+def _show(done: int, written: int, memory: Memory, pid: int) -> None:
+    threads = "+".join(str(_status(each, "Threads")) for each in (pid, *_children(pid)))
     files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
-    python, jvm = (f"{kilobytes / 1024:.1f} MiB" for kilobytes in size)
-    print(f"{done:8} {written:9,} {python:>12} {jvm:>12} {threads[1] if threads else '':>8} {files:6}", flush=True)
+    sizes = " ".join(f"{kilobytes / 1024:7.1f} MiB" for kilobytes in memory)
+    print(f"{done:8} {written:9,} {sizes} {threads:>8} {files:6}", flush=True)
+
+
+def _memory(pid: int) -> Memory:
+    children = _children(pid)
+    resident = _resident(pid), sum(map(_resident, children))
+    heaps = [_live_heap(child) for child in children]
+    return Memory(*resident, sum(heap for heap, _ in heaps), sum(metaspace for _, metaspace in heaps))
+
+
+def _live_heap(pid: int) -> tuple[int, int]:
+    """Return the live heap of a JVM and its used metaspace, in KiB; 0 if they are unknown, as without ``jcmd``."""
+    jcmd = shutil.which("jcmd")
+    if jcmd is None:
+        return 0, 0
+    total = re.search(r"^Total +\d+ +(\d+)", _jcmd(jcmd, pid, "GC.class_histogram"), re.MULTILINE)
+    metaspace = re.search(r"Metaspace +used (\d+)K", _jcmd(jcmd, pid, "GC.heap_info"))
+    return int(total[1]) // 1024 if total else 0, int(metaspace[1]) if metaspace else 0
+
+
+def _jcmd(program: str, pid: int, command: str) -> str:
+    """Return the answer of a JVM. Its histogram of classes counts what is left after a full garbage collection."""
+    done = subprocess.run([program, str(pid), command], capture_output=True, text=True, timeout=120, check=False)
+    return done.stdout
 
 
 def _resident(pid: int) -> int:
     """Return the resident memory of a process, in KiB."""
+    return _status(pid, "VmRSS")
+
+
+def _status(pid: int, name: str) -> int:
+    """Return a number of a process; 0 if it has ended."""
     with suppress(OSError):
-        found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
+        found = re.search(rf"{name}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
         return int(found[1]) if found else 0
     return 0
 
