@@ -72,6 +72,11 @@ def _settings(jars: Sequence[Path], java_options: str) -> dict[str, str]:
         "spark.driver.extraJavaOptions": java_options,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # Spark keeps the last plans, jobs and tasks also without its pages: by default, 1,000 plans.
+        "spark.sql.ui.retainedExecutions": "50",
+        "spark.ui.retainedJobs": "50",
+        "spark.ui.retainedStages": "50",
+        "spark.ui.retainedTasks": "1000",
     }
 
 
