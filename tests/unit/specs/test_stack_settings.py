@@ -202,6 +202,11 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
             '"alertmanger"; did you mean alertmanager? [stack-setting]',
         ),
         (
+            "config:\n  other:a: {1: x}\n  topicwarden:notifications: {1: {format: json, url: {secure: v1:a:b}}}\n"
+            "  other:b: {2: x}\n",
+            '3:31: expected text as a key, got "1"; put it in quotes [key-type]',
+        ),
+        (
             "config:\n  topicwarden:notifications: {chat: {secure: v1:a:b}}\n",
             "2:37: topicwarden:notifications.chat: expected a mapping with format and url, got an encrypted value "
             "[stack-setting]",

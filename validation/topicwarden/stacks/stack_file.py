@@ -209,10 +209,20 @@ def read_stack_document(path: Path, file: str) -> tuple[ParsedDocument, list[Pro
     data = read_regular_file(path)
     documents, problems = read_documents(data, file)
     document = documents[0] if documents else ParsedDocument(file)
-    problems += [problem for problem in document.problems if problem.rule in UNREADABLE]
+    problems += [each for each in document.problems if each.rule in UNREADABLE or _lost_key(document, each)]
     if not problems:
         problems += _ambiguous(document, _settings(yaml.safe_load(data)))
     return document, problems
+
+
+def _lost_key(document: ParsedDocument, problem: Problem) -> bool:
+    """Return whether a key of our settings is no text, so that the document does not have it."""
+    if problem.rule != "key-type":
+        return False
+    at = (problem.location.line, problem.location.column)
+    names = {position: path[1] for path, position in document.keys.items() if len(path) == 2 and path[0] == "config"}
+    name = names.get(max((position for position in names if position <= at), default=at), "")
+    return str(name).startswith(_NAMESPACES)
 
 
 def _ambiguous(document: ParsedDocument, older: dict[str, Any]) -> list[Problem]:
