@@ -51,7 +51,7 @@ def reading_undeclared(servers: Sequence[str]) -> Iterator[None]:
 @contextmanager
 def _member(group: str, user: str, servers: Sequence[str], settings: Mapping[str, str]) -> Iterator[None]:
     """Keep an active member of ``group`` that has read and committed all of ``ORDERS`` during the block."""
-    from confluent_kafka import Consumer  # noqa: PLC0415 - only the demo of the repository has it
+    from confluent_kafka import Consumer, TopicPartition  # noqa: PLC0415 - only the demo of the repository has it
 
     consumer = Consumer(
         {
@@ -70,7 +70,13 @@ def _member(group: str, user: str, servers: Sequence[str], settings: Mapping[str
             consumer.poll(0.1)
         while consumer.poll(1.0) is not None:
             pass
-        consumer.commit(asynchronous=False)
+        ends = [
+            TopicPartition(
+                each.topic, each.partition, consumer.get_watermark_offsets(each, timeout=_JOINED_WITHIN_S)[1]
+            )
+            for each in consumer.assignment()
+        ]
+        consumer.commit(offsets=ends, asynchronous=False)  # explicit, because nothing is new when the demo runs again
         yield  # librdkafka sends heartbeats in a thread of its own
     finally:
         consumer.close()
