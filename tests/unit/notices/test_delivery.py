@@ -195,6 +195,17 @@ def test_taking_a_report_never_raises(tmp_path: Path, monkeypatch: pytest.Monkey
         assert "ZeroDivisionError" in str(one.status()["on-call"].last_error)
 
 
+def test_a_folder_that_exists_keeps_its_permissions(tmp_path: Path) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir(mode=0o755)
+    (tmp_path / "link").symlink_to(folder)
+    for state in (folder, tmp_path / "link"):
+        with notifying([receiver("http://127.0.0.1:1")], state, None) as one:
+            one.take(audit({A: FAIL}))
+        assert folder.stat().st_mode & 0o777 == 0o755
+        assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+
+
 def test_state_is_private_and_has_no_url(tmp_path: Path) -> None:
     state = tmp_path / "a" / "s"
     state.parent.mkdir()

@@ -90,7 +90,6 @@ def notifying(receivers: Sequence[Receiver], state: Path, report_url: str | None
 def _locked(state: Path) -> FileLock:
     try:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        state.chmod(0o700)
         lock = FileLock(state / ".lock", mode=0o600, thread_local=False, fallback_to_soft=False)
         lock.acquire(timeout=0)
     except Timeout:
