@@ -1,9 +1,10 @@
 """Change topics at random between audits, and compare ``--since last`` with a full audit, number by number.
 
-Each round changes some topics or none: appends, deleted records, recreated topics, more partitions, a killed broker, a
-killed audit. The cleaner and retention run meanwhile. A full audit before and after shows whether the cluster stayed
-the same; if it did, the audit of new records in between must report the same. All three have the same history: the
-full audits have copies. Run more rounds than the test with ``python -m tests.broker.history.test_random_rounds``.
+Each round changes some topics or none: appends, deleted records, recreated topics, more partitions, elected leaders, a
+killed broker, a killed audit. Each partition has two replicas, which are cleaned independently. The cleaner and
+retention run meanwhile. A full audit before and after shows whether the cluster stayed the same; if it did, the audit
+of new records in between must report the same. All three have the same history: the full audits have copies. Run more
+rounds than the test with ``python -m tests.broker.history.test_random_rounds``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import pytest
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import NewPartitions, NewTopic
 from kafka.errors import KafkaError
+from kafka.protocol.admin import ElectionType
 
 from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
@@ -36,6 +38,7 @@ from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport, TopicFacts
+from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope
 from topicwarden.operations.audit import AuditOptions, auditing
@@ -56,17 +59,18 @@ CONFIGS = {
     "x.expiring": {"cleanup.policy": "delete", "retention.ms": "8000", "segment.ms": "1000"},
 }
 FILES = {
-    "r.events.yaml": "{partitions: 2, replication_factor: 1, "
+    "r.events.yaml": "{partitions: 2, replication_factor: 2, "
     "contents: {value: {format: json}, records: {max_bytes: 90}}}",
-    "r.keyed.yaml": "{partitions: 2, replication_factor: 1, contents: {key: {required: true, partitioner: murmur2}}}",
-    "r.compacted.yaml": "{partitions: 2, replication_factor: 1, config: {cleanup.policy: compact}, "
+    "r.keyed.yaml": "{partitions: 2, replication_factor: 2, contents: {key: {required: true, partitioner: murmur2}}}",
+    "r.compacted.yaml": "{partitions: 2, replication_factor: 2, config: {cleanup.policy: compact}, "
     "contents: {value: {format: json}}}",
-    "r.quiet.yaml": "{partitions: 2, replication_factor: 1, config: {cleanup.policy: compact}, "
+    "r.quiet.yaml": "{partitions: 2, replication_factor: 2, config: {cleanup.policy: compact}, "
     "contents: {value: {format: json}}}",
-    "r.misplaced.yaml": "{partitions: 2, replication_factor: 1, contents: {key: {partitioner: murmur2}}}",
+    "r.misplaced.yaml": "{partitions: 2, replication_factor: 2, contents: {key: {partitioner: murmur2}}}",
 }
 _BY_HAND = ("r.scattered", "r.misplaced")
 """Topics whose producer selects partitions that no known partitioner explains."""
+_BROKERS = 2
 _TOPICS = ("r.*", "x.*")
 _DELETED = ("r.events", "r.keyed", "r.both", "r.misplaced", "x.expiring")
 """Topics whose records can be deleted: not those that are only compacted."""
@@ -148,7 +152,7 @@ class Rounds:
                 )
 
     def _drawn(self) -> list[str]:
-        rare = ["recreate", "grow", "wait", "kill broker", "kill audit"]
+        rare = ["recreate", "grow", "wait", "elect", "kill broker", "kill audit"]
         kinds = ["nothing"] * 6 + ["append"] * 4 + ["delete"] * 2 + rare
         first = self._random.choice(kinds)
         return [first] if first in ("nothing", "wait") else [first, *self._random.choices(kinds[6:12], k=1)]
@@ -162,6 +166,7 @@ class Rounds:
             "delete": lambda: self._delete(self._random.choice(_DELETED)),
             "recreate": lambda: self._recreate(name),
             "grow": lambda: self._grow(name),
+            "elect": lambda: self._elect(name),
             "kill broker": self._kill_broker,
             "kill audit": self._kill_audit,
         }
@@ -200,10 +205,31 @@ class Rounds:
         time.sleep(0.5)
         self._append(topic, 30)
 
+    def _elect(self, topic: str) -> None:
+        """Make the other replica of each partition the leader: prefer that replica, and elect preferred leaders."""
+        with connected(self._sandbox.bootstrap_servers) as admin:
+            (described,) = admin.describe_topics([topic])
+            replicas = {
+                TopicPartition(topic, each["partition_index"]): each["replica_nodes"][::-1]
+                for each in described["partitions"]
+            }
+            admin.alter_partition_reassignments(replicas)
+            admin.elect_leaders(ElectionType.PREFERRED, [topic], raise_errors=False)
+        self._wait_for_replicas()
+
     def _kill_broker(self) -> None:
-        (broker,) = self._sandbox.status().brokers
+        broker = self._random.choice(self._sandbox.status().brokers)
         self._sandbox.kill(broker.id)
         self._sandbox.start(broker.id)
+        self._wait_for_replicas()
+
+    def _wait_for_replicas(self) -> None:
+        """Wait until each broker says that each partition has a leader, and that no replica is out of sync."""
+        deadline = time.monotonic() + 120
+        for address in self._sandbox.bootstrap_servers:
+            while not _in_sync(address):
+                assert time.monotonic() < deadline, "some replicas are out of sync"
+                time.sleep(0.3)
 
     def _kill_audit(self) -> None:
         command = [str(Path(sys.executable).with_name("topicwarden")), "audit", "--stack", "dev", "--since", "last"]
@@ -226,12 +252,20 @@ class Rounds:
 def _create(admin: KafkaAdminClient, name: str) -> None:
     for _ in range(50):
         try:
-            admin.create_topics([NewTopic(name, 2, 1, topic_configs=CONFIGS[name])])
+            admin.create_topics([NewTopic(name, 2, _BROKERS, topic_configs=CONFIGS[name])])
         except KafkaError:
             time.sleep(0.2)  # its deletion is not complete
         else:
             break
     time.sleep(0.5)
+
+
+def _in_sync(address: str) -> bool:
+    with suppress(KafkaError, Refusal), connected([address]) as admin:
+        topics = admin.describe_topics(list(CONFIGS))
+        partitions = [each for topic in topics for each in topic["partitions"]]
+        return all(each["leader_id"] >= 0 and len(each["isr_nodes"]) == _BROKERS for each in partitions)
+    return False
 
 
 def _partitions(admin: KafkaAdminClient, topic: str) -> int:
@@ -269,12 +303,11 @@ def main() -> int:
     print(f"seed {requested.seed}", flush=True)
     with tempfile.TemporaryDirectory() as name, own_cache(Path(name)) as folder:
         project = project_of(folder / "project", FILES)
-        with running(sandbox_of(project), 1, OVERRIDES) as sandbox, spark_session(project):
+        with running(sandbox_of(project), _BROKERS, OVERRIDES) as sandbox, spark_session(project):
             rounds = Rounds(project, sandbox, str(folder / "history"), requested.seed)
             for number in range(requested.rounds):
                 rounds.run()
-                if number % 10 == 9:
-                    print(rounds.tally, flush=True)
+                print(f"{number + 1} rounds, {rounds.tally.compared} compared", *rounds.tally.different, flush=True)
     print(rounds.tally)
     return 1 if rounds.tally.different else 0
 
@@ -286,7 +319,7 @@ SEED, MOST_ROUNDS = 28, 4
 def rounds(tools: Toolchain, tmp_path: Path) -> Iterator[Rounds]:
     with own_cache(tmp_path) as folder:
         project = project_of(folder / "project", FILES)
-        with running(sandbox_of(project), 1, OVERRIDES) as sandbox:
+        with running(sandbox_of(project), _BROKERS, OVERRIDES) as sandbox:
             yield Rounds(project, sandbox, str(folder / "history"), SEED)
 
 
@@ -294,7 +327,7 @@ def test_audits_of_new_records_report_what_full_audits_report(rounds: Rounds) ->
     rounds.run("append", expiring=True)
     while not rounds.tally.without_spark and rounds.tally.rounds < MOST_ROUNDS:  # the cleaner may need some time
         rounds.run("nothing", expiring=False)
-    rounds.run("delete", "append", "kill broker", "recreate", "grow", expiring=True)
+    rounds.run("delete", "append", "elect", "kill broker", "recreate", "grow", expiring=True)
     print(rounds.tally)
     assert rounds.tally.different == []
     assert rounds.tally.without_spark > 0

@@ -171,8 +171,8 @@ class HistoryStore:
     def write(self, folder: str, name: str, rows: DataFrame, partition_by: str | None = None) -> None:
         """Add rows of Parquet to a part, with a folder for each value of the column ``partition_by``.
 
-        All rows are then read back. Raises ``HistoryUnavailable`` if they cannot be read. The part becomes valid with
-        ``complete``.
+        All rows are then found again, in the footers of the files. Raises ``HistoryUnavailable`` if any is missing. The
+        part becomes valid with ``complete``.
         """
         written = Observation()
         writer = rows.observe(written, F.count(F.lit(1)).alias("rows")).write.option("compression", "zstd")
