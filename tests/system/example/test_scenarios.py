@@ -77,6 +77,19 @@ def test_a_future_timestamp_is_named_with_what_it_blocks_and_until_when(report: 
     }
 
 
+@pytest.mark.usefixtures("report")
+def test_a_demo_half_an_hour_after_the_last_one_plants_the_fault_again(servers: list[str], look: AuditFunction) -> None:
+    for minutes in (40, 0):
+        planted_faults.write_future_timestamp(servers, int((time.time() - 60 * minutes) * 1000))
+    again = look((planted_faults.CLICKS,))
+    blocked = finding(again, planted_faults.CLICKS, "retention-blocked")
+    end = facts(again, planted_faults.CLICKS).partitions[0].log_end
+    assert end is not None
+    assert blocked.evidence is not None
+    assert blocked.evidence["blocking_offset"] == end - 1 - planted_faults.CLICKS_EXPIRED
+    assert blocked.evidence["expired_behind"] == planted_faults.CLICKS_EXPIRED
+
+
 # Real data.
 
 

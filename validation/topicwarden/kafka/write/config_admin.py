@@ -1,4 +1,4 @@
-"""Change settings of the sandbox behind the declarations, and query its partitions.
+"""Change settings and records of the sandbox behind the declarations, and query its partitions.
 
 Only the sandbox, the demo and the tests use this module. No command changes settings of a user's cluster with it.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
@@ -15,6 +16,9 @@ from kafka.protocol.consumer import OffsetSpec
 
 from topicwarden.kafka.read.topic_reads import TopicProperties, wait_until_visible
 from topicwarden.kafka_facts.services import APACHE
+
+_END: Final = -1
+"""The end of a partition in a request to delete records (``DeleteRecordsRequest.HIGH_WATERMARK``)."""
 
 
 def set_topic(servers: Sequence[str], topic: str, settings: Mapping[str, str]) -> None:
@@ -30,6 +34,12 @@ def set_brokers(servers: Sequence[str], settings: Mapping[str, str]) -> None:
         for broker in admin.describe_cluster()["brokers"]:
             name = str(broker["broker_id"])
             admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, name, configs=dict(settings))])
+
+
+def delete_all_records(servers: Sequence[str], topic: str, partition: int) -> None:
+    """Delete the records of a partition up to its end, like ``kafka-delete-records.sh`` does."""
+    with connected(servers) as admin:
+        admin.delete_records({TopicPartition(topic, partition): _END})
 
 
 def has_records(servers: Sequence[str], topic: str) -> bool:

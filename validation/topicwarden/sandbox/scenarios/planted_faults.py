@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from topicwarden.kafka.write.config_admin import set_topic
+from topicwarden.kafka.write.config_admin import delete_all_records, set_topic
 from topicwarden.sandbox.scenarios.writer import write_once_valid, writing
 
 ORDERS, CUSTOMERS, CLICKS = "shop.orders", "shop.customers", "shop.clicks"
@@ -50,12 +50,14 @@ def write_keyless_before_compaction(servers: Sequence[str]) -> None:
     set_topic(servers, CUSTOMERS, {"cleanup.policy": "compact"})
 
 
-def write_future_timestamp(servers: Sequence[str]) -> None:
-    """Write a record of a producer whose clock is half an hour ahead, then expired records.
+def write_future_timestamp(servers: Sequence[str], now_ms: int | None = None) -> None:
+    """Write a record of a producer whose clock is half an hour ahead of ``now_ms``, then expired records.
 
-    The first record blocks retention of the expired records after it.
+    The first record blocks retention of the expired records after it. Records of an earlier demo are deleted before:
+    half an hour later, its record with the future timestamp is in the past, and still comes first.
     """
-    now = int(time.time() * 1000)
+    now = int(time.time() * 1000) if now_ms is None else now_ms
+    delete_all_records(servers, CLICKS, 0)
     with writing(servers) as writer:
         writer.send(CLICKS, "visitor-0", "home", timestamp=now + _HOUR_MS // 2, partition=0)
         writer.flush()
