@@ -46,6 +46,8 @@ _LARGEST: Final = (1 << 31) - 2
 
 _DENIED: Final = "TopicAuthorizationException"
 _GRANT: Final = "grant Read on the topic"
+_NUMBERS: Final = ("records", "partition", "offset")
+"""The evidence of a finding whose records can be found again."""
 _EXPRESSION: Final = "that do not satisfy "
 
 
@@ -77,9 +79,13 @@ def rule_of(finding: Finding) -> str:
             f"finding {finding.id} has only a bound of the number of records ({finding.evidence['counted']}): "
             "audit the topic alone (--topics), then use the finding of that report"
         )
-    numbers = (finding.evidence.get(name) for name in ("records", "partition", "offset"))
-    if finding.verdict.value != "fail" or not all(isinstance(number, int) for number in numbers):
+    if finding.verdict.value != "fail":
         raise Refusal(f"finding {finding.id} is {finding.verdict.value}: expected a fail, which proves its records")
+    if missing := [name for name in _NUMBERS if not isinstance(finding.evidence.get(name), int)]:
+        raise Refusal(
+            f"finding {finding.id} has no number as {', '.join(missing)} in its evidence: expected one that an audit "
+            "has written"
+        )
     if finding.check != "expression":
         return finding.check
     after = finding.message.partition(_EXPRESSION)[2]

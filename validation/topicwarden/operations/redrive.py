@@ -286,9 +286,12 @@ def _require_no_copies(spark: SparkSource, connection: Connection, target: LiveT
     """
     require = f'!("{HEADER}id" in headers) || headers["{HEADER}id"] != "{name}"'
     contract = {"records": {"expressions": [{"id": "copied", "require": require}]}}
-    message, evidence = "that do not satisfy copied", {"offset": 0}
     copied = Finding(
-        check="expression", verdict=Verdict.FAIL, topic=target.topic.name, message=message, evidence={**evidence}
+        check="expression",
+        verdict=Verdict.FAIL,
+        topic=target.topic.name,
+        message="that do not satisfy copied",
+        evidence={"records": 1, "partition": 0, "offset": 0},
     )
     ranges = {partition: (extent.start, extent.last_stable) for partition, extent in target.extents.items()}
     found = find_records(spark, connection, RecordSearch(copied, ranges, contract, None, _ENOUGH))
