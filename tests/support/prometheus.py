@@ -39,10 +39,10 @@ def missing() -> list[str]:
 
 
 def program(name: str) -> str:
-    """Return the path of a program; if it is missing, fail with installation instructions."""
+    """Return the path of a program; if it is missing, skip the test with instructions."""
     path = _found(name)
     if path is None:
-        pytest.fail(f"no {name}: run tests/install-prometheus", pytrace=False)
+        pytest.skip(f"not installed: {name}; run tests/install-prometheus")
     return path
 
 
