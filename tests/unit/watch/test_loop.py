@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.support.reports import empty, rich
+from tests.support.stopped_clock import Clock
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.watch.audit_loop import AuditLoop, Schedule, run_in_turn
@@ -15,25 +16,6 @@ from topicwarden.watch.watch_state import WatchState
 
 EVERY = 60.0
 UNREACHABLE = Refusal("the cluster does not respond")
-
-
-@dataclass
-class Clock:
-    """A clock that moves only while something waits, and that ends the loop at ``end``."""
-
-    end: float
-    now: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def is_set(self) -> bool:
-        return self.now >= self.end
-
-    def wait(self, timeout: float | None = None) -> bool:
-        assert timeout is not None and timeout > 0
-        self.now += timeout
-        return self.is_set()
 
 
 @dataclass

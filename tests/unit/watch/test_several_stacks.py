@@ -16,6 +16,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from tests.support.clients import until
 from tests.support.command import project, topicwarden
 from tests.support.reports import empty, rich
+from tests.support.stopped_clock import Clock
 from tests.support.watched import get
 from topicwarden.audit.request import AuditRequest
 from topicwarden.model.finding import AuditReport
@@ -49,25 +50,6 @@ class Lines(ProgressListener):
 
     def warn(self, line: str) -> None:
         self.lines.append(line)
-
-
-@dataclass
-class Clock:
-    """A clock that moves only while something waits, and that ends the loops at ``end``."""
-
-    end: float
-    now: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def is_set(self) -> bool:
-        return self.now >= self.end
-
-    def wait(self, timeout: float | None = None) -> bool:
-        assert timeout is not None and timeout > 0
-        self.now += timeout
-        return self.is_set()
 
 
 def starts(seconds: float, stacks: dict[str, tuple[float, bool]]) -> list[tuple[str, float]]:
