@@ -251,7 +251,7 @@ def test_any_limit_fits_the_integers_of_the_reader(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(finding_records, "pack_tasks", lambda *_: [])
     monkeypatch.setattr(finding_records, "read_ranges", read_ranges)
     for most in (1, 10_000, 10**12):
-        search = RecordSearch(FINDING, {0: (0, 9)}, {}, None, most)
+        search = RecordSearch("finding f1", "orders", "value-schema", {0: (0, 9)}, {}, None, most)
         with pytest.raises(Refusal, match="enough"):
             finding_records.find_records(lambda: None, Connection(("b:1",)), search)  # type: ignore[arg-type, return-value]
     assert [each.topics["orders"]["offsets"] for each in contracts] == [2, 10_001, 2**31 - 1]

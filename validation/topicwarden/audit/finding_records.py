@@ -94,14 +94,16 @@ def rule_of(finding: Finding) -> str:
 
 @dataclass(frozen=True)
 class RecordSearch:
-    """A search for the records of a finding.
+    """A search for the records of ``topic`` that break ``rule``, as ``rule_of`` returns it. ``subject`` names them.
 
     ``ranges`` has the start and the end offset of each partition. ``contract`` is the contract of the topic, as
     ``build_contracts`` returns it, and ``registry`` the Schema Registry that it refers to. At most ``most_records`` are
     returned.
     """
 
-    finding: Finding
+    subject: str
+    topic: str
+    rule: str
     ranges: Mapping[int, tuple[int, int]]
     contract: Mapping[str, Any]
     registry: RegistrySettings | None
@@ -109,23 +111,24 @@ class RecordSearch:
 
 
 def find_records(spark: SparkSource, connection: Connection, search: RecordSearch) -> dict[int, tuple[int, ...]]:
-    """Return the offsets of all records in the ranges that break the rule of the finding, by partition.
+    """Return the offsets of all records in the ranges that break the rule, by partition.
 
     Raises Refusal if there are too many, if a record cannot be judged now, or if the scan fails.
     """
-    finding, most = search.finding, min(search.most_records, _LARGEST)
+    most = min(search.most_records, _LARGEST)
     parts = [
-        OffsetRange(number, finding.topic, partition, start, end)
+        OffsetRange(number, search.topic, partition, start, end)
         for number, (partition, (start, end)) in enumerate(sorted(search.ranges.items()))
         if start < end
     ]
     if not parts:
         return {}
-    contracts = Contracts({finding.topic: {**search.contract, "offsets": most + 1}}, search.registry)
+    contracts = Contracts({search.topic: {**search.contract, "offsets": most + 1}}, search.registry)
     try:
         session = spark()
         rows = read_ranges(session, connection, pack_tasks(session, parts), READ_COMMITTED, contracts)
-        by_number = _by_column(rows, finding, most) if finding.check in _BY_COLUMN else _by_rule(rows, rule_of(finding))
+        by_column = _BY_COLUMN.get(search.rule)
+        by_number = _by_column(rows, by_column(), most) if by_column else _by_rule(rows, search.rule)
     except (Py4JJavaError, PySparkException) as error:
         raise Refusal(f"the records of the finding could not be read: {root_cause(error)}; {remedy(error)}") from error
     found = {
@@ -133,13 +136,13 @@ def find_records(spark: SparkSource, connection: Connection, search: RecordSearc
     }
     total = sum(map(len, found.values()))
     if total > most:
-        raise Refusal(f"finding {finding.id} has more than {most:,} records: raise --max-records if they are intended")
+        raise Refusal(f"{search.subject} has more than {most:,} records: raise --max-records if they are intended")
     return found
 
 
-def _by_column(rows: DataFrame, finding: Finding, most: int) -> dict[int, list[int]]:
+def _by_column(rows: DataFrame, broken: Column, most: int) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
-    for row in rows.where(_BY_COLUMN[finding.check]()).select("part", "offset").limit(most + 1).collect():
+    for row in rows.where(broken).select("part", "offset").limit(most + 1).collect():
         found.setdefault(row["part"], []).append(row["offset"])
     return found
 

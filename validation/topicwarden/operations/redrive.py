@@ -122,7 +122,7 @@ def redrive_finding(
     the target does not allow them, or if the copy fails; what is committed then stays.
     """
     report, finding = _finding(options)
-    rule_of(finding)
+    rule = rule_of(finding)
     expected = int(finding.evidence.get("records") or 0)
     if expected > options.most_records:
         raise Refusal(
@@ -142,11 +142,14 @@ def redrive_finding(
     registry, subjects = registry_of(project, stack), checked.subjects.get(stack, NO_SUBJECTS)
     contracts = build_contracts([source], declarations, project.root, registry, snapshot.taken_at, subjects=subjects)
     contract = contracts.topics.get(finding.topic, {})
-    name = redrive_name(snapshot.cluster_id, (source.id, live_target.id), rule_of(finding), contract)
+    name = redrive_name(snapshot.cluster_id, (source.id, live_target.id), rule, contract)
     target = RedriveTarget(declarations[options.target].topic, live_target, source.topic.partitions)
     remarks = tuple(filter(None, (allowed_target(target.declared, connection, name), target.unverified)))
     audited = _audited_ranges(report, finding, facts)
-    search = RecordSearch(finding, _ranges_now(source, audited), contract, registry, options.most_records)
+    ranges = _ranges_now(source, audited)
+    search = RecordSearch(
+        f"finding {finding.id}", finding.topic, rule, ranges, contract, registry, options.most_records
+    )
     with ExitStack() as resources:
         session = spark or _session(resources, project, options.master, listener)
         with listener.stage("finding the records"):
@@ -286,20 +289,15 @@ def _require_no_copies(spark: SparkSource, connection: Connection, target: LiveT
     """
     require = f'!("{HEADER}id" in headers) || headers["{HEADER}id"] != "{name}"'
     contract = {"records": {"expressions": [{"id": "copied", "require": require}]}}
-    copied = Finding(
-        check="expression",
-        verdict=Verdict.FAIL,
-        topic=target.topic.name,
-        message="that do not satisfy copied",
-        evidence={"records": 1, "partition": 0, "offset": 0},
-    )
     ranges = {partition: (extent.start, extent.last_stable) for partition, extent in target.extents.items()}
-    found = find_records(spark, connection, RecordSearch(copied, ranges, contract, None, _ENOUGH))
+    topic = target.topic.name
+    copies = RecordSearch(topic, topic, "expression:copied", ranges, contract, None, _ENOUGH)
+    found = find_records(spark, connection, copies)
     if found:
         total = sum(map(len, found.values()))
         partition, offsets = min(found.items())
         raise Refusal(
-            f"{target.topic.name} already has {total:,} copies of this redrive, the first at offset {offsets[0]} of "
+            f"{topic} already has {total:,} copies of this redrive, the first at offset {offsets[0]} of "
             f"partition {partition}, but its progress is lost: the group {name} was deleted or has expired "
             "(offsets.retention.minutes); use another target"
         )
