@@ -21,7 +21,7 @@ test-fast: $(LOCKED)  ## The unit tests: no JVM, no broker, no Pulumi.
 test: setup check  ## Everything: units, then the real cluster, the real engine, real Spark, a real browser, a real Prometheus.
 	tests/install-browser
 	tests/install-prometheus || echo "The tests of metrics and alerts are skipped." >&2
-	$(VENV)/python -m tests.support.official_provider
+	$(VENV)/python -m tests.campaigns.official_provider
 	$(VENV)/pytest $(PARALLEL)
 
 coverage: setup  ## The tests again, with the branches of the Python code that they reach: at least 90 %.

@@ -28,9 +28,14 @@ settings.register_profile("suite", max_examples=50, deadline=None)
 settings.register_profile("nightly", max_examples=2_000, deadline=None)
 settings.load_profile("suite")
 
-TIERS = ("unit", "spark", "engine", "broker", "system", "soundness")
-RUN_AGAIN = ("engine/", "broker/", "system/")
-"""Tiers whose tests may run twice: a busy machine can stop Kafka, YARN or Pulumi beyond a deadline."""
+TIERS = ("unit", "spark", "engine", "broker", "system", "campaigns")
+RUN_AGAIN = (
+    *("engine/", "broker/", "system/"),
+    *(f"campaigns/{name}" for name in ("access", "authorizer", "cleaned", "guards", "history", "hostile", "notices")),
+    *(f"campaigns/{name}" for name in ("official_provider", "readability", "redrive", "subjects", "usage")),
+    *(f"campaigns/{name}" for name in ("versions", "watch")),
+)
+"""Tests of real processes may run twice: a busy machine can stop Kafka, YARN or Pulumi beyond a deadline."""
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
 """The variable whose options every ``java`` reads."""
 _BY_FILE = ("unit/", "engine/predictions/", "engine/processes/")

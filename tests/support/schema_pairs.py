@@ -15,7 +15,7 @@ from typing import Any
 import avro.test.test_compatibility as avro_compatibility
 import google.rpc  # type: ignore[import-untyped]
 
-from tests.spark.codecs.suites import suite
+from tests.support.conformance_data import suite
 
 _PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 _WORDS = ("id", "amount", "name", "state", "tags", "created_at", "owner", "lines", "price", "kind")

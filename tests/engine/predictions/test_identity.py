@@ -105,19 +105,6 @@ def test_another_provider_of_the_program_leads_to_its_own_cluster(
         assert here["home.v1"].own_config == {"retention.ms": "2592000000"}
 
 
-def test_the_official_provider_in_the_folder_that_the_project_names_is_refused(
-    home: Deployment, tools: Toolchain, cluster: Cluster
-) -> None:
-    before = cluster.snapshot({"home.v1"}).topics["home.v1"].own_config
-    (official,) = (REPOSITORY / ".cache" / "pulumi" / "home" / "plugins").glob("resource-kafka-*/")
-    path = home.project.root / "Pulumi.yaml"
-    named = yaml.safe_load(path.read_text()) | {"plugins": {"providers": [{"name": "kafka", "path": str(official)}]}}
-    path.write_text(yaml.safe_dump(named))
-    home.write({FILE: TOPIC.replace("}", ", config: {retention.ms: 30d}}")})
-    assert "is not topicwarden's" in " ".join(home.refused("up --yes --skip-preview").split())
-    assert cluster.snapshot({"home.v1"}).topics["home.v1"].own_config == before
-
-
 def test_another_cluster_is_refused_until_the_stack_says_that_it_moved(home: Deployment, cluster: Cluster) -> None:
     def elsewhere(resources: list[dict[str, Any]]) -> None:
         next(each for each in resources if each["type"] == SET_TYPE)["outputs"]["clusterId"] = "elsewhere"

@@ -13,8 +13,8 @@ from threading import Event
 import pytest
 from kafka import KafkaAdminClient
 
-from tests.engine.provider.kills import killed_up
 from tests.support.clients import until
+from tests.support.killed_deploys import killed_up
 from tests.support.projects import Shell, empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of

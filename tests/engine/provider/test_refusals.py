@@ -9,7 +9,7 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePatternType, ResourcePattern, ResourceType
 
-from tests.engine.provider.kills import KillableStack, kill_one_deploy, killable_cluster, killable_stack
+from tests.support.killed_deploys import KillableStack, kill_one_deploy, killable_cluster, killable_stack
 from tests.support.restricted_user import AUTHORIZER, grant
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.write.config_admin import connected

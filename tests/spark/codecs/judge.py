@@ -96,3 +96,12 @@ def compiled(java: Path, scratch: Path, name: str) -> list[str]:
 
 def protobuf(text: str, **more: Any) -> dict[str, Any]:
     return {"value": {"format": "protobuf", "descriptors": b64encode(compile_proto(text)).decode()}, **more}
+
+
+def compiles(judge: Judge, kind: str, schema: str, message: str | None = None) -> str:
+    """Return why the reader cannot use a schema that the check accepts; nothing if it can."""
+    part: dict[str, Any] = {"format": kind, "schema": schema}
+    if kind == "protobuf":
+        part = {"format": kind, "descriptors": b64encode(compile_proto(schema)).decode(), "message": message}
+    (verdict,) = judge.values({"value": part}, [b"{}"])
+    return verdict.reason if "cannot be used" in verdict.reason or "cannot be judged" in verdict.reason else ""

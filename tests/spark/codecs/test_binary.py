@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests.spark.codecs.differential import EXPLAINED, RECORDS, run
 from tests.spark.codecs.judge import INVALID, UNDECIDABLE, VALID, Judge, protobuf
 from tests.support.varint import varint
 
@@ -161,13 +160,3 @@ def test_undecidable_records_do_not_hide_invalid_ones(judge: Judge) -> None:
     faults = judge.faults(contract, b'{"a": 0}')
     assert [fault["undecided"] for fault in faults if fault["rule"] == "expression:last"] == [True]
     assert sum(not fault["undecided"] for fault in faults) == 30
-
-
-# Run a small part of the comparison in ``python -m tests.spark.codecs.differential``.
-
-
-def test_the_reader_agrees_with_the_reference_libraries(judge: Judge) -> None:
-    counts = run(judge, 7, 500)
-    assert sum(counts.values()) >= 500 - RECORDS
-    assert min(counts["agreed: valid"], counts["agreed: invalid"]) > 50
-    assert set(counts) - {"agreed: valid", "agreed: invalid"} <= set(EXPLAINED)

@@ -3,67 +3,19 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.campaigns.conformance.suites import DRAFTS
 from tests.spark.codecs import avro_schemas
-from tests.spark.codecs.judge import INVALID, VALID, Judge
-from tests.spark.codecs.suites import DRAFTS, cases
+from tests.spark.codecs.judge import INVALID, VALID, Judge, compiles
 from topicwarden.record_schemas import COMPILERS
 from topicwarden.record_schemas.ecma_patterns import pattern_error
-from topicwarden.record_schemas.protobuf import compile_proto
-
-REFUSED = {
-    "vocabulary.json": "a draft of one's own",
-    "optional/format-assertion.json": "a draft of one's own",
-    "optional/cross-draft.json": "a draft of one's own",
-}
-"""Suite files with self-contained schemas that are rejected."""
 
 MANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-
-
-def compiles(judge: Judge, kind: str, schema: str, message: str | None = None) -> str:
-    """Return why the reader cannot use a schema that the check accepts; nothing if it can."""
-    part: dict[str, Any] = {"format": kind, "schema": schema}
-    if kind == "protobuf":
-        part = {"format": kind, "descriptors": b64encode(compile_proto(schema)).decode(), "message": message}
-    (verdict,) = judge.values({"value": part}, [b"{}"])
-    return verdict.reason if "cannot be used" in verdict.reason or "cannot be judged" in verdict.reason else ""
-
-
-@pytest.mark.parametrize("draft", DRAFTS)
-def test_every_schema_of_the_suite_that_stands_alone_is_accepted_and_compiles(judge: Judge, draft: str) -> None:
-    wrong, count = [], 0
-    for case in (case for optional in (False, True) for case in cases(draft, optional=optional)):
-        error = COMPILERS["json"](case.schema, None)
-        if case.remote or case.name.partition(":")[0] in REFUSED:
-            continue
-        count += 1
-        if error or (error := compiles(judge, "json", case.schema)):
-            wrong.append(f"{case.name}: {error}")
-    assert count > 150
-    assert wrong == []
-
-
-@pytest.mark.parametrize("draft", DRAFTS)
-def test_the_suite_gets_the_same_verdicts_from_the_contract_of_an_audit(judge: Judge, draft: str) -> None:
-    """For schemas that ``check`` accepts, the reader's verdicts match the suite."""
-    wrong = []
-    for case in cases(draft, optional=False):
-        if COMPILERS["json"](case.schema, None) is None:
-            contract = {"value": {"format": "json", "schema": case.schema}}
-            verdicts = judge.values(contract, [value for _, value, _ in case.tests])
-            wrong += [
-                f"{case.name}: {name}: {verdict}"
-                for (name, _, valid), verdict in zip(case.tests, verdicts, strict=True)
-                if verdict.outcome != (VALID if valid else INVALID)
-            ]
-    assert wrong == []
 
 
 BROKEN_JSON_SCHEMAS = {

@@ -1,34 +1,19 @@
-"""Test JSON and JSON Schema: the public suites, encodings, limits, and cases that the suites lack."""
+"""Test JSON and JSON Schema: encodings, limits, and cases that the public suites lack."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from pathlib import Path
 
 import pytest
 
+from tests.campaigns.conformance.suites import DRAFTS
 from tests.spark.codecs.judge import INVALID, UNDECIDABLE, VALID, Judge
-from tests.spark.codecs.suites import DRAFTS, cases, remotes, suite
 
-# JSON against RFC 8259: nst/JSONTestSuite, encodings, and documents beyond the audit's limits.
+# JSON against RFC 8259: encodings, and documents beyond the audit's limits.
 
 PLAIN = {"value": {"format": "json"}}
 WITH_SCHEMA = {"value": {"format": "json", "schema": "{}"}}
 CONTRACTS = pytest.mark.parametrize("contract", [PLAIN, WITH_SCHEMA], ids=["plain", "with a schema"])
-
-
-@CONTRACTS
-def test_public_suite(judge: Judge, contract: dict[str, object]) -> None:
-    files = sorted(suite("json-parsing").glob("test_parsing/*.json"))
-    verdicts = judge.values(contract, [file.read_bytes() for file in files])
-    wrong = [
-        f"{file.name}: {verdict}"
-        for file, verdict in zip(files, verdicts, strict=True)
-        if verdict.outcome != {"y": VALID, "n": INVALID}.get(file.name[0], verdict.outcome)
-    ]
-    assert len(files) > 300
-    assert wrong == []
 
 
 @CONTRACTS
@@ -120,38 +105,7 @@ def test_numbers_that_cel_holds_are_compared(judge: Judge) -> None:
     assert judge.faults(contract, b'{"a": 1.50, "b": 9007199254740993, "c": 1e-300}') == []
 
 
-# JSON Schema against the public suite, and cases that the suite lacks.
-
-OPTIONAL = Path(__file__).parent / "optional.txt"
-
-
-def differences(judge: Judge, draft: str, *, optional: bool) -> tuple[list[tuple[str, str]], int]:
-    """Return each test whose verdict differs from the suite, with that verdict, and the number of tests."""
-    found, count = [], 0
-    for case in cases(draft, optional=optional):
-        verdicts = judge.json_schema(case.schema, remotes(draft), [value for _, value, _ in case.tests])
-        for number, (name, _, valid) in enumerate(case.tests):
-            seen = verdicts if isinstance(verdicts, str) else verdicts[number].outcome
-            count += 1
-            if seen != (VALID if valid else INVALID):
-                found.append((f"{case.name}: {name}", seen))
-    return found, count
-
-
-@pytest.mark.parametrize("draft", DRAFTS)
-def test_every_required_test_of_the_suite(judge: Judge, draft: str) -> None:
-    found, count = differences(judge, draft, optional=False)
-    assert count > 600
-    assert found == []
-
-
-@pytest.mark.parametrize("draft", DRAFTS)
-def test_optional_tests_differ_only_where_the_list_says_why(judge: Judge, draft: str) -> None:
-    lines = (line.partition(" -- ")[0].split() for line in OPTIONAL.read_text(encoding="utf-8").splitlines())
-    listed = {file: int(count) for of, file, count in lines if of == draft}
-    found, _ = differences(judge, draft, optional=True)
-    assert {seen for _, seen in found} <= {VALID}
-    assert Counter(name.partition(":")[0] for name, _ in found) == listed
+# JSON Schema: cases that the public suite lacks.
 
 
 @pytest.mark.parametrize("draft", DRAFTS)

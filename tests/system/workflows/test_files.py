@@ -251,7 +251,7 @@ def test_own_workflows_run_all_gates_tests_and_the_soundness_suites() -> None:
     targets = set(re.findall(r"^make ([\w-]+)", ci, re.MULTILINE))
     assert targets >= {"check", "test-fast", "test", "wheel"}
     assert targets <= set(re.findall(r"^([\w-]+):", (REPOSITORY / "Makefile").read_text("utf-8"), re.MULTILINE))
-    assert "python -m tests.soundness --histories 300 --faults 20" in soundness
+    assert "python -m tests.campaigns.soundness --histories 300 --faults 20" in soundness
     modules = re.findall(r"python -m (tests\.[\w.]+)", soundness)
     assert len(modules) == 4
     packages = [module for module in modules if (spec := find_spec(module)) and spec.submodule_search_locations]

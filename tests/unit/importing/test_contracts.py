@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.spark.codecs.suites import suite
 from tests.support.cases import IMPORT_CASES as CASES
 from tests.support.cases import find_case
 from tests.support.command import Outcome, project, topicwarden
+from tests.support.conformance_data import suite
 from topicwarden.interchange.convert import FORMATS, SourceFile, read_all
 
 ASYNCAPI = """\

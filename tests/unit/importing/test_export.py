@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 import yaml
 
-from tests.spark.codecs.suites import DEFAULTS, VARIABLE, suite
 from tests.support.command import Outcome, project, topicwarden
+from tests.support.conformance_data import DEFAULTS, VARIABLE, suite
 from topicwarden.model.contents import Contents
 from topicwarden.model.topic import Topic
 from topicwarden.specs.load import load

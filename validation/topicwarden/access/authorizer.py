@@ -1,8 +1,8 @@
 """Kafka's authorizer as a model: whether a principal may do an operation on a resource, and which ACL decides.
 
 Sources: ``StandardAuthorizerData`` (KRaft), ``AclAuthorizer`` (ZooKeeper) and ``Authorizer.authorizeByResourceType``.
-Both allow and deny alike, except where this module says otherwise. ``tests.system.authorizer`` compares the model with
-real brokers.
+Both allow and deny alike, except where this module says otherwise. ``tests.campaigns.authorizer`` compares the model
+with real brokers.
 """
 
 from __future__ import annotations

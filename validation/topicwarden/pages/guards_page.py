@@ -338,10 +338,10 @@ afterwards. A tainted topic is also refused by the program |
 
 _TESTED = """\
 The test `tests/engine/predictions/test_losses.py` makes each of these changes on a real cluster with records, first
-without and then with the word. It compares the remaining records with the prediction. `python -m tests.system.guards`
-draws random sequences of edits, manual changes, Pulumi commands, lost brokers and writers. After each step it reads
-the records on the brokers' disks, and checks that every loss was predicted by the plan just before, and allowed by
-name.
+without and then with the word. It compares the remaining records with the prediction.
+`python -m tests.campaigns.guards` draws random sequences of edits, manual changes, Pulumi commands, lost brokers and
+writers. After each step it reads the records on the brokers' disks, and checks that every loss was predicted by the
+plan just before, and allowed by name.
 
 | run | sequences | steps | losses predicted and allowed | destroyed or weakened as allowed | violations |
 |---|---|---|---|---|---|
@@ -368,7 +368,7 @@ A sequence is the history of one topic; twelve topics share a project and its co
 brokers with different defaults (tested in `test_losses.py`), share groups and tiered storage (tested in
 `test_newest.py`, on Kafka 4.3).
 
-`python -m tests.system.guards.access` changes access at random on a real broker while members of groups and
+`python -m tests.campaigns.access` changes access at random on a real broker while members of groups and
 transactions are active. Before and after each deploy, the broker says what each user may do. Each loss and each gain
 must be in the plan just before, and the loss of an active client must be refused first. Seed 20261124, 40 sequences,
 half of them with `allow.everyone.if.no.acl.found`: 109 deploys, 71 of them allowed after a refusal, 1,131 losses and

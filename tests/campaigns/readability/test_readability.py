@@ -1,0 +1,144 @@
+"""Compare counts of unreadable records with independent readers, and break what the scan needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from kafka.admin import NewTopic
+from pyspark.sql import SparkSession
+
+from tests.campaigns.readability.compared import Comparison, differences, reference_reader, scene
+from tests.support.projects import own_cache, project_of
+from topicwarden.audit import retained_records
+from topicwarden.audit.retained_records import SparkRecords
+from topicwarden.audit.scan import full_scan
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.write.config_admin import connected
+from topicwarden.model.project import Project
+from topicwarden.model.readability import Readability
+from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.toolchain import Toolchain
+
+
+@dataclass(frozen=True)
+class Written:
+    """Drawn pairs whose records are in a broker, and the results that are expected."""
+
+    comparison: Comparison
+    expected: list[Readability]
+    connection: Connection
+    registry: RegistrySettings
+    project: Project
+
+
+@pytest.fixture(scope="module")
+def written(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
+    with ExitStack() as stack:
+        folder = stack.enter_context(own_cache(tmp_path_factory.mktemp("readability")))
+        reference = stack.enter_context(reference_reader(tools.java, folder))
+        comparison = Comparison("suite", 40, reference)
+        sandbox, url = stack.enter_context(scene(tools, folder))
+        comparison.register(url)
+        open_transaction = comparison.write(sandbox.bootstrap_servers)
+        connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
+        project = project_of(folder / "project", {})
+        yield Written(comparison, comparison.expected(), connection, RegistrySettings(url), project)
+        open_transaction.abort_transaction(60)
+
+
+def test_the_count_is_what_independent_readers_fail_on(written: Written, spark: SparkSession) -> None:
+    reader = SparkRecords(written.connection, written.registry, spark=spark)
+    found = reader.read([drawn.scan() for drawn in written.comparison.drawn])
+    assert not differences(written.comparison.drawn, written.expected, found)
+    assert sum(each.unreadable for each in found)
+
+
+def test_a_process_of_its_own_finds_the_same_and_reports_progress(written: Written) -> None:
+    shares: list[float] = []
+    drawn = written.comparison.drawn[:3]
+    reader = SparkRecords(written.connection, written.registry, written.project, progress=shares.append)
+    found = reader.read([each.scan() for each in drawn])
+    assert not differences(drawn, written.expected[:3], found)
+    assert shares[-1] == 1
+
+
+def test_a_sample_has_the_newest_records_of_each_partition(written: Written, spark: SparkSession) -> None:
+    reader = SparkRecords(written.connection, written.registry, spark=spark, most_records=50)
+    found = reader.read([drawn.scan() for drawn in written.comparison.drawn])
+    scanned = {each.topic: each.scanned for each in found}
+    assert 0 < sum(scanned.values()) <= 50
+    for one, right in zip(found, written.expected, strict=True):
+        assert one.scanned < right.retained <= one.retained
+        assert one.unreadable <= right.unreadable
+
+
+def test_a_topic_that_disappears_costs_no_other_result(
+    written: Written, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, servers = written.comparison.drawn[0], written.connection.bootstrap_servers
+    with connected(servers) as admin:
+        admin.create_topics([NewTopic("gone", 1, 1)])
+    comparison = written.comparison
+    comparison.copy_records(servers, drawn, "gone")
+    scan = full_scan.scan
+
+    def delete_and_scan(*arguments: object, **options: object) -> object:
+        with connected(servers) as admin:
+            admin.delete_topics(["gone"])
+        return scan(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(retained_records, "scan", delete_and_scan)
+    reader = SparkRecords(written.connection, written.registry, spark=spark)
+    gone, missing, found = reader.read(
+        [replace(drawn.scan(), topic="gone"), replace(drawn.scan(), topic="never-existed"), drawn.scan()]
+    )
+    assert gone.error is not None
+    assert "was not read to its end" in gone.error
+    assert missing == Readability("never-existed", drawn.part)
+    assert not differences([drawn], written.expected[:1], [found])
+
+
+def test_a_registry_that_answers_html_or_nothing_makes_records_undecided(written: Written, spark: SparkSession) -> None:
+    class Html(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<html>Welcome</html>")
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    scan = written.comparison.drawn[0].scan()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Html) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        html = RegistrySettings(f"http://127.0.0.1:{server.server_address[1]}")
+        (answered,) = SparkRecords(written.connection, html, spark=spark).read([scan])
+        server.shutdown()
+    (down,) = SparkRecords(written.connection, RegistrySettings("http://127.0.0.1:1"), spark=spark).read([scan])
+    for found, reason in ((answered, "the Schema Registry's answer is not JSON"), (down, "cannot be reached")):
+        assert found.error is None
+        assert not found.unreadable
+        assert any(reason in each for each in found.undecided)
+        assert not found.complete
+
+
+def test_no_broker_no_registry_and_a_broken_schema_are_errors(
+    written: Written, spark: SparkSession, tmp_path: Path
+) -> None:
+    scan = written.comparison.drawn[0].scan()
+    nowhere = Connection(("127.0.0.1:1",), tls=False)
+    (unreachable,) = SparkRecords(nowhere, written.registry, spark=spark).read([scan])
+    assert unreachable.error
+    (without,) = SparkRecords(written.connection, None, spark=spark).read([scan])
+    assert without.error == "the stack has no Schema Registry (topicwarden:schemaRegistry)"
+    broken = replace(scan, schema=replace(scan.schema, format="protobuf", text="message {"))
+    bad, fine = SparkRecords(written.connection, written.registry, spark=spark).read([broken, scan])
+    assert bad.error is not None
+    assert bad.error.startswith("the new schema is not a valid .proto file")
+    assert not differences(written.comparison.drawn[:1], written.expected[:1], [fine])
