@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 import sys
 import threading
 from collections import Counter
@@ -25,6 +27,7 @@ from topicwarden.toolchain import (
     jars,
     kafka_jars,
     prerequisites,
+    pulumi_build,
     pulumi_cli,
     spark_reader,
 )
@@ -286,3 +289,38 @@ def test_an_installation_says_which_parts_remain(monkeypatch: pytest.MonkeyPatch
         "installed 1 of 3 parts; remaining: the Spark reader, Pulumi",
         "installed 2 of 3 parts; remaining: Pulumi",
     ]
+
+
+# The supported versions of Pulumi.
+
+
+def test_the_oldest_supported_pulumi_is_built_and_the_newest_tested_one_is_that_of_the_sdk() -> None:
+    module = (REPOSITORY / "validation/topicwarden/toolchain/go/cli/go.mod").read_text(encoding="utf-8")
+    [built] = re.findall(r"github\.com/pulumi/pulumi/pkg/v3 v(\S+)", module)
+    [newest] = re.findall(r'"pulumi==(\S+)"', (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    oldest = ".".join(map(str, pulumi_cli.OLDEST))
+    assert built == f"{oldest}.0"
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert f"{oldest} and {newest.removesuffix('.0')} are tested" in readme
+
+
+@pytest.mark.parametrize(
+    ("version", "supported"),
+    [("3.229.9", False), ("3.230.0", True), ("3.250.0", True), ("4.0.0", True), ("2.300.0", False), (None, False)],
+)
+def test_an_older_pulumi_is_not_used(version: str | None, supported: bool) -> None:
+    assert pulumi_cli.recent_enough(version) is supported
+
+
+@pytest.mark.parametrize(("way", "kept"), [("path", False), ("build", False), ("official", True)])
+def test_a_pulumi_that_an_older_topicwarden_chose_is_chosen_again(tmp_path: Path, way: str, kept: bool) -> None:
+    executable = tmp_path / "bin" / "pulumi"
+    executable.parent.mkdir()
+    executable.touch(0o755)
+    record = tmp_path / "pulumi" / "chosen.json"
+    record.parent.mkdir()
+    chosen = {"way": way, "executable": str(executable), "fingerprint": "of another go.mod"}
+    record.write_text(json.dumps(chosen), encoding="utf-8")
+    assert pulumi_cli.present(tmp_path) == (executable if kept else None)
+    record.write_text(json.dumps({**chosen, "fingerprint": pulumi_build.fingerprint()}), encoding="utf-8")
+    assert pulumi_cli.present(tmp_path) == executable

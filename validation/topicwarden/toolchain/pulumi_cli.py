@@ -16,7 +16,8 @@ from pathlib import Path
 from topicwarden.model.files import replace_file
 from topicwarden.toolchain import prerequisites, pulumi_build
 
-OLDEST = (3, 200)
+OLDEST = (3, 230)
+"""The oldest supported version, which `go/cli/go.mod` builds. The newest that is tested is that of the SDK."""
 
 _SITE = "https://get.pulumi.com/install.sh"
 _PROBE = "import sys, urllib.request as r; r.urlopen(r.Request(sys.argv[1], method='HEAD'), timeout=5).close()"
@@ -51,13 +52,16 @@ def state(cache: Path) -> Path:
 
 
 def present(cache: Path) -> Path | None:
-    """Return the ``pulumi`` of the last installation; None if it is missing or a new build is necessary."""
+    """Return the ``pulumi`` of the last installation; None if it is missing, or if the supported versions have changed.
+
+    One that Pulumi's own installer has installed remains: it has the version of an SDK, and so a supported one.
+    """
     record = _record(cache)
     if not record.is_file():
         return None
     chosen = json.loads(record.read_text(encoding="utf-8"))
     executable = Path(chosen["executable"])
-    stale = chosen["way"] == PulumiSource.BUILD and chosen["fingerprint"] != pulumi_build.fingerprint()
+    stale = chosen["way"] != PulumiSource.OFFICIAL and chosen["fingerprint"] != pulumi_build.fingerprint()
     return executable if os.access(executable, os.X_OK) and not stale else None
 
 
