@@ -130,12 +130,19 @@ def evidence_of(case: Mapping[str, Any], live: Sequence[str]) -> AccessEvidence:
             group.get("state", "Stable"),
             group.get("members", 1),
             {(topic, 0): 5 for topic in group.get("topics", ())},
+            frozenset((topic, 0) for topic in group.get("assigned", ())),
             hosts=frozenset(group.get("hosts", ())),
         )
         for group in case.get("groups", ())
     ]
     transactions = [
-        Transaction(each["name"], each.get("state", "Ongoing"), each["producer"], started=NOW - 60_000)
+        Transaction(
+            each["name"],
+            each.get("state", "Ongoing"),
+            each["producer"],
+            frozenset(each.get("topics", ())),
+            started=NOW - 60_000,
+        )
         for each in case.get("transactions", ())
     ]
     producers = {

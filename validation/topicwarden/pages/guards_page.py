@@ -152,7 +152,7 @@ class AccessGuard:
 
 ACCESS_CHANGES = (
     AccessGuard(
-        "an active group, a transactional id or a producer loses access",
+        "a group with members or committed offsets, a transactional id or a producer loses access",
         access_lost.KIND,
         (AllowedChange.REVOKE_ACCESS,),
         "the client stops; if several principals may be the client, one that loses access is enough",
@@ -310,8 +310,10 @@ Only ACLs, quotas, users and settings of groups in Pulumi's state are ever remov
 and stay. A plan decides with the model of Kafka's authorizer who gains and who loses what, from the ACLs before to the
 ACLs after. It reads consumer groups with members and addresses, transactional ids and producers only if an ACL
 changes. Brokers do not report the principal of a client, so each principal that may do all that a client does is one
-that it may have. Consumers that neither join a group nor commit, and producers without idempotence that have not
-written for a day, are not visible."""
+that it may have. What a client needs follows from its requests: members of a group need Describe on the group and its
+topics, too, so a DENY of Describe stops them. A group without members is a client as long as brokers keep its committed
+offsets (`offsets.retention.minutes`, 7 days): a consumer with `assign()` is never a member. Consumers that neither join
+a group nor commit, and producers without idempotence that have not written for a day, are not visible."""
 
 _UNSEEN = """\
 Unknown never counts as zero. Some losses cannot be measured: in a partition without a leader, in a log whose size this

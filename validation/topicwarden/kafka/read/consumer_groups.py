@@ -91,6 +91,15 @@ class ConsumerGroup:
         return self.state not in _WITHOUT_MEMBERS
 
     @property
+    def in_use(self) -> bool:
+        """True if the group has members, or committed offsets that brokers still keep.
+
+        A consumer with ``assign()`` is no member. Brokers delete its offsets ``offsets.retention.minutes`` after its
+        last commit (KIP-211), so it has committed since. The start offsets of share groups do not expire.
+        """
+        return self.active or (bool(self.offsets) and not self.share)
+
+    @property
     def topics(self) -> frozenset[str]:
         """The topics for which the group has committed offsets, or which it reads now."""
         return frozenset(topic for topic, _ in (*self.offsets, *self.assigned))

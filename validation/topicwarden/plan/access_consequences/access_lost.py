@@ -4,6 +4,9 @@ Brokers report who uses a resource, but not as which principal. A client is one 
 the client does. If at least one of these loses a part of it, the client counts as losing it. Neither super users nor
 the principal of the stack count as principals of clients.
 
+What a client needs follows from its requests (``client_requests``). A group is a client while it has members, or
+committed offsets that brokers still keep.
+
 Exact: members, hosts and lag of groups; states of transactional ids. Not visible: consumers that neither join a group
 nor commit, and producers without idempotence; only the newest records show these.
 """
@@ -12,14 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from topicwarden.access.client_requests import ClientKind
+from topicwarden.access.implied import implied_operations
 from topicwarden.kafka.read.transactions import Transaction
 from topicwarden.model.access import Acl, Operation, Resource, ResourceType
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.timestamps import utc
-from topicwarden.model.topic import AllowedChange
+from topicwarden.model.topic import INTERNAL_TOPICS, AllowedChange
 from topicwarden.plan.access_context import AccessContext, acl_reasons, verb
 from topicwarden.plan.access_effects import EVERYONE_ELSE, PrincipalEffect, principal_name, resource_text
 from topicwarden.plan.consequence_text import shorten
@@ -61,7 +66,7 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return the clients that lose access, and the principals that lose access which no visible client uses."""
     used: set[str] = set()
     for group in context.evidence.groups:
-        if group.active and (loss := _loss(context, _uses_of_group(context, group), group.hosts)):
+        if group.in_use and (loss := _loss_of_group(context, group)):
             used |= loss.losers.keys()
             yield _group(context, group, loss)
     for transaction in context.evidence.transactions:
@@ -69,31 +74,63 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
             used |= loss.losers.keys()
             yield _transaction(context, transaction, loss)
     for topic in sorted(context.evidence.producers.keys() - context.topics.deleted):
-        uses = [_Use(Operation.WRITE, Resource(ResourceType.TOPIC, topic))]
+        uses = _uses(ClientKind.PRODUCER, Resource(ResourceType.TOPIC, topic))
         if (loss := _loss(context, uses, ())) and (seen := _writers(context, topic)):
             used |= loss.losers.keys()
             yield _producers(context, topic, seen, loss)
     yield from _unused(context, used)
 
 
-def _uses_of_group(context: AccessContext, group: ConsumerGroup) -> list[_Use]:
+def _loss_of_group(context: AccessContext, group: ConsumerGroup) -> _Loss | None:
+    """Return who loses access that members, or consumers with ``assign()``, need; None if nobody does.
+
+    Members are clients that need all assigned topics. Each other topic with committed offsets may have a client of its
+    own.
+    """
+    kind = (
+        ClientKind.CONNECT_WORKER if group.worker else ClientKind.SHARE_CONSUMER if group.share else ClientKind.CONSUMER
+    )
+    own = Resource(ResourceType.GROUP, group.name)
     assigned = {topic for topic, _ in group.assigned}
-    group_use = _Use(Operation.READ, Resource(ResourceType.GROUP, group.name))
-    return _of_remaining(context, group_use, Operation.READ, assigned or group.topics)
+    clients = [assigned, *({topic} for topic in sorted(group.topics - assigned))] if assigned else [group.topics]
+    found = [
+        loss
+        for topics in clients
+        if (loss := _loss(context, _of_remaining(context, kind, own, topics), group.hosts)) is not None
+    ]
+    return _joined_losses(found)
 
 
-def _of_remaining(context: AccessContext, use: _Use, operation: Operation, topics: Collection[str]) -> list[_Use]:
-    """Return ``use``, and the operation on each of the topics that stay. Empty if the deploy deletes all of them."""
+def _joined_losses(losses: Sequence[_Loss]) -> _Loss | None:
+    """Return one loss for several clients of a group; None without any."""
+    if len(losses) < 2:
+        return losses[0] if losses else None
+    losers: dict[str, tuple[_Use, ...]] = {}
+    for loss in losses:
+        for principal, uses in loss.losers.items():
+            losers[principal] = tuple(dict.fromkeys((*losers.get(principal, ()), *uses)))
+    keepers = frozenset(name for loss in losses for name in loss.keepers) - losers.keys()
+    return _Loss(losers, keepers, frozenset(acl for loss in losses for acl in loss.acls))
+
+
+def _of_remaining(context: AccessContext, kind: ClientKind, own: Resource, topics: Collection[str]) -> list[_Use]:
+    """Return what the client needs on ``own`` and on each topic that stays. Empty if the deploy deletes all of them."""
     remaining = sorted({*topics} - context.topics.deleted)
     if topics and not remaining:
         return []
-    return [use, *(_Use(operation, Resource(ResourceType.TOPIC, topic)) for topic in remaining)]
+    resources = [own, *(Resource(ResourceType.TOPIC, topic) for topic in remaining)]
+    return [use for resource in resources for use in _uses(kind, resource)]
+
+
+def _uses(kind: ClientKind, resource: Resource) -> list[_Use]:
+    return [_Use(operation, resource) for operation in kind.operations(resource.type)]
 
 
 def _uses_of_transaction(context: AccessContext, transaction: Transaction) -> list[_Use]:
-    id_use = _Use(Operation.WRITE, Resource(ResourceType.TRANSACTIONAL_ID, transaction.name))
-    topics = {*transaction.topics, *_written_by(context, transaction)}
-    return _of_remaining(context, id_use, Operation.WRITE, topics)
+    own = Resource(ResourceType.TRANSACTIONAL_ID, transaction.name)
+    # The coordinator writes the offsets of a transaction: a producer needs no access to __consumer_offsets.
+    topics = {*transaction.topics, *_written_by(context, transaction)} - INTERNAL_TOPICS
+    return _of_remaining(context, ClientKind.TRANSACTIONAL_PRODUCER, own, topics)
 
 
 def _written_by(context: AccessContext, transaction: Transaction) -> dict[str, int]:
@@ -156,6 +193,8 @@ def _group(context: AccessContext, group: ConsumerGroup, loss: _Loss) -> Consequ
 
 def group_state(group: ConsumerGroup, lag: int | None) -> str:
     """Return ``active, 12 members, lag 0``, as far as it is known."""
+    if not group.active:
+        return "no members now, and committed offsets that brokers still keep"
     members = "an unknown number of members" if group.members is None else counted(group.members, "member")
     return f"active, {members}" + ("" if lag is None else f", lag {lag:,}")
 
@@ -246,9 +285,19 @@ def _consequence(context: AccessContext, client: _Client, loss: _Loss) -> Conseq
 def _joined(uses: Iterable[_Use]) -> str:
     """Return ``Read on Topic orders, Group billing``: topics first, then groups and transactional ids."""
     by_operation: dict[Operation, list[str]] = {}
-    for use in sorted(uses, key=lambda use: (use.resource.type is not ResourceType.TOPIC, use.resource)):
+    for use in sorted(_not_implied(uses), key=lambda use: (use.resource.type is not ResourceType.TOPIC, use.resource)):
         by_operation.setdefault(use.operation, []).append(resource_text(use.resource))
     return ", ".join(f"{operation} on {shorten(names)}" for operation, names in by_operation.items())
+
+
+_Need = TypeVar("_Need", _Use, PrincipalEffect)
+
+
+def _not_implied(lost: Iterable[_Need]) -> list[_Need]:
+    """Return ``lost`` without the operations that another lost one on the same resource implies."""
+    lost = list(lost)
+    implied = {(use.resource, each) for use in lost for each in implied_operations(use.operation, use.resource.type)}
+    return [use for use in lost if (use.resource, use.operation) not in implied]
 
 
 def _candidates(loss: _Loss) -> Iterator[str]:
@@ -314,17 +363,17 @@ _VISIBLE = frozenset(
 """What groups, transactional ids and producers show, with the Describe that it implies."""
 
 
-def _hidden(context: AccessContext, lost: Iterable[_Use | PrincipalEffect]) -> list[str]:
+def _hidden(context: AccessContext, lost: Iterable[_Need]) -> list[str]:
     """Return why some clients of what is ``lost`` may not be visible."""
     evidence = context.evidence
-    kinds = {(each.resource.type, each.operation) for each in lost}
+    kinds = {(each.resource.type, each.operation) for each in _not_implied(lost)}
     reasons = []
-    if any(kind is ResourceType.GROUP or (kind, operation) == _READS for kind, operation in kinds):
+    if any(kind is ResourceType.GROUP or (kind, operation) in _READS for kind, operation in kinds):
         reasons.append(evidence.groups_missing)
-    if any(kind is ResourceType.TRANSACTIONAL_ID or (kind, operation) == _WRITES for kind, operation in kinds):
+    if any(kind is ResourceType.TRANSACTIONAL_ID or (kind, operation) in _WRITES for kind, operation in kinds):
         reasons.append(evidence.transactions_missing)
     return [reason for reason in reasons if reason]
 
 
-_READS = (ResourceType.TOPIC, Operation.READ)
-_WRITES = (ResourceType.TOPIC, Operation.WRITE)
+_READS = {(ResourceType.TOPIC, each) for each in ClientKind.CONSUMER.operations(ResourceType.TOPIC)}
+_WRITES = {(ResourceType.TOPIC, each) for each in ClientKind.PRODUCER.operations(ResourceType.TOPIC)}

@@ -79,7 +79,7 @@ def _users(context: AccessContext, resource: Resource) -> Iterator[str]:
     groups = [
         f"group {group.name} ({group_state(group, evidence.lag.get(group.name))})"
         for group in evidence.groups
-        if group.active
+        if group.in_use
         and (
             resource.name in group.topics
             if resource.type is ResourceType.TOPIC
