@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,6 +23,7 @@ from topicwarden.toolchain import Toolchain, toolchain
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytest_plugins = ["tests.support.run_summary"]
 REPOSITORY = Path(__file__).parents[1]
 # `pytest --hypothesis-profile nightly` tries more examples.
 settings.register_profile("suite", max_examples=50, deadline=None)
@@ -45,6 +47,9 @@ _BY_FILE = ("unit/", "engine/predictions/", "engine/processes/")
 def pytest_configure() -> None:
     # A shell that starts a background job makes the job ignore SIGINT, and every child process inherits this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # With this variable, each process that a test starts would compile all its modules again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     # JVMs of tests end before the optimising compiler, which takes half of their CPU time, is of use.
     os.environ.setdefault(JAVA_OPTIONS, "-XX:TieredStopAtLevel=1")
     # Tests may import gRPC before the package that turns its fork handlers off: see topicwarden/deploy/__init__.py.
