@@ -1,5 +1,5 @@
 # Two commands do it all: `make demo` and `make test`. Everything lands in .venv and .cache, once.
-.PHONY: setup demo test test-fast campaigns coverage mutants check site wheel image lock shell clean
+.PHONY: setup demo test test-fast campaigns coverage mutants check types wording site wheel image lock shell clean
 .SILENT:
 SHELL := bash
 
@@ -43,8 +43,13 @@ mutants: $(LOCKED)  ## Which changes of a rule, a consequence or a check no unit
 check: $(LOCKED)  ## Style, types, wording, and which room may import which.
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
+	$(MAKE) --no-print-directory -j 2 types wording
+
+types: $(LOCKED)
 	$(VENV)/mypy
 	$(VENV)/mypy benchmarks
+
+wording: $(LOCKED)
 	$(VENV)/lint-imports
 	$(VENV)/python -m tests.style
 

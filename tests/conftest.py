@@ -45,7 +45,7 @@ _BY_FILE = (
     *("system/example/test_bad_input.py", "campaigns/guards/"),
 )
 """Folders and files that may run at the same time as those beside them: each worker has its own cluster for them."""
-_LONGEST = (
+LONGEST = (
     *("system/example", "campaigns/guards/test_random.py", "system/install", "engine/rebalance", "engine/provider"),
     *("broker/spark_cluster/test_standalone.py", "system/watch", "system/workflows", "broker/history"),
     *("broker/spark_cluster/test_yarn.py", "campaigns/soundness", "engine/subjects", "campaigns/readability"),
@@ -111,9 +111,9 @@ class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]
 
 def _turn(group: str) -> int:
     """Return when workers begin with a group: first the longest groups, then tier by tier from the last one on."""
-    if group in _LONGEST:
-        return _LONGEST.index(group)
-    return len(_LONGEST) + len(TIERS) - TIERS.index(group.partition("/")[0])
+    if group in LONGEST:
+        return LONGEST.index(group)
+    return len(LONGEST) + len(TIERS) - TIERS.index(group.partition("/")[0])
 
 
 def _group(nodeid: str) -> str:

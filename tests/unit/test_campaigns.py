@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import yaml
 
 from tests.campaigns.__main__ import CAMPAIGNS, ModuleRun, PytestRun
-from tests.conftest import REPOSITORY
+from tests.conftest import LONGEST, REPOSITORY
 
 FOLDERS = {path.name for path in (REPOSITORY / "tests" / "campaigns").iterdir() if path.is_dir()}
 
@@ -32,3 +32,7 @@ def test_the_nightly_workflow_runs_every_campaign() -> None:
     (job,) = workflow["jobs"].values()
     assert job["strategy"]["matrix"]["campaign"] == sorted(CAMPAIGNS)
     assert any("make campaigns ONLY=" in step.get("run", "") for step in job["steps"])
+
+
+def test_the_groups_that_workers_begin_with_exist() -> None:
+    assert [group for group in LONGEST if not (REPOSITORY / "tests" / group).exists()] == []
