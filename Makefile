@@ -1,13 +1,15 @@
 # Two commands do it all: `make demo` and `make test`. Everything lands in .venv and .cache, once.
-.PHONY: setup demo test test-fast coverage mutants check site wheel image lock shell clean
+.PHONY: setup demo test test-fast campaigns coverage mutants check types wording site wheel image lock shell clean
 .SILENT:
 SHELL := bash
 
 PYTHON ?= python3
 VENV := .venv/bin
 LOCKED := .venv/.locked
-# Two workers, each with clusters of its own. One test at a time: make test PARALLEL=
-PARALLEL ?= -n 2
+# Three workers, each with clusters of its own: each waits for its brokers often. One test at a time: make test PARALLEL=
+PARALLEL ?= -n 3
+# Otherwise, each start of Python would compile everything again.
+unexport PYTHONDONTWRITEBYTECODE
 # What pip says, as a number that grows; nothing in a log.
 COUNT := if test -t 1; then awk '/^Collecting/ { printf "\r%d packages", ++n; fflush() } END { print "" }'; else cat >/dev/null; fi
 
@@ -15,14 +17,19 @@ demo: setup  ## The whole way on a real cluster: declare, deploy, fill, break, a
 	tests/install-prometheus demo
 	$(VENV)/topicwarden demo
 
-test-fast: $(LOCKED)  ## The unit tests: no JVM, no broker, no Pulumi.
-	$(VENV)/pytest tests/unit
+test-fast: $(LOCKED)  ## After each change, at most three minutes: ruff, and the unit tests, without JVM, broker and Pulumi.
+	$(VENV)/ruff check .
+	$(VENV)/ruff format --check .
+	$(VENV)/pytest $(PARALLEL) tests/unit
 
 test: setup check  ## Everything: units, then the real cluster, the real engine, real Spark, a real browser, a real Prometheus.
-	tests/install-browser
+	tests/fetch-conformance || echo "The tests that need conformance data are skipped." >&2
+	tests/install-browser || echo "The tests of HTML pages are skipped." >&2
 	tests/install-prometheus || echo "The tests of metrics and alerts are skipped." >&2
-	$(VENV)/python -m tests.campaigns.official_provider
 	$(VENV)/pytest $(PARALLEL)
+
+campaigns: setup  ## All random tests at full length, with new seeds: tests/campaigns/README.md. ONLY=name, SEED=number.
+	$(VENV)/python -m tests.campaigns $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED))
 
 coverage: setup  ## The tests again, with the branches of the Python code that they reach: at least 90 %.
 	$(VENV)/pytest $(PARALLEL) --cov --cov-report=term --cov-report=xml:.cache/coverage.xml
@@ -36,8 +43,13 @@ mutants: $(LOCKED)  ## Which changes of a rule, a consequence or a check no unit
 check: $(LOCKED)  ## Style, types, wording, and which room may import which.
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
+	$(MAKE) --no-print-directory -j 2 types wording
+
+types: $(LOCKED)
 	$(VENV)/mypy
 	$(VENV)/mypy benchmarks
+
+wording: $(LOCKED)
 	$(VENV)/lint-imports
 	$(VENV)/python -m tests.style
 

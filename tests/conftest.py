@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,6 +23,7 @@ from topicwarden.toolchain import Toolchain, toolchain
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytest_plugins = ["tests.support.run_summary"]
 REPOSITORY = Path(__file__).parents[1]
 # `pytest --hypothesis-profile nightly` tries more examples.
 settings.register_profile("suite", max_examples=50, deadline=None)
@@ -38,13 +40,26 @@ RUN_AGAIN = (
 """Tests of real processes may run twice: a busy machine can stop Kafka, YARN or Pulumi beyond a deadline."""
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
 """The variable whose options every ``java`` reads."""
-_BY_FILE = ("unit/", "engine/predictions/", "engine/processes/")
-"""Folders whose files may run at the same time: each worker has its own cluster for them."""
+_BY_FILE = (
+    *("unit/", "engine/predictions/", "engine/processes/", "broker/spark_cluster/"),
+    *("system/example/test_bad_input.py", "campaigns/guards/"),
+)
+"""Folders and files that may run at the same time as those beside them: each worker has its own cluster for them."""
+LONGEST = (
+    *("system/example", "campaigns/guards/test_random.py", "system/install", "engine/rebalance", "engine/provider"),
+    *("broker/spark_cluster/test_standalone.py", "system/watch", "system/workflows", "broker/history"),
+    *("broker/spark_cluster/test_yarn.py", "campaigns/soundness", "engine/subjects", "campaigns/readability"),
+    *("engine/permissions", "campaigns/usage", "campaigns/versions", "broker/redrive"),
+)
+"""The groups of tests that take longest, in this order. Workers begin with them, and so end at about the same time."""
 
 
 def pytest_configure() -> None:
     # A shell that starts a background job makes the job ignore SIGINT, and every child process inherits this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # With this variable, each process that a test starts would compile all its modules again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     # JVMs of tests end before the optimising compiler, which takes half of their CPU time, is of use.
     os.environ.setdefault(JAVA_OPTIONS, "-XX:TieredStopAtLevel=1")
     # Tests may import gRPC before the package that turns its fork handlers off: see topicwarden/deploy/__init__.py.
@@ -71,13 +86,14 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sort the tests by tier, and let the tests of real processes run again once if they fail.
 
-    Workers begin with the last tier, whose groups take longest, so that all workers end at about the same time.
+    Workers begin with the longest groups, and go on with the last tier.
     """
     for item in items:
         if _group(item.nodeid).startswith(RUN_AGAIN):
             item.add_marker(pytest.mark.flaky(reruns=1))
-    workers = "PYTEST_XDIST_WORKER" in os.environ
-    items.sort(key=lambda item: TIERS.index(_group(item.nodeid).partition("/")[0]), reverse=workers)
+    items.sort(key=lambda item: TIERS.index(_group(item.nodeid).partition("/")[0]))
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: _turn(_group(item.nodeid)))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -91,6 +107,13 @@ class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         return _group(nodeid)
+
+
+def _turn(group: str) -> int:
+    """Return when workers begin with a group: first the longest groups, then tier by tier from the last one on."""
+    if group in LONGEST:
+        return LONGEST.index(group)
+    return len(LONGEST) + len(TIERS) - TIERS.index(group.partition("/")[0])
 
 
 def _group(nodeid: str) -> str:

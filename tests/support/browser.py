@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, sync_playwright
+
+from tests.support.run_summary import BROWSER_REMEDY, skip_missing
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -25,10 +26,10 @@ def found() -> str | None:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Yield a running browser, and close it at the end; without a Chromium, fail with installation instructions."""
+    """Yield a running browser, and close it at the end; without a Chromium, skip the test."""
     path = found()
     if path is None:
-        pytest.fail("no Chromium: run tests/install-browser, or set CHROMIUM to its path", pytrace=False)
+        skip_missing("browser", f"no Chromium: {BROWSER_REMEDY}")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         try:

@@ -73,6 +73,13 @@ def audit(project: Project, *options: str) -> subprocess.CompletedProcess[str]:
     return Shell(project.root).topicwarden("audit", "--stack", "dev", "--format", "json", *options)
 
 
+@pytest.fixture(scope="package")
+def local_report(project: Project) -> dict[str, Any]:
+    """The report of an audit on one machine."""
+    local = audit(project, "--master", "local[2]", "--history", "none")
+    return report(local.returncode, local.stdout, local.stderr)
+
+
 def report(code: int, output: str, errors: str) -> dict[str, Any]:
     """Return the report of an audit without the times. It must have found the values of the wrong type."""
     assert code == 1, errors

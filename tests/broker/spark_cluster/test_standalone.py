@@ -14,12 +14,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyspark
 import pytest
 
 from tests.broker.spark_cluster.conftest import ENTRY_POINT, RECORDS, as_expected, audit, report
-from tests.conftest import REPOSITORY
+from tests.conftest import JAVA_OPTIONS, REPOSITORY
 from tests.support.clients import until
 from tests.support.projects import BIN, Shell
 from topicwarden.audit.scan.spark_session import configure
@@ -74,8 +75,8 @@ def spark_cluster() -> Iterator[SparkCluster]:
 def _start(stack: ExitStack, folder: Path, log: Path, program: str, *options: str) -> subprocess.Popen[bytes]:
     home = Path(pyspark.__file__).parent
     variables = {"PATH": os.environ["PATH"], "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
-    if "JAVA_HOME" in os.environ:
-        variables["JAVA_HOME"] = os.environ["JAVA_HOME"]
+    # Executors inherit the variables of their worker.
+    variables |= {name: os.environ[name] for name in ("JAVA_HOME", JAVA_OPTIONS) if name in os.environ}
     with log.open("wb") as output:
         process = subprocess.Popen(
             [home / "bin" / "spark-class", program, "--host", "127.0.0.1", "--webui-port", "0", *options],
@@ -130,7 +131,7 @@ def cluster() -> Iterator[SparkCluster]:
 
 
 def test_a_cluster_reports_the_same_as_one_machine_even_if_an_executor_is_killed(
-    project: Project, cluster: SparkCluster
+    project: Project, cluster: SparkCluster, local_report: dict[str, Any]
 ) -> None:
     command = [BIN / "topicwarden", "audit", "--stack", "dev", "--format", "json", "--history", "none"]
     with subprocess.Popen(
@@ -144,8 +145,7 @@ def test_a_cluster_reports_the_same_as_one_machine_even_if_an_executor_is_killed
         os.kill(cluster.executors()[0], signal.SIGKILL)
         output, errors = auditing.communicate(timeout=240)
     on_cluster = report(auditing.returncode, output, errors)
-    local = audit(project, "--master", "local[2]", "--history", "none")
-    assert on_cluster == report(local.returncode, local.stdout, local.stderr)
+    assert on_cluster == local_report
     assert on_cluster["scanned_records"] == 2 * RECORDS
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,11 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.broker.spark_cluster.conftest import ENTRY_POINT, RECORDS, as_expected, audit, report
-from tests.conftest import REPOSITORY
+from tests.broker.spark_cluster.conftest import ENTRY_POINT, RECORDS, as_expected, report
+from tests.conftest import JAVA_OPTIONS, REPOSITORY
 from tests.support import maven_jars
 from tests.support.clients import until
 from tests.support.projects import BIN, Shell
@@ -115,10 +117,13 @@ def submit(yarn: YarnCluster, archives: Path, mode: str, *options: str) -> subpr
     """Run ``spark-submit`` for one executor with the smallest memory."""
     shell = Shell(archives, {"HADOOP_CONF_DIR": str(yarn.configuration), "PYSPARK_PYTHON": sys.executable})
     python = "spark.yarn.appMasterEnv.PYSPARK_PYTHON=./environment/bin/python"
+    java = os.environ[JAVA_OPTIONS]
     return shell.run(
         *(str(BIN / "spark-submit"), "--master", "yarn", "--deploy-mode", mode, "--num-executors", "1"),
         *("--driver-memory", "512m", "--executor-memory", "512m", "--conf", "spark.yarn.maxAppAttempts=1"),
         *("--conf", f"spark.yarn.am.waitTime={LIMIT_S}s", "--conf", f"spark.network.timeout={LIMIT_S}s"),
+        *("--conf", f"spark.executorEnv.{JAVA_OPTIONS}={java}"),
+        *("--conf", f"spark.yarn.appMasterEnv.{JAVA_OPTIONS}={java}"),
         *("--conf", f"spark.yarn.stagingDir={yarn.folder.as_uri()}/staging"),
         *("--archives", "environment.tar.gz#environment,project.zip#project", "--conf", python),
         *(str(ENTRY_POINT), "--stack", "dev", "--history", "none", *options),
@@ -126,17 +131,15 @@ def submit(yarn: YarnCluster, archives: Path, mode: str, *options: str) -> subpr
 
 
 def test_a_driver_in_a_container_reports_the_same_as_one_machine(
-    project: Project, yarn: YarnCluster, archives: Path, tmp_path: Path
+    project: Project, yarn: YarnCluster, archives: Path, local_report: dict[str, Any], tmp_path: Path
 ) -> None:
     reports = tmp_path / "reports"
     done = submit(yarn, archives, "cluster", "--project", "project", "--out", reports.as_uri())
     assert done.returncode == 1, done.stderr
     assert (reports / "report.json").is_file(), yarn.driver_output()
     on_yarn = as_expected(json.loads((reports / "report.json").read_text(encoding="utf-8")))
-    local = audit(project, "--master", "local[1]", "--history", "none")
-    expected = report(local.returncode, local.stdout, local.stderr)
-    assert on_yarn["findings"] == expected["findings"]
-    assert on_yarn["topics"] == expected["topics"]
+    assert on_yarn["findings"] == local_report["findings"]
+    assert on_yarn["topics"] == local_report["topics"]
     assert on_yarn["scanned_records"] == 2 * RECORDS
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 from cel_expr_python import cel
 from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory, text_format
 
+from tests.campaigns.conformance.library_versions import Selection
 from tests.support.conformance_data import suite
 
 # Read the JSON Schema Test Suite: the cases of a draft, and the schemas that its tests reference.
@@ -46,10 +47,14 @@ class SchemaCase:
         return _REMOTE in self.schema
 
 
-def cases(draft: str, *, optional: bool) -> Iterator[SchemaCase]:
-    """Yield the required or the optional cases of a draft."""
+def cases(draft: str, selection: Selection, *, optional: bool) -> Iterator[SchemaCase]:
+    """Yield the cases in the selected files of a draft, which are those that are required or those that are optional.
+
+    Each draft selects other files: all drafts together select each name of a file.
+    """
     folder = suite("json-schema") / "tests" / draft
-    for file in sorted(folder.glob("optional/**/*.json" if optional else "*.json")):
+    files = sorted(folder.glob("optional/**/*.json" if optional else "*.json"))
+    for file in selection.of(files, list(DRAFTS).index(draft)):
         for case in json.loads(file.read_bytes()):
             tests = tuple((test["description"], _text(test["data"]).encode(), test["valid"]) for test in case["tests"])
             name = f"{file.relative_to(folder)}: {case['description']}"

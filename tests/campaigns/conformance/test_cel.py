@@ -13,6 +13,7 @@ import avro.io
 import avro.schema
 import pytest
 
+from tests.campaigns.conformance.library_versions import Selection
 from tests.campaigns.conformance.suites import FILES, CelSuite, Expression, NoLiteral, holds, plain
 from tests.spark.codecs.judge import INVALID, UNDECIDABLE, VALID, Judge, Verdict
 
@@ -48,8 +49,8 @@ def is_wrong(verdict: Verdict, result: Any | None) -> bool:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_the_language(judge: Judge, cel_suite: CelSuite, file: str) -> None:
-    for case in cel_suite.cases(file):
+def test_the_language(judge: Judge, cel_suite: CelSuite, selection: Selection, file: str) -> None:
+    for case in selection.of(list(cel_suite.cases(file)), FILES.index(file)):
         if case.bindings or "TestAllTypes" in case.expression or UNUSUAL.search(case.name):
             continue
         try:
@@ -60,10 +61,10 @@ def test_the_language(judge: Judge, cel_suite: CelSuite, file: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["proto2", "proto3"])
-def test_protobuf_messages(judge: Judge, cel_suite: CelSuite, version: str) -> None:
+def test_protobuf_messages(judge: Judge, cel_suite: CelSuite, selection: Selection, version: str) -> None:
     contract = {"format": "protobuf", "descriptors": b64encode(cel_suite.descriptors(version)).decode()}
     count, undecided = 0, []
-    for case in cel_suite.message_cases(version):
+    for case in selection.of(list(cel_suite.message_cases(version)), int(version[-1])):
         if UNUSUAL.search(case.name):
             continue
         try:
@@ -74,7 +75,7 @@ def test_protobuf_messages(judge: Judge, cel_suite: CelSuite, version: str) -> N
         assert not is_wrong(verdict, case.result), (case, verdict)
         if case.result is not None and verdict.outcome == UNDECIDABLE:
             undecided.append(case.name.partition("/")[2])
-    assert count > 75
+    assert count > 75 // selection.share
     # The library has enums as numbers only, and no list of wrappers; the last test is over two messages.
     known = {f"strong_{version}/field_type", "set_null/repeated_field_wrapper_null_pruned", "repeat/select"}
     assert {*undecided} <= known, undecided
@@ -122,12 +123,15 @@ def _bound_cases(suite: CelSuite) -> Iterator[tuple[Expression, dict[str, Any]]]
 
 @pytest.mark.parametrize("written", [_json, _avro])
 def test_variables_as_fields(
-    judge: Judge, cel_suite: CelSuite, written: Callable[[Mapping[str, Any]], tuple[dict[str, Any], bytes]]
+    judge: Judge,
+    cel_suite: CelSuite,
+    selection: Selection,
+    written: Callable[[Mapping[str, Any]], tuple[dict[str, Any], bytes]],
 ) -> None:
     count = 0
-    for case, value in _bound_cases(cel_suite):
+    for case, value in selection.of(list(_bound_cases(cel_suite))):
         contract, data = written(value)
         verdict = judged(judge, contract, _over_fields(case), case.result, data)
         assert not is_wrong(verdict, case.result), (case, verdict)
         count += verdict.outcome != UNDECIDABLE
-    assert count > 12
+    assert count > 12 // selection.share

@@ -1,10 +1,12 @@
 """Test alerts with a real Alertmanager: they fire, end, and survive outages.
 
 Without one on the PATH or in ``.cache/prometheus``, a stand-in with the same rules for alerts is used.
+``TOPICWARDEN_AGREEMENTS`` and ``TOPICWARDEN_SEED`` ask for other numbers of restarts and other histories.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Iterator
@@ -23,6 +25,8 @@ from topicwarden.notices.notifier import Notifier, notifying
 
 PASS, FAIL, UNDECIDABLE = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDABLE
 A, B = ("orders", "null-key"), ("bills", "retention")
+OUTAGES = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "2"))
+SEED = int(os.environ.get("TOPICWARDEN_SEED", "28"))
 
 
 @pytest.fixture
@@ -99,9 +103,9 @@ def test_random_histories_with_restarts_leave_the_alerts_that_must_fire(
     store: AlertStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notifier_module, "GRACE_S", 0.1)
-    draw, model, hours = random.Random(28), KnownFindings(), 0.0
+    draw, model, hours = random.Random(SEED), KnownFindings(), 0.0
     keys = [(topic, check) for topic in "abc" for check in ("null-key", "retention")]
-    for _ in range(8):
+    for _ in range(OUTAGES):
         # Nothing answers at port 1: an outage.
         url = draw.choice((store.url, "http://127.0.0.1:1"))
         with notifying([receiver(url, "alertmanager")], tmp_path / "s", None) as one:

@@ -23,7 +23,7 @@ from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
 from topicwarden.toolchain import Toolchain
 
-SEED, HISTORIES, VARIANTS = 11, 12, 2
+SEED, HISTORIES, VARIANTS = 11, 12, 1
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def test_every_planted_fault_is_found_at_the_second_audit_at_the_latest(ran: Ran
 
 
 def test_every_suspect_is_settled_by_the_next_audit(ran: Ran) -> None:
-    assert ran.tally.outcomes.judged > 10
+    assert ran.tally.outcomes.judged > 5 * VARIANTS
     assert ran.tally.outcomes.precision >= LEAST_PRECISION, ran.tally.outcomes.unsettled
 
 

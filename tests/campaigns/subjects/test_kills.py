@@ -15,7 +15,7 @@ from tests.engine.subjects.conftest import SubjectStack
 from tests.support.killed_deploys import PROCESSES, killed_up
 from topicwarden.registry.read import read_subject
 
-KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "4"))
+KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))
 SUBJECTS = 24
 
 

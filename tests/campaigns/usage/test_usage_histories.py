@@ -14,7 +14,7 @@ from tests.campaigns.usage.planted import plant
 from tests.campaigns.usage.traps import spring
 
 SEED = "20261124"
-PLANTED, HISTORIES = 1, 3
+PLANTED, HISTORIES = 1, 1
 TRAPS = (
     "a member crashed",
     "an open transaction is aborted",

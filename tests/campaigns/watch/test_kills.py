@@ -24,7 +24,7 @@ from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 
-KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "3"))
+KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "28"))
 SHARE = 0.3
 """The longest time from the first report of a watch to its kill, as a share of the time until that report."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,11 @@ import pytest
 from tests.support.projects import Shell, empty_stack, own_cache, project_of, write_topics
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.deploy.program_run import ProgramRun
+from topicwarden.deploy.pulumi_commands import pulumi_up
+from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
+from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
@@ -79,12 +84,25 @@ class Deployment:
         assert "Traceback" not in done.stdout + done.stderr
         return done.stdout
 
+    def up(self) -> None:
+        """Deploy as `topicwarden up` does: the program and the provider run in this process, which saves two others."""
+        with self._engine() as engine:
+            options = write_options("up", backend_url(engine), resources=0)
+            done = pulumi_up(ProgramRun(engine), options, "--suppress-outputs")
+        assert done.returncode == 0, done.stdout + done.stderr
+
     def plan(self, *patterns: str) -> PlanReport:
         """Return the plan for the topics that match ``patterns``."""
+        with self._engine() as engine:
+            return planned(engine, patterns)
+
+    @contextmanager
+    def _engine(self) -> Iterator[PulumiEngine]:
+        """Yield the engine, and set the variables of the shell in this process within the block."""
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self.shell.variables.items():
                 patch.setenv(name, value)
-            return planned(engine_of(self.project, "dev"), patterns)
+            yield engine_of(self.project, "dev")
 
 
 def deployment(folder: Path, files: dict[str, str]) -> Deployment:
@@ -92,7 +110,7 @@ def deployment(folder: Path, files: dict[str, str]) -> Deployment:
     project = project_of(folder, files)
     deployed = Deployment(project, empty_stack(project, folder / "state"))
     if files:
-        deployed.pulumi("up --yes --skip-preview --suppress-outputs")
+        deployed.up()
     return deployed
 
 

@@ -81,7 +81,7 @@ def test_an_allowance_does_not_remove_partitions_unknown_to_pulumi(hand: Deploym
 
     hand.pulumi("refresh --yes --skip-preview --suppress-outputs")
     assert of(hand.plan(), "wider.v1").action is Action.RECREATE
-    hand.pulumi("up --yes --skip-preview --suppress-outputs")
+    hand.up()
     after = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
     assert (after.topic.partitions, after.id != before.id) == (1, True)
 
@@ -94,7 +94,7 @@ def test_partitions_added_by_hand_can_be_declared_without_a_refresh(hand: Deploy
         hand.pulumi(f"{command} --yes --skip-preview --suppress-outputs")
         assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before
     hand.write({WIDER: topic(partitions=4)})
-    hand.pulumi("up --yes --skip-preview --suppress-outputs")
+    hand.up()
     assert cluster.snapshot({"wider.v1"}).topics["wider.v1"].topic.partitions == 4
 
 
@@ -109,7 +109,7 @@ def test_fewer_partitions_than_added_by_hand_are_refused(hand: Deployment, clust
 
 def test_settings_change_if_partitions_were_added_by_hand(hand: Deployment, cluster: Cluster) -> None:
     hand.write({WIDER: topic("8d", partitions=3)})
-    hand.pulumi("up --yes --skip-preview --suppress-outputs")
+    hand.up()
     topics = cluster.snapshot({"wider.v1"}).topics
     assert (topics["wider.v1"].topic.partitions, topics["wider.v1"].own_config["retention.ms"]) == (3, str(8 * DAY))
     assert {one.topic for one in hand.plan().topics} <= {"raised.v1"}

@@ -108,7 +108,7 @@ def allowed(deployed: Deployment, refused: PlanReport) -> PlanReport:
     """Return the plan with each loss allowed by name, and deploy it."""
     deployed.write({f"ways/{name}.yaml": topic(way.after, f", allow: [{way.word}]") for name, way in WAYS.items()})
     report = deployed.plan()
-    deployed.pulumi("up --yes --suppress-outputs")
+    deployed.up()
     return report
 
 
@@ -260,7 +260,7 @@ def test_a_setting_raised_by_hand_is_kept_and_blocks_nothing(
     plan = of(report, "lifted.v1")
     assert (plan.action, plan.held) == (Action.DRIFT, True)
     assert any("has drifted and stays as it is" in each.message for each in plan.consequences)
-    project.pulumi("up --yes --suppress-outputs")
+    project.up()
     assert cluster.snapshot({"lifted.v1"}).topics["lifted.v1"].own_config["retention.ms"] == str(60 * DAY)
 
 

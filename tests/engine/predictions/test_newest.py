@@ -80,7 +80,7 @@ def deployed(project: Project, folder: Path) -> Deployment:
     variables = {"PULUMI_BACKEND_URL": state.as_uri(), "PULUMI_CONFIG_PASSPHRASE": "of the test"}
     done = Deployment(project, Shell(project.root, environment(project) | variables))
     done.pulumi("stack init dev")
-    done.pulumi("up --yes --skip-preview --suppress-outputs")
+    done.up()
     return done
 
 
@@ -147,7 +147,7 @@ def test_disabling_tiered_storage_deletes_remote_only_records(servers: list[str]
     assert refused.evidence["records"] == local - begin > 20
     assert "only in remote storage" in project.refused("up --yes --skip-preview")
     project.write({file: topic(off, ", allow: [shrink-retention]")})
-    project.pulumi("up --yes --skip-preview --suppress-outputs")
+    project.up()
     until(lambda: starts(servers, name)[0] > begin, "the remote segments are deleted")
     assert starts(servers, name)[0] - begin <= refused.evidence["records"]
     assert starts(servers, name)[2] == end
@@ -163,5 +163,5 @@ def test_a_cut_of_a_tiered_topic_counts_what_is_in_remote_storage(servers: list[
     assert cut.severity is Severity.REFUSED
     assert cut.evidence["records"] == 60
     project.write({file: topic(_OFFLOADED.format("1d"), ", allow: [shrink-retention]")})
-    project.pulumi("up --yes --skip-preview --suppress-outputs")
+    project.up()
     until(lambda: starts(servers, name)[0] > 20, "remote segments expire")

@@ -113,7 +113,7 @@ def done(deployed: Deployment, predicted: PlanReport) -> PlanReport:
     for file, change in ALLOWED.items():
         deployed.write({file: AFTER[file].replace("}}", f"}}, allow: [{change}]}}", 1)})
     allowed = deployed.plan()
-    deployed.pulumi("up --yes --suppress-outputs")
+    deployed.up()
     return allowed
 
 
@@ -283,7 +283,7 @@ def test_partitions_that_would_refuse_writes_do(
         assert predicted.evidence == {"partitions": 1, "before": 1, "after": 3}
         with writing(servers) as writer:
             writer.send("calm.v1", "k", "v")
-        deployed.pulumi("up --yes --suppress-outputs")
+        deployed.up()
         with writing(servers, refusals_expected=True, timeout_s=5) as writer:
             writer.send("calm.v1", "k", "v")
             writer.flush()

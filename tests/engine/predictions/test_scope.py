@@ -52,7 +52,7 @@ def teams(servers: list[str], tmp_path_factory: pytest.TempPathFactory) -> Itera
     (billing.project.stacks / "Pulumi.dev.yaml").write_text(BY_HAND)
     billing.write(BILLING)
     for team in (orders, billing):
-        team.pulumi("up --yes --skip-preview --suppress-outputs")
+        team.up()
     with connected(servers) as admin:
         admin.create_topics([NewTopic(TMP, num_partitions=1, replication_factor=2)])
     with writing(servers) as writer:
@@ -115,7 +115,7 @@ def test_a_plan_and_a_deploy_concern_only_what_the_stack_owns(teams: Teams, clus
     report = teams.orders.plan()
     assert [plan.topic for plan in report.topics] == ["orders.placed"]
     assert teams.billing.plan().topics == []
-    teams.orders.pulumi("up --yes --skip-preview --suppress-outputs")
+    teams.orders.up()
     done = teams.orders.shell.topicwarden("rebalance", "--stack", "dev", "--yes")
     assert (done.returncode, "nothing to move: 1 topic" in done.stdout) == (0, True), done.stdout + done.stderr
     assert cluster.snapshot({"orders.placed"}).topics["orders.placed"].topic.partitions == 3
@@ -164,7 +164,7 @@ def test_a_topic_that_left_the_scope_is_never_deleted(teams: Teams, cluster: Clu
     settings = billing.project.stacks / "Pulumi.dev.yaml"
     written = settings.read_text()
     billing.write({"billing/billing.old.yaml": "{partitions: 1, replication_factor: 2, allow: [delete]}\n"})
-    billing.pulumi("up --yes --skip-preview --suppress-outputs")
+    billing.up()
     billing.remove("billing/billing.old.yaml")
     settings.write_text(written.replace("'billing.*'", "['billing.*', '!billing.old']"))
     try:
@@ -174,7 +174,7 @@ def test_a_topic_that_left_the_scope_is_never_deleted(teams: Teams, cluster: Clu
         resources = json.loads(billing.pulumi("stack export"))["deployment"]["resources"]
         urn = next(each["urn"] for each in resources if each.get("id") == name)
         billing.pulumi(f"state delete --force --yes {urn}")
-        billing.pulumi("up --yes --skip-preview --suppress-outputs")
+        billing.up()
         assert name in cluster.snapshot({name}).topics
     finally:
         settings.write_text(written)

@@ -147,12 +147,12 @@ def test_an_allowed_deletion_that_failed_is_repeated_by_the_next_deploy(
     project = deployment(tmp_path / "leaving", {"state/leaving.v1.yaml": leaving, "state/staying.v1.yaml": DECLARED})
     before = state(project)["deployment"]["resources"]
     project.remove("state/leaving.v1.yaml")
-    project.pulumi("up --yes --skip-preview --suppress-outputs")
+    project.up()
     with connected(servers) as admin:
         admin.create_topics({"leaving.v1": {"num_partitions": 1, "replication_factor": 2}})
     edited(project, lambda resources: resources.extend(each for each in before if each.get("id") == "leaving.v1"))
     assert one(project.plan(), "leaving.v1", "destroyed").severity is Severity.DANGER
-    project.pulumi("up --yes --skip-preview --suppress-outputs")
+    project.up()
     assert not cluster.snapshot({"leaving.v1"}).topics
     project.pulumi("up --yes --suppress-outputs --expect-no-changes")
 

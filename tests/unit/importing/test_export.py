@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 import yaml
 
 from tests.support.command import Outcome, project, topicwarden
-from tests.support.conformance_data import DEFAULTS, VARIABLE, suite
+from tests.support.conformance_data import suite
 from topicwarden.model.contents import Contents
 from topicwarden.model.topic import Topic
 from topicwarden.specs.load import load
@@ -248,12 +247,7 @@ def test_contracts_are_valid(tmp_path: Path) -> None:
 
 
 def test_an_asyncapi_document_is_valid(tmp_path: Path) -> None:
-    configured = os.environ.get(VARIABLE)
-    parents = (Path(configured),) if configured else DEFAULTS
-    files = (parent / "asyncapi-schemas" / "schemas" / "3.0.0-without-$id.json" for parent in parents)
-    file = next((file for file in files if file.is_file()), None)
-    if file is None:
-        pytest.skip("the JSON Schema of AsyncAPI is missing: run tests/fetch-conformance")
+    file = suite("asyncapi-schemas") / "schemas" / "3.0.0-without-$id.json"
     done = export(project(tmp_path, ACCEPTED | ONLY_ODCS), "--to", "asyncapi")
     jsonschema.validate(yaml.safe_load(done.out), json.loads(file.read_text()))
 
