@@ -7,7 +7,6 @@ import math
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +18,7 @@ from cel_expr_python import cel
 from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory, text_format
 
 from tests.conftest import REPOSITORY
+from topicwarden.record_schemas.protoc import protoc_path
 
 # Find the public conformance suites. The suites are data, and not part of this repository.
 
@@ -155,7 +155,7 @@ class CelSuite:
         options = [*folders, "--include_imports", f"--descriptor_set_out={scratch}/set"]
         names = ("proto2/test_all_types_extensions", "proto2/test_all_types", "proto3/test_all_types", "test/simple")
         files = [f"cel/expr/conformance/{name}.proto" for name in names]
-        subprocess.run([sys.executable, "-m", "grpc_tools.protoc", *options, *files], check=True)
+        subprocess.run([protoc_path(), *options, *files], check=True)
         return (scratch / "set").read_bytes()
 
     def descriptors(self, version: str) -> bytes:
