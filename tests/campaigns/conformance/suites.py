@@ -6,7 +6,6 @@ import json
 import math
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +17,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message, message_fa
 
 from tests.campaigns.conformance.library_versions import Selection
 from tests.support.conformance_data import suite
+from topicwarden.record_schemas.protoc import protoc_path
 
 # Read the JSON Schema Test Suite: the cases of a draft, and the schemas that its tests reference.
 
@@ -137,7 +137,7 @@ class CelSuite:
         options = [*folders, "--include_imports", f"--descriptor_set_out={scratch}/set"]
         names = ("proto2/test_all_types_extensions", "proto2/test_all_types", "proto3/test_all_types", "test/simple")
         files = [f"cel/expr/conformance/{name}.proto" for name in names]
-        subprocess.run([sys.executable, "-m", "grpc_tools.protoc", *options, *files], check=True)
+        subprocess.run([protoc_path(), *options, *files], check=True)
         return (scratch / "set").read_bytes()
 
     def descriptors(self, version: str) -> bytes:

@@ -7,7 +7,6 @@ import io
 import json
 import random
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from tests.campaigns.codecs.differential import avro_value, damaged, has_long_tag
 from topicwarden.record_schemas.protobuf import compile_proto
+from topicwarden.record_schemas.protoc import protoc_path
 from topicwarden.scratch_folder import scratch_folder
 
 _PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
@@ -448,7 +448,7 @@ def compile_together(texts: list[str]) -> None:
         names = [f"f{number}.proto" for number in range(len(missing))]
         for name, text in zip(names, missing, strict=True):
             (folder / name).write_text(text, encoding="utf-8")
-        command = [sys.executable, "-m", "grpc_tools.protoc", "-I.", "--descriptor_set_out=set", *names]
+        command = [protoc_path(), "-I.", "--descriptor_set_out=set", *names]
         subprocess.run(command, cwd=folder, check=True)
         files = descriptor_pb2.FileDescriptorSet.FromString((folder / "set").read_bytes()).file
     for file in files:

@@ -8,12 +8,17 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
 
 import topicwarden
 from tests.support.command import bad_project, project
 from topicwarden import __version__
+from topicwarden.cli.command_selection import with_parameters_of
+from topicwarden.cli.main import app
 
 # Test that a check of a pull request starts fast: what it imports, and what runs before the command line.
 
@@ -57,6 +62,60 @@ def test_nothing_heavy_is_imported(tmp_path: Path) -> None:
     for command, _, imported in lines:
         assert "topicwarden" in imported
         assert (command, sorted({*HEAVY, *NEEDLESS} & set(imported))) == (command, [])
+
+
+IMPORTED = """
+import sys
+from topicwarden.__main__ import main
+sys.argv = ["topicwarden", *sys.argv[1:]]
+try:
+    main()
+except SystemExit:
+    pass
+print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "needless"), [("--version", {"typer", "pydantic", "rich"}), ("--help", {"pydantic"})]
+)
+def test_the_version_and_the_help_import_little(option: str, needless: set[str]) -> None:
+    code, output, imported = run("-c", IMPORTED, option)
+    assert (code, bool(output)) == (0, True)
+    assert needless & set(imported.split()) == set()
+
+
+def test_a_check_reads_the_parameters_of_no_other_command() -> None:
+    selected = get_command(with_parameters_of(["--quiet", "check", "--fix"], app))
+    built = {name: len(command.params) for name, command in commands_of(selected).items() if command.params}
+    assert list(built) == ["check"]
+    assert built["check"] == len(commands_of(get_command(app))["check"].params)
+
+
+def test_the_commands_of_a_group_are_selected_by_their_names() -> None:
+    selected = commands_of(get_command(with_parameters_of(["sandbox", "up", "--brokers", "1"], app)))
+    assert [name for name, command in selected.items() if command.params] == ["up", "sandbox up"]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], [], ["ci"], ["sandbox", "--help"], ["chek"], ["check", "--nothing"]])
+def test_selected_commands_print_what_all_commands_print(arguments: list[str]) -> None:
+    runner = CliRunner()
+    whole, selected = (runner.invoke(each, arguments) for each in (app, with_parameters_of(arguments, app)))
+    assert (selected.output, selected.exit_code) == (whole.output, whole.exit_code)
+    assert whole.output
+
+
+def test_a_completion_has_the_options_of_all_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_TOPICWARDEN_COMPLETE", "complete_bash")
+    assert with_parameters_of([], app) is app
+
+
+def commands_of(group: object, prefix: str = "") -> dict[str, Any]:
+    """Return the commands of ``group`` and of its groups by their names."""
+    found: dict[str, Any] = {}
+    for name, command in getattr(group, "commands", {}).items():
+        found |= commands_of(command, f"{prefix}{name} ") or {prefix + name: command}
+    return found
 
 
 INTERRUPTED = """

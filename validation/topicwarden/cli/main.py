@@ -19,11 +19,12 @@ from topicwarden.cli.arguments import (
     project_commands,
     sandbox_commands,
 )
+from topicwarden.cli.command_selection import CommandLine
 from topicwarden.cli.failure import CODE, details_of, line_for
 from topicwarden.report.display import printable
 from topicwarden.report.terminal_output import VERBOSITY, without_commands
 
-app = typer.Typer(
+app = CommandLine(
     name="topicwarden",
     help="Manage Kafka topics declaratively: check the YAML, deploy with Pulumi, audit the records.",
     epilog="Exit codes: 0 success; 1 something is not as declared, or is refused; 2 the command could not run.",

@@ -97,4 +97,4 @@ FunctionName = Annotated[str, Field(strict=True, pattern=FUNCTION)]
 class StrictModel(BaseModel):
     """A mapping that rejects unknown keys and cannot be changed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)

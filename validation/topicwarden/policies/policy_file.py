@@ -52,7 +52,7 @@ def _blocks(rule: Rule | StackRule | AccessRule) -> tuple[Any, Any]:
 
 
 _fields: dict[str, Any] = {name: _blocks(rule) for name, rule in ALL_RULES.items()}
-RuleTable = create_model("RuleTable", __config__=ConfigDict(extra="forbid", frozen=True), **_fields)
+RuleTable = create_model("RuleTable", __config__=ConfigDict(extra="forbid", frozen=True, defer_build=True), **_fields)
 
 
 def _or_empty(value: Any) -> Any:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from topicwarden.model.message_text import quoted
+from topicwarden.record_schemas.protoc import protoc_path
 from topicwarden.record_schemas.referenced_schemas import References, unknown_names
 from topicwarden.scratch_folder import scratch_folder
 
@@ -64,7 +64,7 @@ def compile_proto(text: str, references: References | None = None) -> bytes:
             _write_import(scratch, name, referenced)
         main = f"_{_FILE}" if _FILE in available else _FILE
         (scratch / main).write_text(text, encoding="utf-8")
-        command = [sys.executable, "-m", "grpc_tools.protoc", "-I.", "--include_imports", "--descriptor_set_out=.set"]
+        command = [protoc_path(), "-I.", "--include_imports", "--descriptor_set_out=.set"]
         try:
             result = subprocess.run(
                 [*command, main],
