@@ -45,11 +45,10 @@ class RecordsOfTopics:
             if each.registers and each.latest is not None and each.declared is not None and name not in change.unjudged
         }
         used = {use.topic for each in changed.values() if each.declared for use in each.declared.uses}
+        unscanned = dict(self._hidden(changed))
         used &= self.snapshot.topics.keys()
-        if not used:
-            return evidence
-        live = self.cluster.with_extents(self.snapshot, sorted(used)).topics
-        scans, unscanned = [], {}
+        live = self.cluster.with_extents(self.snapshot, sorted(used)).topics if used else {}
+        scans: list[SchemaScan] = []
         for name, each in changed.items():
             texts = _reference_texts(each, change)
             found = list(self._scans(each, live, texts or {}))
@@ -69,13 +68,20 @@ class RecordsOfTopics:
             readability[scan.subject] = (*readability.get(scan.subject, ()), result)
         return replace(evidence, readability=readability, readers=self._readers(scans, live), unscanned=unscanned)
 
+    def _hidden(self, changed: Mapping[str, SubjectChange]) -> Iterable[tuple[str, str]]:
+        """Yield the subjects of topics that this user may not describe, with the reason: they may have records."""
+        for name, each in changed.items():
+            hidden = sorted({use.topic for use in each.declared.uses} & self.snapshot.hidden) if each.declared else []
+            if hidden:
+                yield name, f"this user may not describe {hidden[0]} (Describe on the topic)"
+
     def _scans(
         self, change: SubjectChange, live: Mapping[str, LiveTopic], references: Mapping[str, str]
     ) -> Iterable[SchemaScan]:
         if change.declared is None or change.schema is None:
             return
         for use in change.declared.uses:
-            if use.topic in live and non_empty(live[use.topic]):
+            if use.topic in live and _may_have_records(live[use.topic]):
                 message = _message(self.topics.get(use.topic), use.part)
                 yield SchemaScan(use.topic, use.part, change.name, change.schema, references, message)
 
@@ -94,6 +100,11 @@ def retained_records(connection: Connection, registry: RegistrySettings | None, 
     except ModuleNotFoundError as error:
         raise Refusal(_NO_AUDIT if (error.name or "").startswith("pyspark") else str(error)) from None
     return cast("RetainedRecords", module.SparkRecords(connection, registry, project))
+
+
+def _may_have_records(live: LiveTopic) -> bool:
+    """Return whether a partition has records, or has no leader that could tell."""
+    return bool(non_empty(live)) or any(each.partition not in live.extents for each in live.replicas)
 
 
 def _message(topic: Topic | None, part: str) -> str | None:

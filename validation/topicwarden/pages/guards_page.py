@@ -20,6 +20,7 @@ from topicwarden.plan.access_consequences import (
 from topicwarden.plan.predict_subjects import READ_ONLY, UNSEEN
 from topicwarden.plan.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk
 from topicwarden.plan.subject_consequences import (
+    breaks_readers,
     delete_subject,
     foreign_version,
     incompatible,
@@ -230,6 +231,12 @@ SUBJECT_CHANGES = (
         incompatible.KIND,
         (),
         "the registry's own verdict; for a level that the deploy changes, that of Apicurio's checkers; refused",
+    ),
+    AccessGuard(
+        "retained records cannot be read with a new schema, or were not judged",
+        breaks_readers.KIND,
+        (AllowedChange.BREAK_READERS,),
+        "readers stop at these records; judging needs Java, the extra `audit`, and Read; no records, no refusal",
     ),
     AccessGuard(
         "the schema refers to a subject that neither the registry nor the YAML has",
