@@ -13,10 +13,10 @@ from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.readability import Readability, RetainedRecords, SchemaScan
-from topicwarden.model.subject import RegisteredSchema
+from topicwarden.model.subject import DeclaredSubject, RegisteredSchema
 from topicwarden.model.topic import Topic
 from topicwarden.plan.plan_evidence import non_empty
-from topicwarden.plan.subject_change import RegistryChange, SubjectChange
+from topicwarden.plan.subject_change import RegistryChange, SubjectChange, earlier_names
 from topicwarden.plan.subject_evidence import SubjectEvidence, TopicReaders
 from topicwarden.stacks.registry_settings import RegistrySettings
 
@@ -42,7 +42,10 @@ class RecordsOfTopics:
         changed = {
             name: each
             for name, each in change.changes.items()
-            if each.registers and each.latest is not None and each.declared is not None and name not in change.unjudged
+            if each.changes_readers
+            and each.declared is not None
+            and name not in change.unjudged
+            and _has_writers(each.declared, change)
         }
         used = {use.topic for each in changed.values() if each.declared for use in each.declared.uses}
         unscanned = dict(self._hidden(changed))
@@ -83,7 +86,9 @@ class RecordsOfTopics:
         for use in change.declared.uses:
             if use.topic in live and _may_have_records(live[use.topic]):
                 message = _message(self.topics.get(use.topic), use.part)
-                yield SchemaScan(use.topic, use.part, change.name, change.schema, references, message)
+                names = {*earlier_names(change.declared), *(each.name for each in change.replaces)}
+                earlier = tuple(sorted(names))
+                yield SchemaScan(use.topic, use.part, change.name, change.schema, references, message, earlier)
 
     def _readers(self, scans: Iterable[SchemaScan], live: Mapping[str, LiveTopic]) -> dict[str, TopicReaders]:
         names = sorted({scan.topic for scan in scans})
@@ -100,6 +105,14 @@ def retained_records(connection: Connection, registry: RegistrySettings | None, 
     except ModuleNotFoundError as error:
         raise Refusal(_NO_AUDIT if (error.name or "").startswith("pyspark") else str(error)) from None
     return cast("RetainedRecords", module.SparkRecords(connection, registry, project))
+
+
+def _has_writers(declared: DeclaredSubject, change: RegistryChange) -> bool:
+    """Return whether records may have a schema id of the subject, or of an earlier one: without, none is affected."""
+    if declared.name in change.deployed or change.changes[declared.name].replaces:
+        return True
+    live = (change.registry.subjects.get(name) for name in (declared.name, *earlier_names(declared)))
+    return any(each is not None and (each.latest is not None or each.error is not None) for each in live)
 
 
 def _may_have_records(live: LiveTopic) -> bool:
