@@ -195,10 +195,11 @@ ACCESS_CHANGES = (
         "it can grant itself everything",
     ),
     AccessGuard(
-        "a quota gets lower than the rate of its clients",
+        "brokers enforce a lower quota for clients, also by the next level of a quota that is created or removed",
         clients_throttled.KIND,
         (AllowedChange.THROTTLE_CLIENTS,),
-        "a note if the rate is not known: Kafka's Admin API does not report it",
+        "refused if their rate is known and higher; a danger if the growth of their topics in the history makes that "
+        "likely; else a note, because Kafka's Admin API does not report rates",
     ),
     AccessGuard(
         "a SCRAM credential is deleted",
