@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+from collections.abc import Sequence
 
 from topicwarden import __version__
 
@@ -13,11 +15,19 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(__version__)
         return
+    if _is_watch(sys.argv[1:]):
+        # A watch ends with 0, also before its modules are loaded and it has its own handlers (``cli.watch``).
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: os._exit(0))
     try:
         from topicwarden.cli.main import run  # noqa: PLC0415 -- an interrupt of this import must be caught
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     run()
+
+
+def _is_watch(arguments: Sequence[str]) -> bool:
+    return next((each for each in arguments if not each.startswith("-")), "") == "watch"
 
 
 if __name__ == "__main__":

@@ -151,7 +151,8 @@ def _text(output: bytes) -> io.TextIOWrapper:
 def ending_children() -> Iterator[None]:
     """End all child processes that this module started, in any thread, when the block ends.
 
-    SIGTERM ends the block with exit code 143, within ``_MOST_S`` seconds. A second SIGTERM ends the process at once.
+    SIGTERM ends the block with exit code 143, within ``_MOST_S`` seconds. A second SIGTERM ends the process at once. If
+    the process has a handler for SIGTERM, that one stays.
     """
 
     def on_term(number: int, _: object) -> None:
@@ -161,7 +162,9 @@ def ending_children() -> Iterator[None]:
         last.start()
         sys.exit(128 + number)
 
-    previous = signal.signal(signal.SIGTERM, on_term)
+    previous = signal.getsignal(signal.SIGTERM)
+    if previous is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, on_term)
     try:
         yield
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -141,6 +142,34 @@ def test_the_module_is_the_program() -> None:
 
 def test_an_interrupt_while_modules_load_prints_no_traceback() -> None:
     assert run("-c", INTERRUPTED) == (130, "", "")
+
+
+SIGNALLED = """
+import os, signal, sys
+class Signalling:
+    def find_spec(self, name, *_):
+        if name == "{module}":
+            os.kill(os.getpid(), {number})
+sys.meta_path.insert(0, Signalling())
+sys.argv = ["topicwarden", {command}]
+from topicwarden.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("module", ["topicwarden.cli.main", "topicwarden.cli.watch"])
+def test_a_signal_while_the_modules_of_a_watch_load_ends_it_with_0(
+    root: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, module: str
+) -> None:
+    monkeypatch.chdir(root)
+    code = SIGNALLED.format(module=module, number=int(number), command="'--quiet', 'watch', '--stack', 'dev'")
+    assert run("-c", code) == (0, "", "")
+
+
+def test_a_signal_while_modules_of_another_command_load_ends_it_by_the_signal() -> None:
+    code = SIGNALLED.format(module="topicwarden.cli.main", number=int(signal.SIGTERM), command="'check'")
+    assert run("-c", code)[0] == -signal.SIGTERM
 
 
 # The messages for users who installed with pip and without an extra.

@@ -409,6 +409,13 @@ CASES = (
     Case(
         "idle-topic", "groups were hidden", idle(groups_complete_since=NOW - DAY_MS), (UNDECIDABLE,), says="not visible"
     ),
+    Case(
+        "idle-topic",
+        "brokers keep committed offsets of a group",
+        idle(groups=(GroupUse("reader", "", NOW, NOW, topics=frozenset({"t"})),)),
+        (SUSPECT,),
+        says="a consumer with assign() may commit the same ones again",
+    ),
     Case("idle-topic", "exempt", idle(policy=UsagePolicy(idle_after=DAY_MS, exempt=("t",))), ()),
     Case("idle-topic", "no policy", used(), None),
     Case("idle-topic", "internal", replace(idle(), internal=internal("a-b-changelog").internal), None),

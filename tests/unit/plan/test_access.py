@@ -42,6 +42,7 @@ from topicwarden.plan.access_change import access_change
 from topicwarden.plan.access_consequences.self_lockout import NEEDED
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
 from topicwarden.plan.access_evidence import AccessEvidence
+from topicwarden.plan.client_rates import LikelyRate
 from topicwarden.plan.predict_access import AccessPrediction, judge_access, own_client
 from topicwarden.stacks.stack_scope import StackScope
 
@@ -166,6 +167,10 @@ def evidence_of(case: Mapping[str, Any], live: Sequence[str]) -> AccessEvidence:
         case.get("groups_missing", ""),
         case.get("transactions_missing", ""),
         known,
+        {
+            (entity(rate["entity"]), rate["key"]): LikelyRate(rate["rate"], ("orders",), 3)
+            for rate in case.get("likely_rates", ())
+        },
     )
 
 
@@ -328,3 +333,14 @@ def test_a_lockout_is_about_every_operation_that_the_commands_need() -> None:
 )
 def test_the_principal_of_the_stack_follows_from_its_connection(connection: Connection, principal: str | None) -> None:
     assert own_client(connection).principal == principal
+
+
+def test_a_removed_quota_shows_the_one_of_the_next_level() -> None:
+    own, default = (("user", "a"),), (("user", None),)
+    change = access_change(
+        DeclaredAccess(),
+        DeployedAccess(quotas={own: {"producer_byte_rate": 20.0}}),
+        LiveAccess(frozenset(), {own: {"producer_byte_rate": 20.0}, default: {"producer_byte_rate": 10.0}}),
+    )
+    items = {item.name: (item.action, item.before, item.after) for item in change.items}
+    assert items == {"user a": (Action.DELETE, "producer_byte_rate 20", "producer_byte_rate 10 (of default user)")}

@@ -61,9 +61,13 @@ def test_a_scan_has_its_consequence(name: str) -> None:
         assert [[each.group, each.partition, each.records] for each in consequence.groups] == case["effects"]
 
 
-def test_records_that_were_not_scanned_are_a_note() -> None:
-    one = context({"found": {}})
+@pytest.mark.parametrize(("allow", "severity"), [(False, "refused"), (True, "danger")])
+def test_a_schema_whose_records_were_not_scanned_is_refused_and_the_remedy_names_java_first(
+    allow: bool, severity: str
+) -> None:
+    one = context({"found": {}, "allow": allow})
     unscanned = SubjectEvidence(unscanned={"orders-value": "pyspark is not installed"})
-    (note,) = breaks_readers.evaluate(SubjectContext(one.change, one.registry, unscanned, one.today))
-    assert note.severity == "note"
-    assert note.message.endswith(": pyspark is not installed")
+    (found,) = breaks_readers.evaluate(SubjectContext(one.change, one.registry, unscanned, one.today))
+    assert found.severity == severity
+    assert found.message.endswith(": pyspark is not installed")
+    assert found.remedy.startswith("a plan reads them with Java 17 or later") is not allow

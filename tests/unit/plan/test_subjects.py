@@ -27,6 +27,7 @@ from topicwarden.model.subject import (
     LiveSubject,
     RegisteredSchema,
     SchemaReference,
+    SubjectUse,
     SubjectVersion,
 )
 from topicwarden.model.topic import Allowance, AllowedChange
@@ -101,7 +102,12 @@ def judged(case: Mapping[str, Any]) -> RegistryPlan:
         today=TODAY,
         lookup=lookup,
     )
-    verdicts = {name: RegistryVerdict(tuple(reasons)) for name, reasons in case.get("refusals", {}).items()}
+    replaced = {name: [each.name for each in change.replaces] for name, change in change.changes.items()}
+    assert {name: names for name, names in replaced.items() if names} == case.get("replaces", {})
+    verdicts = {
+        name: RegistryVerdict(tuple(reasons), subject=next(iter(change.changes[name].replaces), None))
+        for name, reasons in case.get("refusals", {}).items()
+    }
     verdicts |= {name: RegistryVerdict(error=error) for name, error in case.get("unjudged", {}).items()}
     referrers = {name: tuple(names) for name, names in case.get("referrers", {}).items()}
     prediction = predict_subjects(change, SubjectEvidence(verdicts, referrers), TODAY)
@@ -117,6 +123,7 @@ def declared(name: str, entry: Mapping[str, Any]) -> DeclaredSubject:
         f"subjects/{name}.avsc",
         Location("subjects/all.yaml", 3, 1),
         level_of(entry),
+        tuple(SubjectUse(topic, "value") for topic in entry.get("uses", ())),
         allow=allowances(entry),
     )
 

@@ -330,6 +330,17 @@ def test_a_topic_whose_groups_were_not_all_seen_is_not_proven_to_be_idle(facts: 
         assert "groups that this user does not see" in found.reason
 
 
+@pytest.mark.parametrize(("group_type", "proven"), [("classic", False), ("consumer", False), ("share", True)])
+def test_a_topic_with_committed_offsets_is_not_proven_to_be_idle(
+    facts: UsageFacts, group_type: str, proven: bool
+) -> None:
+    groups = (GroupUse("reader", group_type, NOW - 90 * DAY_MS, NOW, topics=frozenset({"free"})),)
+    report = usage_report(with_use(facts, use("free"), groups=groups))
+    (found,) = (each for each in report.removable if each.name == "free")
+    assert found.proven is proven
+    assert ("a consumer with assign() may commit them again" in found.reason) is not proven
+
+
 def test_an_undeclared_idle_topic_is_deleted_by_a_command_with_a_quoted_name(facts: UsageFacts) -> None:
     topics = {**facts.snapshot.topics, "x;rm": live("x;rm")}
     found = usage_report(

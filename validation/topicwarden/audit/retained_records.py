@@ -12,9 +12,10 @@ is exactly what fails in a consumer:
   message type is gone. Fields with another wire type are unknown fields, and fail in no consumer.
 
 A record counts only if the new schema is the reason: consumers can read it by the schema of its writer. Records of
-other subjects, of unknown schema ids, without the wire format, or cut off are ``unaffected``. Records are ``undecided``
-if the registry does not answer, or if they are beyond the limits of the audit. Keys and values that are null have no
-schema.
+its earlier subjects count, too: of the names that other naming strategies give, and of a name that it replaces. Records
+of other subjects, of unknown schema ids, without the wire format, or cut off are ``unaffected``. Records are
+``undecided`` if the registry does not answer, or if they are beyond the limits of the audit. Keys and values that are
+null have no schema.
 """
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ def _contracts(request: _Request, numbers: Iterable[int]) -> tuple[Contracts, di
         if isinstance(schema, str):
             errors[number] = schema
         else:
-            parts = {"id": str(number), "part": each.part, "subject": each.subject}
+            parts = {"id": str(number), "part": each.part, "subjects": [each.subject, *each.earlier]}
             schemas.setdefault(each.topic, []).append(parts | schema)
     topics = {topic: {"records": {"new_schemas": each}} for topic, each in schemas.items()}
     return Contracts(topics, request.registry), errors

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final, TypeVar
 
@@ -21,6 +21,7 @@ from topicwarden.model.subject import (
     DeclaredSubjects,
     DeployedSubjects,
     LiveRegistry,
+    LiveSubject,
     RegisteredSchema,
     SubjectVersion,
 )
@@ -122,7 +123,7 @@ class _RegistryReader:
     def evidence(self, change: RegistryChange) -> SubjectEvidence:
         """Return the verdicts on new schemas, and who refers to what is deleted."""
         judged = [each for name, each in change.changes.items() if name not in change.unjudged]
-        new = {each.name: each for each in judged if each.registers and each.schema is not None}
+        new = {each.name: each for each in judged if each.changes_readers and each.schema is not None}
         deleted = {each.name: each for each in judged if each.action is Action.DELETE}
         return SubjectEvidence(
             self._each(lambda name: self._verdict(change, new[name]), new),
@@ -130,24 +131,39 @@ class _RegistryReader:
         )
 
     def _verdict(self, registry: RegistryChange, change: SubjectChange) -> RegistryVerdict:
+        """Return whether the schema is compatible with the versions of its subject, and of those that it replaces."""
         schema, level = change.schema, registry.level(change)
         applied = (change.declared.compatibility if change.declared else None) or level
-        if schema is None or change.latest is None or applied is Compatibility.NONE:
+        own = [change.live] if change.registers and change.live is not None else []
+        earlier = [each for each in (*own, *change.replaces) if each.latest is not None]
+        if schema is None or not earlier or applied is Compatibility.NONE:
             return RegistryVerdict()  # the first version of a subject is compatible
         if not complete(schema):
             return RegistryVerdict(error="it refers to a schema that this deploy registers first")
+        for subject in earlier:
+            verdict = self._compatible(
+                subject, schema, subject.compatibility or registry.registry.compatibility, applied
+            )
+            if verdict.reasons or verdict.error:
+                break
+        return verdict
+
+    def _compatible(
+        self, subject: LiveSubject, schema: RegisteredSchema, level: Compatibility | None, applied: Compatibility | None
+    ) -> RegistryVerdict:
+        """Return whether ``schema`` is compatible by ``applied``. The subject has ``level`` in the registry."""
         try:
-            verdict = self._registry_verdict(change.name, schema, level)
+            verdict = self._registry_verdict(subject.name, schema, level)
             implied = level is not None and applied is not None and implies(level, applied)
             if applied is not None and applied is not level and (verdict.reasons or not implied):
-                return self._checkers_verdict(change.name, schema, applied)
-            if schema.references and applied is not None and verdict.reasons:
+                verdict = self._checkers_verdict(subject.name, schema, applied)
+            elif schema.references and applied is not None and verdict.reasons:
                 # Apicurio resolves references when it registers a schema, but not when it only compares.
-                own = self._checkers_verdict(change.name, schema, applied)
-                return verdict if own.error else own
+                own = self._checkers_verdict(subject.name, schema, applied)
+                verdict = verdict if own.error else own
         except RegistryError as error:
             return RegistryVerdict(error=error.reason)
-        return verdict
+        return replace(verdict, subject=subject)
 
     def _registry_verdict(self, subject: str, schema: RegisteredSchema, level: Compatibility | None) -> RegistryVerdict:
         """Return the registry's verdict. A schema that it cannot use is one of its reasons."""

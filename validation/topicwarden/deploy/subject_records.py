@@ -13,10 +13,10 @@ from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.readability import Readability, RetainedRecords, SchemaScan
-from topicwarden.model.subject import RegisteredSchema
+from topicwarden.model.subject import DeclaredSubject, RegisteredSchema
 from topicwarden.model.topic import Topic
 from topicwarden.plan.plan_evidence import non_empty
-from topicwarden.plan.subject_change import RegistryChange, SubjectChange
+from topicwarden.plan.subject_change import RegistryChange, SubjectChange, earlier_names
 from topicwarden.plan.subject_evidence import SubjectEvidence, TopicReaders
 from topicwarden.stacks.registry_settings import RegistrySettings
 
@@ -42,14 +42,16 @@ class RecordsOfTopics:
         changed = {
             name: each
             for name, each in change.changes.items()
-            if each.registers and each.latest is not None and each.declared is not None and name not in change.unjudged
+            if each.changes_readers
+            and each.declared is not None
+            and name not in change.unjudged
+            and _has_writers(each.declared, change)
         }
         used = {use.topic for each in changed.values() if each.declared for use in each.declared.uses}
+        unscanned = dict(self._hidden(changed))
         used &= self.snapshot.topics.keys()
-        if not used:
-            return evidence
-        live = self.cluster.with_extents(self.snapshot, sorted(used)).topics
-        scans, unscanned = [], {}
+        live = self.cluster.with_extents(self.snapshot, sorted(used)).topics if used else {}
+        scans: list[SchemaScan] = []
         for name, each in changed.items():
             texts = _reference_texts(each, change)
             found = list(self._scans(each, live, texts or {}))
@@ -69,15 +71,24 @@ class RecordsOfTopics:
             readability[scan.subject] = (*readability.get(scan.subject, ()), result)
         return replace(evidence, readability=readability, readers=self._readers(scans, live), unscanned=unscanned)
 
+    def _hidden(self, changed: Mapping[str, SubjectChange]) -> Iterable[tuple[str, str]]:
+        """Yield the subjects of topics that this user may not describe, with the reason: they may have records."""
+        for name, each in changed.items():
+            hidden = sorted({use.topic for use in each.declared.uses} & self.snapshot.hidden) if each.declared else []
+            if hidden:
+                yield name, f"this user may not describe {hidden[0]} (Describe on the topic)"
+
     def _scans(
         self, change: SubjectChange, live: Mapping[str, LiveTopic], references: Mapping[str, str]
     ) -> Iterable[SchemaScan]:
         if change.declared is None or change.schema is None:
             return
         for use in change.declared.uses:
-            if use.topic in live and non_empty(live[use.topic]):
+            if use.topic in live and _may_have_records(live[use.topic]):
                 message = _message(self.topics.get(use.topic), use.part)
-                yield SchemaScan(use.topic, use.part, change.name, change.schema, references, message)
+                names = {*earlier_names(change.declared), *(each.name for each in change.replaces)}
+                earlier = tuple(sorted(names))
+                yield SchemaScan(use.topic, use.part, change.name, change.schema, references, message, earlier)
 
     def _readers(self, scans: Iterable[SchemaScan], live: Mapping[str, LiveTopic]) -> dict[str, TopicReaders]:
         names = sorted({scan.topic for scan in scans})
@@ -94,6 +105,19 @@ def retained_records(connection: Connection, registry: RegistrySettings | None, 
     except ModuleNotFoundError as error:
         raise Refusal(_NO_AUDIT if (error.name or "").startswith("pyspark") else str(error)) from None
     return cast("RetainedRecords", module.SparkRecords(connection, registry, project))
+
+
+def _has_writers(declared: DeclaredSubject, change: RegistryChange) -> bool:
+    """Return whether records may have a schema id of the subject, or of an earlier one: without, none is affected."""
+    if declared.name in change.deployed or change.changes[declared.name].replaces:
+        return True
+    live = (change.registry.subjects.get(name) for name in (declared.name, *earlier_names(declared)))
+    return any(each is not None and (each.latest is not None or each.error is not None) for each in live)
+
+
+def _may_have_records(live: LiveTopic) -> bool:
+    """Return whether a partition has records, or has no leader that could tell."""
+    return bool(non_empty(live)) or any(each.partition not in live.extents for each in live.replicas)
 
 
 def _message(topic: Topic | None, part: str) -> str | None:

@@ -14,7 +14,8 @@ class SchemaScan:
     """A scan of the retained keys or values (``part``) of ``topic`` with the schema that readers will have.
 
     ``references`` are the texts of the schemas that it refers to, by reference name, in dependency order. ``message``
-    is the message type of a ``.proto`` file; None for the first. ``subject`` is that of the schema.
+    is the message type of a ``.proto`` file; None for the first. ``subject`` is that of the schema. ``earlier`` are
+    other subjects under which readers of the topic may have its records, such as before it was renamed.
     """
 
     topic: str
@@ -23,6 +24,7 @@ class SchemaScan:
     schema: RegisteredSchema
     references: Mapping[str, str] = field(default_factory=dict)
     message: str | None = None
+    earlier: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -184,6 +184,14 @@ class GroupUse:
         """The time (ms) of the first observation since which no observation saw any use; the last one if it did."""
         return max(self.observed_since, self.last.until if self.last else 0)
 
+    def keeps_offsets(self, topic: str) -> bool:
+        """Return whether brokers still keep offsets that a consumer may commit again and again without a member.
+
+        They delete the offsets of a group without members ``offsets.retention.minutes`` after the last commit, and so
+        keep those of a consumer with ``assign()`` that has nothing to read. Share groups have no such consumers.
+        """
+        return not self.active and self.group_type != "share" and topic in self.topics
+
 
 @dataclass(frozen=True)
 class LoggedUse:

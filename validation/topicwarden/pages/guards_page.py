@@ -20,6 +20,7 @@ from topicwarden.plan.access_consequences import (
 from topicwarden.plan.predict_subjects import READ_ONLY, UNSEEN
 from topicwarden.plan.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk
 from topicwarden.plan.subject_consequences import (
+    breaks_readers,
     delete_subject,
     foreign_version,
     incompatible,
@@ -194,10 +195,11 @@ ACCESS_CHANGES = (
         "it can grant itself everything",
     ),
     AccessGuard(
-        "a quota gets lower than the rate of its clients",
+        "brokers enforce a lower quota for clients, also by the next level of a quota that is created or removed",
         clients_throttled.KIND,
         (AllowedChange.THROTTLE_CLIENTS,),
-        "a note if the rate is not known: Kafka's Admin API does not report it",
+        "refused if their rate is known and higher; a danger if the growth of their topics in the history makes that "
+        "likely; else a note, because Kafka's Admin API does not report rates",
     ),
     AccessGuard(
         "a SCRAM credential is deleted",
@@ -230,6 +232,12 @@ SUBJECT_CHANGES = (
         incompatible.KIND,
         (),
         "the registry's own verdict; for a level that the deploy changes, that of Apicurio's checkers; refused",
+    ),
+    AccessGuard(
+        "retained records cannot be read with a new schema, or were not judged",
+        breaks_readers.KIND,
+        (AllowedChange.BREAK_READERS,),
+        "readers stop at these records; judging needs Java, the extra `audit`, and Read; no records, no refusal",
     ),
     AccessGuard(
         "the schema refers to a subject that neither the registry nor the YAML has",

@@ -5,11 +5,12 @@ Only what Pulumi's state has is ever removed: after a deploy, the cluster has (l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, TypeVar
 
+from topicwarden.access.quota_levels import Quotas, enforced_limit
 from topicwarden.model.access import (
     NO_ACCESS,
     Acl,
@@ -68,6 +69,22 @@ class AccessChange:
     @property
     def _removed(self) -> frozenset[Acl]:
         return self.deployed.acls - self.declared.acls.keys()
+
+    @cached_property
+    def quotas_before(self) -> Quotas:
+        """The quotas on the cluster; those of the last deploy if the brokers do not report them."""
+        return self.deployed.quotas if self.live.quotas is None else self.live.quotas
+
+    @cached_property
+    def quotas_after(self) -> Quotas:
+        """The quotas on the cluster after the deploy, which removes only values that Pulumi's state has."""
+        after = dict(self.quotas_before)
+        for entity, action in self.quotas.items():
+            if action in (Action.CREATE, Action.UPDATE, Action.DELETE):
+                own = self.deployed.quotas.get(entity, {})
+                kept = {key: value for key, value in after.get(entity, {}).items() if key not in own}
+                after[entity] = {**kept, **self.declared.quotas.get(entity, ({}, None))[0]}
+        return after
 
     @cached_property
     def settings(self) -> tuple[AuthorizerSettings, ...]:
@@ -137,14 +154,13 @@ class AccessChange:
     def _quota_items(self) -> Iterator[AccessItem]:
         for entity, action in self.quotas.items():
             after, location = self.declared.quotas.get(entity, ({}, None))
-            before = (self.live.quotas or {}).get(entity, {})
-            own = {*after, *self.deployed.quotas.get(entity, {})}
+            own = sorted({*after, *self.deployed.quotas.get(entity, {})})
             yield AccessItem(
                 kind=AccessKind.QUOTA,
                 action=action,
                 name=quota_clients(entity),
-                before=quota_text({key: value for key, value in before.items() if key in own}) or None,
-                after=quota_text(after) or None,
+                before=quota_text(self.quotas_before, entity, own) or None,
+                after=quota_text({**self.quotas_after, entity: after}, entity, own) or None,
                 location=location,
             )
 
@@ -252,9 +268,10 @@ def _same_credential(declared: ScramUser, live: ScramUser) -> bool:
     return declared.iterations == live.iterations
 
 
-def quota_text(values: Mapping[str, float]) -> str:
-    """Return the values of a quota, such as ``producer_byte_rate 1,048,576``."""
-    return ", ".join(f"{key} {value:,.10g}" for key, value in sorted(values.items()))
+def quota_text(quotas: Quotas, entity: QuotaEntity, keys: Iterable[str]) -> str:
+    """Return what brokers enforce for an entity, such as ``producer_byte_rate 1,048,576 (of default user)``."""
+    limits = ((key, enforced_limit(quotas, entity, key)) for key in keys)
+    return ", ".join(f"{key} {limit.text(entity)}" for key, limit in limits if limit.limit is not None)
 
 
 def _user_text(user: ScramUser | None, recorded: ScramUser | None) -> str | None:

@@ -14,6 +14,7 @@ from topicwarden.kafka.read.transactions import TopicProducers, Transaction, Tra
 from topicwarden.model.access import WILDCARD, Acl, Operation, PatternType, Resource, ResourceType
 from topicwarden.plan.access_change import AccessChange
 from topicwarden.plan.access_effects import changed_resources, may_take_away
+from topicwarden.plan.client_rates import LikelyRates
 
 if TYPE_CHECKING:
     from topicwarden.kafka.read.cluster import Cluster
@@ -42,6 +43,8 @@ class AccessEvidence:
     transactions_missing: str = ""
     known: Mapping[ResourceType, Collection[str]] = field(default_factory=dict)
     """The names of existing resources that this user sees, by type."""
+    likely_rates: LikelyRates = field(default_factory=dict)
+    """The rates that the history of audits makes likely, by client and quota."""
 
 
 def gather_access(cluster: Cluster, snapshot: Snapshot, change: AccessChange) -> AccessEvidence:

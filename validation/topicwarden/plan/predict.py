@@ -61,7 +61,15 @@ def predict(
     because the command deletes the whole stack. ``earlier`` is where earlier observations of use are.
     """
     predicted_access = predict_access(
-        cluster, snapshot, access, declarations, deployed, scope=scope, live=live_access, destroying=destroying
+        cluster,
+        snapshot,
+        access,
+        declarations,
+        deployed,
+        scope=scope,
+        live=live_access,
+        destroying=destroying,
+        earlier=earlier,
     )
     snapshot = _without_reassignments(snapshot)
     topic_changes = changes(declarations, deployed, snapshot, scope)

@@ -25,7 +25,9 @@ from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
 from topicwarden.plan.access_effects import EVERYONE_ELSE, Decisions, PrincipalEffect, access_effects, principal_name
 from topicwarden.plan.access_evidence import AccessEvidence, gather_access
+from topicwarden.plan.client_rates import likely_rates
 from topicwarden.plan.deployed_stack import DeployedStack
+from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.specs.resolve import Declaration
 from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
 
@@ -52,10 +54,12 @@ def predict_access(
     scope: StackScope = EVERY_TOPIC,
     live: LiveAccess | None = None,
     destroying: bool = False,
+    earlier: EarlierUse | None = None,
 ) -> AccessPrediction | None:
     """Return the change of access; None if the stack neither declares nor has deployed any.
 
     ``live`` is the access of the cluster; without it, it is read. Who uses it is read only if an ACL changes.
+    ``earlier`` has the growth of topics, which is read only if a quota gets lower.
     """
     if declared.empty and deployed.access.empty:
         return None
@@ -63,9 +67,10 @@ def predict_access(
     change = access_change(declared, deployed.access, live, destroying=destroying)
     visible = live.acls is not None
     evidence = gather_access(cluster, snapshot, change) if visible else AccessEvidence()
+    rates = likely_rates(cluster, change, earlier, snapshot.cluster_id)
     return judge_access(
         change,
-        evidence,
+        replace(evidence, likely_rates=rates),
         stack_topics(declarations, deployed, snapshot),
         own_client(cluster.connection),
         now=snapshot.taken_at,

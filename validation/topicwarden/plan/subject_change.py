@@ -27,6 +27,7 @@ from topicwarden.model.subject import (
     SubjectVersion,
 )
 from topicwarden.model.topic import Allowance, AllowedChange
+from topicwarden.record_schemas import record_name
 from topicwarden.registry.same_schema import same
 
 Lookup: TypeAlias = Callable[[Mapping[str, RegisteredSchema]], Mapping[str, SubjectVersion | None]]
@@ -41,8 +42,9 @@ class SubjectChange:
 
     ``action`` is None if nothing changes. ``schema`` is the declared one, with the version of each reference; None for
     a version that this deploy registers. ``existing`` is the version that the registry has for it. ``written`` is the
-    compatibility level that the deploy sets, and ``allowed`` what the YAML allows today: of a subject that is no longer
-    declared, what it allowed at the last deploy.
+    compatibility level that the deploy sets. ``replaces`` are subjects that readers of its topics use until this
+    deploy: one that is renamed, or named by another strategy. ``allowed`` is what the YAML allows today: of a subject
+    that is no longer declared, what it allowed at the last deploy.
     """
 
     name: str
@@ -56,6 +58,12 @@ class SubjectChange:
     written: Compatibility | None = None
     edited: bool = False
     allowed: frozenset[AllowedChange] = frozenset()
+    replaces: tuple[LiveSubject, ...] = ()
+
+    @property
+    def changes_readers(self) -> bool:
+        """True if readers get another schema: a new version, or that of a subject with another name."""
+        return self.registers or bool(self.replaces)
 
     @property
     def latest(self) -> SubjectVersion | None:
@@ -99,8 +107,13 @@ class RegistryChange:
         return found
 
     def level(self, change: SubjectChange) -> Compatibility | None:
-        """Return the level that applies to ``change`` before the deploy; None if it is not known."""
+        """Return the level that applies to ``change`` before the deploy; None if it is not known.
+
+        For the first version of a subject, it is that of the subject that it replaces.
+        """
         own = change.live.compatibility if change.live else None
+        if change.latest is None and change.replaces:
+            own = own or change.replaces[0].compatibility
         return own or self.registry.compatibility
 
 
@@ -119,6 +132,11 @@ def registry_change(
     """
     found: dict[str, SubjectChange] = {}
     schemas: dict[str, RegisteredSchema] = {}
+    replaces = {
+        each.name: _replaced(each, declared, deployed, registry)
+        for each in declared.subjects.values()
+        if each.name not in deployed
+    }
     for wave in waves(declared):
         resolved = {each.name: _resolved(each, declared, registry, found, deployed) for each in wave}
         schemas |= resolved
@@ -131,6 +149,7 @@ def registry_change(
                 existing.get(each.name),
                 registry=registry,
                 today=today,
+                replaces=replaces.get(each.name, ()),
             )
     for name, subject in deployed.items():
         if name not in declared.subjects:
@@ -154,7 +173,55 @@ def waves(declared: DeclaredSubjects) -> Iterator[list[DeclaredSubject]]:
 def names_to_read(declared: DeclaredSubjects, deployed: DeployedSubjects) -> frozenset[str]:
     """Return the subjects that a comparison needs from the registry."""
     references = {each.subject for subject in declared.subjects.values() for each in subject.schema.references}
-    return frozenset({*declared.subjects, *deployed, *references})
+    new = (subject for name, subject in declared.subjects.items() if name not in deployed)
+    earlier = {name for subject in new for name in earlier_names(subject)}
+    return frozenset({*declared.subjects, *deployed, *references, *earlier})
+
+
+def earlier_names(subject: DeclaredSubject) -> tuple[str, ...]:
+    """Return the names that the other naming strategies give to the subject of the same records."""
+    names = _names_by_topic(subject)
+    record = _record_name(subject.schema)
+    names += [record] if record and subject.uses else []
+    return tuple(name for name in dict.fromkeys(names) if name != subject.name)
+
+
+def _names_by_topic(subject: DeclaredSubject) -> list[str]:
+    record = _record_name(subject.schema)
+    return [
+        name
+        for use in subject.uses
+        for name in (f"{use.topic}-{use.part}", *([f"{use.topic}-{record}"] if record else ()))
+    ]
+
+
+def _record_name(schema: RegisteredSchema) -> str | None:
+    return record_name(schema.format, schema.text)
+
+
+def _replaced(
+    subject: DeclaredSubject, declared: DeclaredSubjects, deployed: DeployedSubjects, registry: LiveRegistry
+) -> tuple[LiveSubject, ...]:
+    """Return the subjects that readers of the subject's topics use until this deploy, as far as they have versions.
+
+    These are subjects that leave the declaration with the same record name, or with a name by another strategy. If the
+    subject is new in the registry, they are also subjects with such names that nobody declares. A subject that is only
+    named by its record is not one of them, because it belongs to no topic.
+    """
+    if not subject.uses:
+        return ()
+    record, earlier = _record_name(subject.schema), earlier_names(subject)
+    names = {
+        name
+        for name, each in deployed.items()
+        if name not in declared.subjects
+        and (name in earlier or (record is not None and record == _record_name(each.schema)))
+    }
+    live = registry.subjects.get(subject.name)
+    if live is None or live.latest is None:
+        names |= {*_names_by_topic(subject)} - declared.subjects.keys()
+    found = (registry.subjects.get(name) for name in sorted(names - {subject.name}))
+    return tuple(each for each in found if each is not None and each.latest is not None)
 
 
 def complete(schema: RegisteredSchema) -> bool:
@@ -218,6 +285,7 @@ def _declared_change(
     *,
     registry: LiveRegistry,
     today: date,
+    replaces: tuple[LiveSubject, ...],
 ) -> SubjectChange:
     live = registry.subjects.get(declared.name)
     judged = live is not None and live.error is None and registry.error is None
@@ -241,6 +309,7 @@ def _declared_change(
         written,
         edited,
         allowed_today(declared.allow, today),
+        replaces,
     )
     return replace(change, action=_action(change))
 

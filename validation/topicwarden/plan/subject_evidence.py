@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.readability import Readability
-from topicwarden.model.subject import RegisteredSchema
+from topicwarden.model.subject import LiveSubject, RegisteredSchema
 from topicwarden.plan.subject_change import RegistryChange, SubjectChange
 
 if TYPE_CHECKING:
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 class RegistryVerdict:
     """The verdict whether a new schema is compatible with the registered versions, by the level that will apply.
 
-    ``reasons`` are why not; empty if it is. ``judge`` says who decided. ``error``: nobody could.
+    ``reasons`` are why not; empty if it is. ``judge`` says who decided. ``error``: nobody could. ``subject`` has the
+    versions that were compared, if it is known.
     """
 
     reasons: tuple[str, ...] = ()
     judge: str = "the registry"
     error: str | None = None
+    subject: LiveSubject | None = None
 
 
 @dataclass(frozen=True)

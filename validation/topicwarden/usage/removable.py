@@ -55,11 +55,14 @@ def _idle_topics(
             continue
         visible = use.groups_complete_since is not None and use.groups_complete_since <= since
         unseen = "" if visible else "; groups that this user does not see may read it"
+        keeping = sorted(each.name for each in facts.remembered.groups.values() if each.keeps_offsets(name))
+        if keeping:
+            unseen += f"; group {keeping[0]} has committed offsets, and a consumer with assign() may commit them again"
         yield Removable(
             kind="topic",
             name=name,
             topics=[name],
-            proven=visible and _was_unused_before(facts, [name], since, policy.idle_after),
+            proven=visible and not keeping and _was_unused_before(facts, [name], since, policy.idle_after),
             reason=f"no write, no commit and no active reader for at least {_days(now - since)}; readers without a "
             f"group cannot be seen{unseen}",
             unused_since=since,

@@ -8,8 +8,9 @@ Connect and Kafka Streams create for themselves, and passes those that match ``e
 same log ends and the same committed offsets as all observations since that use. No group reads it or subscribes to it,
 all groups were visible all the time, and no authorizer log has a read or a write. Log ends only grow, so nobody has
 written. **suspect**: one observation only, so the clock of the machine that audits may have jumped; the next audit
-settles it. **undecidable**: no use was observed, but groups were not visible all the time; or a partition is not
-readable.
+settles it. Or brokers still keep committed offsets of a group: a consumer with ``assign()`` has no member, and may
+commit the same offset again and again. **undecidable**: no use was observed, but groups were not visible all the time;
+or a partition is not readable.
 
 That nobody wrote is certain. A group that came and left between two observations, and found no new record, leaves no
 trace. Readers without a group, which brokers do not report, may use the topic as well: global tables of Kafka Streams,
@@ -80,10 +81,12 @@ def judge(subject: Required) -> Iterable[CheckResult]:
 def _idle(subject: Required, since: int, period: int) -> CheckResult:
     use, before = subject.use, subject.previous_use
     again = before is not None and before.observed_at - since >= period and before.unused_since == since
+    groups = subject.use_context.groups.values()
+    keeping = sorted(each.name for each in groups if each.keeps_offsets(subject.live.topic.name))
     last = use.samples[-1] if use.samples else None
     size = last.replica_bytes if last else None
     return CheckResult(
-        Verdict.FAIL if again else Verdict.SUSPECT,
+        Verdict.FAIL if again and not keeping else Verdict.SUSPECT,
         f"nobody has written to the topic for {duration_text(use.observed_at - since)}, since {utc(since)}, and no "
         "observation since then saw a group read it or a committed offset change",
         because=(
@@ -93,6 +96,11 @@ def _idle(subject: Required, since: int, period: int) -> CheckResult:
                 ()
                 if again
                 else ("only this observation is so late, and a clock may be wrong: the next audit settles it",)
+            ),
+            *(
+                [f"group {keeping[0]} has committed offsets: a consumer with assign() may commit the same ones again"]
+                if keeping
+                else []
             ),
             _NOT_REPORTED,
         ),

@@ -1,6 +1,8 @@
-"""``clients-throttled``: a quota gets lower than the rate that its clients have now.
+"""``clients-throttled``: brokers enforce a lower rate for clients than before the deploy.
 
-Kafka's Admin API does not report the rate of a client. If nothing else reports it, the consequence is a note that says
+A quota has levels (KIP-55): without its own, a client has that of the next level. So creating a quota may raise a
+limit, and removing one may lower it. Kafka's Admin API does not report the rate of a client. The growth of its topics
+in the history of audits makes one likely; a mean, which hides peaks. Without both, the consequence is a note that says
 so, with the metric that has the rate.
 """
 
@@ -8,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from topicwarden.access.quota_levels import EnforcedChange, changed_keys, enforced_change
 from topicwarden.model.access import QuotaEntity, quota_clients
-from topicwarden.model.planned_change import Action, Consequence, Severity
+from topicwarden.model.message_text import counted
+from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.model.problem import Location
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.access_context import AccessContext
+from topicwarden.plan.consequence_text import shorten
 
 KIND = "clients-throttled"
 _METRICS = {
@@ -24,28 +30,29 @@ _METRICS = {
 
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
-    """Return each quota that gets lower, or limits clients that had no limit."""
-    for entity, action in sorted(context.change.quotas.items(), key=str):
-        if action not in (Action.CREATE, Action.UPDATE):
-            continue
-        before = (context.change.live.quotas or {}).get(entity, {})
-        for key, limit in sorted(context.change.declared.quotas[entity][0].items()):
-            if key not in before or limit < before[key]:
-                yield _consequence(context, entity, key, before.get(key), limit)
+    """Return each quota by whose change clients get a lower limit than brokers enforce now."""
+    change = context.change
+    before, after = change.quotas_before, change.quotas_after
+    for entity, key in changed_keys(before, after, change.quotas):
+        if (enforced := enforced_change(before, after, entity, key)) is not None:
+            yield _consequence(context, entity, key, enforced)
 
 
-def _consequence(
-    context: AccessContext, entity: QuotaEntity, key: str, before: float | None, limit: float
-) -> Consequence:
-    rate = context.evidence.rates.get((entity, key))
-    location = context.change.declared.quotas[entity][1]
-    change = f"{key} of {quota_clients(entity)} goes from {_number(before)} to {_number(limit)}"
-    evidence: dict[str, int | float | str | None] = {"before": before, "after": limit, "rate": rate}
+def _consequence(context: AccessContext, entity: QuotaEntity, key: str, enforced: EnforcedChange) -> Consequence:
+    before, after, limit = enforced.before.limit, enforced.after.limit, enforced.after.limit or 0.0
+    rate, likely = (context.evidence.rates.get((entity, key)), context.evidence.likely_rates.get((entity, key)))
+    declared = context.change.declared.quotas.get(entity)
+    location: Location | None = declared[1] if declared else None
+    change = (
+        f"{key} of {quota_clients(entity)} goes from {enforced.before.text(entity)} to {enforced.after.text(entity)}"
+    )
+    known = rate if rate is not None else likely.per_broker if likely else None
+    evidence: dict[str, int | float | str | None] = {"before": before, "after": after, "rate": known}
     if rate is not None and rate <= limit:
         return Consequence(
             kind=KIND,
             severity=Severity.NOTE,
-            message=f"{change}; its clients have {_number(rate)} now",
+            message=f"{change}; its clients have {rate:,.10g} now",
             evidence=evidence,
             location=location,
         )
@@ -53,8 +60,22 @@ def _consequence(
         return Consequence(
             kind=KIND,
             severity=context.severity(AllowedChange.THROTTLE_CLIENTS),
-            message=f"{change}, and its clients have {_number(rate)} now: brokers delay them",
+            message=f"{change}, and its clients have {rate:,.10g} now: brokers delay them",
             remedy=context.remedy(AllowedChange.THROTTLE_CLIENTS, "set a higher quota"),
+            evidence=evidence,
+            location=location,
+        )
+    if likely is not None and likely.per_broker > limit:
+        return Consequence(
+            kind=KIND,
+            severity=Severity.DANGER,
+            message=f"{change}, and its clients likely have {likely.per_broker:,.0f} on each broker: "
+            "brokers delay them",
+            because=[
+                f"{shorten(likely.topics)}, which they use, grew by that much on each of "
+                f"{counted(likely.brokers, 'broker')}, as a mean of the last audits and usage reports"
+            ],
+            measured="log ends in the history, times the mean size of a record",
             evidence=evidence,
             location=location,
         )
@@ -62,13 +83,11 @@ def _consequence(
     return Consequence(
         kind=KIND,
         severity=Severity.NOTE,
-        message=f"{change}: brokers delay clients above it; their present rate cannot be known",
+        message=f"{change}: brokers delay clients above it; their present rate cannot be known"
+        if likely is None
+        else f"{change}: brokers delay clients above it; they likely have {likely.per_broker:,.0f} on each broker",
         because=["Kafka's Admin API does not report the rate of a client"],
         measured=f"not measured; the brokers' metric is {metric}",
         evidence=evidence,
         location=location,
     )
-
-
-def _number(value: float | None) -> str:
-    return "no limit" if value is None else f"{value:,.10g}"

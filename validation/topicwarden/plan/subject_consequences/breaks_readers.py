@@ -1,8 +1,9 @@
 """``break-readers``: retained records cannot be read with the new schema.
 
 The records were read with the new schema as their consumers would read them (``audit/retained_records.py``). A count
-is exact for the records that were read: all records that consumers still get, or a sample of the newest. Records that
-could not be judged never refuse a deploy.
+is exact for the records that were read: all records that consumers still get, or a sample of the newest. Retained
+records that could not be judged count as unreadable: without Java, or while a partition has no leader, a new schema is
+refused. Only the older records of a topic that is too large to be read in full are left to the rules of the registry.
 
 Kafka deletes whole segments, each when its newest record is older than ``retention.ms``. So the records expire no
 earlier than ``retention.ms`` after the newest of them, and later if newer records share their segment. A topic that is
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, GroupEffect, PartitionEffect, Severity
@@ -33,20 +34,21 @@ _NO_READERS: tuple[ConsumerGroup, ...] = ()
 
 
 def evaluate(context: SubjectContext) -> Iterable[Consequence]:
-    """Return one consequence for each topic with unreadable records, and notes about what was not judged."""
+    """Return one consequence for each topic with unreadable or unjudged records, and a note about a sample."""
     change, evidence = context.change, context.evidence
     location = change.declared.location_of("schema") if change.declared else None
+    allowed = AllowedChange.BREAK_READERS in change.allowed
     if reason := evidence.unscanned.get(change.name):
-        yield _note(f"it was not judged whether retained records can be read with the new schema: {reason}", location)
+        message = f"it was not judged whether retained records can be read with the new schema: {reason}"
+        yield _unjudged(message, location, allowed=allowed)
     for found in evidence.readability.get(change.name, ()):
         if found.error is not None:
             message = f"it was not judged whether {_whose(found)} can be read with the new schema: {found.error}"
-            yield _note(message, location)
+            yield _unjudged(message, location, allowed=allowed)
         elif found.unreadable:
-            allowed = AllowedChange.BREAK_READERS in change.allowed
             yield _broken(found, evidence.readers.get(found.topic), context.today, location, allowed=allowed)
-        else:
-            yield from _notes(found, location)
+        elif not found.complete:
+            yield _partly_judged(found, location, allowed=allowed)
 
 
 def _broken(
@@ -103,26 +105,39 @@ def _broken(
     )
 
 
-def _note(message: str, location: Location | None, because: Sequence[str] = ()) -> Consequence:
+def _unjudged(message: str, location: Location | None, because: Sequence[str] = (), *, allowed: bool) -> Consequence:
     return Consequence(
         kind=KIND,
-        severity=Severity.NOTE,
+        severity=Severity.DANGER if allowed else Severity.REFUSED,
         message=message,
         because=list(because),
         measured="the records that could be read" if because else "nothing",
+        remedy="" if allowed else _PROVIDE,
         location=location,
     )
 
 
-def _notes(found: Readability, location: Location | None) -> Iterable[Consequence]:
-    """Yield a note if not every record was judged."""
+_PROVIDE: Final = (
+    "a plan reads them with Java 17 or later, `topicwarden[audit]` and Read on the topic: provide what is missing, and "
+    f"plan again; if every reader can do without them, write `allow: [{AllowedChange.BREAK_READERS}]`"
+)
+
+
+def _partly_judged(found: Readability, location: Location | None, *, allowed: bool) -> Consequence:
+    """Return the consequence of records that were not judged: a note if they are the older ones of a sample."""
+    judged = max(0, found.scanned - sum(found.undecided.values()))
+    message = f"no unreadable record among {counted(judged, 'judged record')} of {found.topic}, but not all were judged"
     incomplete = list(_incomplete(found))
-    if incomplete:
-        judged = max(0, found.scanned - sum(found.undecided.values()))
-        message = (
-            f"no unreadable record among {counted(judged, 'judged record')} of {found.topic}, but not all were judged"
-        )
-        yield _note(message, location, incomplete)
+    if found.undecided:
+        return _unjudged(message, location, incomplete, allowed=allowed)
+    return Consequence(
+        kind=KIND,
+        severity=Severity.NOTE,
+        message=message,
+        because=incomplete,
+        measured="the records that could be read",
+        location=location,
+    )
 
 
 def _whose(found: Readability) -> str:

@@ -31,12 +31,15 @@ def evaluate(context: SubjectContext) -> Iterable[Consequence]:
             location=location,
         )
     elif verdict.reasons:
-        latest = change.latest
+        compared = verdict.subject or change.live
+        latest = compared.latest if compared else None
+        replaced = compared is not None and compared.name != change.name
         yield Consequence(
             kind=KIND,
             severity=Severity.REFUSED,
             message="the new schema is not compatible with "
             + (f"version {latest.version}" if latest else "the registered versions")
+            + (f" of {compared.name}, which readers use until now," if compared and replaced else "")
             + f" by the level of the subject{applies}",
             because=list(verdict.reasons),
             measured=verdict.judge,

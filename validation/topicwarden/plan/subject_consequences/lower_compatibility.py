@@ -18,17 +18,21 @@ _TRANSITIVE: Final = "new schemas are compared with the latest version only, not
 def evaluate(context: SubjectContext) -> Iterable[Consequence]:
     """Return a danger with what the registry no longer refuses."""
     change = context.change
-    if change.declared is None or change.written is None or change.latest is None:
+    if change.declared is None or (change.latest is None and not change.replaces):
         return
-    before = context.registry.level(change)
-    lost = [] if before is None else list(_lost(before, change.written))
-    if before is None or not lost:
+    before, after = context.registry.level(change), change.written
+    if change.latest is None and not (change.live and change.live.compatibility):
+        after = after or context.registry.registry.compatibility  # the level of the replaced subject does not move
+    lost = [] if before is None or after is None else list(_lost(before, after))
+    if not lost:
         return
-    origin = "" if change.live and change.live.compatibility else ", the default of the registry"
+    own = change.live if change.latest else change.replaces[0]
+    origin = "" if own and own.compatibility else ", the default of the registry"
+    whose = "" if change.latest else f" of {change.replaces[0].name}"
     yield Consequence(
         kind=KIND,
         severity=Severity.DANGER,
-        message=f"the level is {before}{origin}, and will be {change.written}: later schemas may break readers",
+        message=f"the level{whose} is {before}{origin}, and will be {after}: later schemas may break readers",
         because=lost,
         measured="the level of the subject in the registry",
         remedy="keep the level, and set another one only for the deploy that needs it",

@@ -5,10 +5,13 @@ import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.FileDescriptor;
 import io.topicwarden.reader.codecs.ConfluentCodec.MessagePath;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.apache.avro.Schema;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
@@ -50,7 +53,7 @@ final class NewSchema {
   private final String unaffected;
   private final boolean ofKeys;
   private final String format;
-  private final String subject;
+  private final Set<String> subjects = new HashSet<>();
   private final Map<Object, Object> byWriter = new HashMap<>(); // readings, or the faults instead
   private Schema avro;
   private JsonCodec json;
@@ -61,8 +64,8 @@ final class NewSchema {
   /**
    * Compiles a new schema. If that fails, every record is undecidable.
    *
-   * @param declared {@code id}, {@code part} ({@code key} or {@code value}), {@code subject},
-   *     {@code format}, and {@code schema} and {@code references} (texts by name, in dependency
+   * @param declared {@code id}, {@code part} ({@code key} or {@code value}), {@code subjects} (its
+   *     own, and its earlier ones), {@code format}, and {@code schema} and {@code references} (texts by name, in dependency
    *     order) or {@code descriptors} and {@code message}
    * @param registry the Schema Registry of the stack, or null
    */
@@ -73,7 +76,7 @@ final class NewSchema {
     unaffected = "unaffected:" + id;
     ofKeys = declared.path("part").asText().equals("key");
     format = declared.path("format").asText();
-    subject = declared.path("subject").asText();
+    declared.path("subjects").forEach(each -> subjects.add(each.asText()));
     try {
       compile(declared);
     } catch (RuntimeException | StackOverflowError | LinkageError error) {
@@ -133,7 +136,7 @@ final class NewSchema {
     }
     int id = ConfluentCodec.schemaId(data);
     SchemaRegistryClient.Schema schema = registry.schema(id);
-    if (!schema.subjects().isEmpty() && !schema.subjects().contains(subject)) {
+    if (!schema.subjects().isEmpty() && Collections.disjoint(schema.subjects(), subjects)) {
       throw RecordFault.invalid("schema id of another subject", "schema id " + id);
     }
     Readings readings;

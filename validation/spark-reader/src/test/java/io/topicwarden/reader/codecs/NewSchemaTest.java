@@ -71,7 +71,8 @@ class NewSchemaTest {
 
   private static ObjectNode declared(String format, String schema) {
     ObjectNode declared = Json.MAPPER.createObjectNode().put("id", "0").put("part", "value");
-    return declared.put("format", format).put("subject", "s").put("schema", schema);
+    declared.putArray("subjects").add("s").add("earlier");
+    return declared.put("format", format).put("schema", schema);
   }
 
   /** Validates values at offsets 0, 1, …, with timestamps 100, 99, …; returns the faults. */
@@ -136,6 +137,14 @@ class NewSchemaTest {
             framed(1, 2, 4),
             framed(1, 0),
             null));
+  }
+
+  @Test
+  void countsRecordsOfAnEarlierSubject() {
+    register(1, "AVRO", RECORD.formatted("\"string\""), "earlier");
+    assertEquals(
+        "unreadable:0 1 0-0 100 /id: expected int, got string\n",
+        faults(declared("avro", RECORD.formatted("\"int\"")), framed(1, 0)));
   }
 
   @Test

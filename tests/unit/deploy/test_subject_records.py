@@ -1,0 +1,117 @@
+"""Test which records are read with which new schemas, and what counts as not judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from topicwarden.deploy.subject_records import RecordsOfTopics
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.model.problem import Location, Refusal
+from topicwarden.model.readability import Readability, RetainedRecords, SchemaScan
+from topicwarden.model.subject import (
+    DeclaredSubject,
+    DeclaredSubjects,
+    DeployedSubject,
+    LiveRegistry,
+    LiveSubject,
+    RegisteredSchema,
+    SubjectUse,
+    SubjectVersion,
+)
+from topicwarden.model.topic import Topic
+from topicwarden.plan.subject_change import RegistryChange, registry_change
+from topicwarden.plan.subject_evidence import SubjectEvidence
+
+OLD = RegisteredSchema("avro", '{"type": "record", "name": "R", "fields": []}')
+NEW = RegisteredSchema("avro", '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "string"}]}')
+
+
+@dataclass
+class Reader:
+    """A reader of records that remembers what it was asked for."""
+
+    scans: list[SchemaScan] = field(default_factory=list)
+
+    def read(self, scans: Sequence[SchemaScan]) -> Sequence[Readability]:
+        self.scans += scans
+        return [Readability(scan.topic, scan.part) for scan in scans]
+
+
+def change(name: str, deployed: Sequence[str], live: Sequence[str]) -> RegistryChange:
+    """Return the change of a stack that declares the new schema for the values of ``orders``."""
+    location = Location("topics/orders.yaml")
+    subject = DeclaredSubject(name, NEW, "a.avsc", location, uses=(SubjectUse("orders", "value"),))
+    registry = {each: LiveSubject(each, SubjectVersion(1, 1, OLD)) for each in live}
+    return registry_change(
+        DeclaredSubjects({name: subject}),
+        {each: DeployedSubject(each, OLD) for each in deployed},
+        LiveRegistry(registry),
+        today=date(2026, 11, 24),
+    )
+
+
+def evidence(
+    change: RegistryChange, reader: Reader | None, *, end: int | None = 5, hidden: bool = False
+) -> SubjectEvidence:
+    """Return what is found; ``end`` is the end of the only partition, None if it has no leader."""
+    extents = {} if end is None else {0: PartitionExtent(0, end, end, None, None, None)}
+    replicas = (PartitionReplicas(0, 1, (1,), (1,)),)
+    live = LiveTopic(Topic("orders", 1, 1), "id", {}, replicas, extents)
+    snapshot = cast(
+        "Snapshot",
+        SimpleNamespace(
+            topics={} if hidden else {"orders": live}, hidden=frozenset({"orders"}) if hidden else frozenset()
+        ),
+    )
+    cluster: Any = SimpleNamespace(with_extents=lambda snapshot, names: snapshot, groups=lambda names: ())
+
+    def reads() -> RetainedRecords:
+        if reader is None:
+            raise Refusal("pyspark is not installed")
+        return reader
+
+    records = RecordsOfTopics(cast("Cluster", cluster), snapshot, {}, reads)
+    return records.added_to(SubjectEvidence(), change)
+
+
+@pytest.mark.parametrize(
+    ("name", "deployed", "live", "earlier"),
+    [
+        ("orders-value", ["orders-value"], ["orders-value"], ("R", "orders-R")),
+        ("renamed", ["old"], ["old"], ("R", "old", "orders-R", "orders-value")),
+        ("R", [], ["orders-value"], ("orders-R", "orders-value")),
+        ("orders-R", ["orders-value"], ["orders-value"], ("R", "orders-value")),
+    ],
+)
+def test_records_of_a_renamed_subject_are_read_with_the_new_schema(
+    name: str, deployed: list[str], live: list[str], earlier: tuple[str, ...]
+) -> None:
+    reader = Reader()
+    assert evidence(change(name, deployed, live), reader).readability
+    assert [(scan.subject, scan.earlier) for scan in reader.scans] == [(name, earlier)]
+
+
+def test_no_record_is_read_for_a_subject_that_no_record_can_name() -> None:
+    reader = Reader()
+    found = evidence(change("renamed", [], []), reader)
+    assert not reader.scans and not found.unscanned
+
+
+def test_without_a_reader_a_topic_with_records_is_not_judged_and_one_without_passes() -> None:
+    changed = change("orders-value", ["orders-value"], ["orders-value"])
+    assert evidence(changed, None).unscanned == {"orders-value": "pyspark is not installed"}
+    assert not evidence(changed, None, end=0).unscanned
+    assert evidence(changed, None, end=None).unscanned == {"orders-value": "pyspark is not installed"}
+
+
+def test_a_topic_that_may_not_be_described_is_not_judged() -> None:
+    changed = change("orders-value", ["orders-value"], ["orders-value"])
+    reason = "this user may not describe orders (Describe on the topic)"
+    assert evidence(changed, Reader(), hidden=True).unscanned == {"orders-value": reason}
