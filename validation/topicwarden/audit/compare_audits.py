@@ -36,6 +36,7 @@ def topic_state(
     results: ResultsByCheck,
     tombstones: Iterable[KnownTombstone],
     known: Mapping[int, KnownPartition],
+    *,
     placement: KnownPlacement | None = None,
     metadata_max_age: int = 0,
 ) -> TopicState | None:
