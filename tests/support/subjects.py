@@ -10,7 +10,7 @@ from topicwarden.audit.collect.horizon import NO_BORDERS, Horizon
 from topicwarden.audit.collect.internal_topics import recognise_internal_topics
 from topicwarden.audit.evidence import CommittedCounts, view_of
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
-from topicwarden.audit.scan.key_placement import KeyPlacement, PlacementKind
+from topicwarden.audit.scan.key_placement import KeyPlacement
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
 from topicwarden.model.contents import Contents
@@ -66,7 +66,7 @@ def subject(
         counts={0: counts} if counts else {},
         committed={0: counts} if counts else {},
         pairs={0: pairs},
-        placement=KeyPlacement(PlacementKind.NONE, 1, 0, {}),
+        placement=KeyPlacement(1, 0, {}),
     )
 
 

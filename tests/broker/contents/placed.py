@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
 
 from confluent_kafka import Producer
 from kafka import KafkaProducer
 from kafka.admin import NewPartitions, NewTopic
+from kafka.partitioner.default import murmur2
 
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.toolchain import Toolchain
@@ -33,6 +35,7 @@ def fill(servers: Sequence[str], tools: Toolchain) -> None:
             [
                 *(NewTopic(f"placed.{name}", PARTITIONS, 1, topic_configs=compact) for name in (*LIBRDKAFKA, *OTHERS)),
                 *(NewTopic(f"placed.{name}", 4, 1, topic_configs=compact) for name in ("grown", "grown-declared")),
+                *(NewTopic(f"placed.{name}", 3, 1) for name in ("mirror", "stale")),
             ]
         )
     java(servers, "placed.java", tools)
@@ -50,8 +53,10 @@ def fill(servers: Sequence[str], tools: Toolchain) -> None:
     first(servers, range(200))
     for name in ("grown", "grown-declared"):
         librdkafka(servers, f"placed.{name}", "murmur2_random", range(KEYS))
-    with connected(servers) as admin:
-        admin.create_partitions({f"placed.{name}": NewPartitions(PARTITIONS) for name in ("grown", "grown-declared")})
+    mirror(servers)
+    with stale_java(servers, "placed.stale", tools), connected(servers) as admin:
+        grown = ("grown", "grown-declared", "mirror", "stale")
+        admin.create_partitions({f"placed.{name}": NewPartitions(PARTITIONS) for name in grown})
     for name in ("grown", "grown-declared"):
         librdkafka(servers, f"placed.{name}", "murmur2_random", range(KEYS - 100, 2 * KEYS))
     letters = [f"{'abcdefghijklmnop'[number % 16]}-{number}" for number in range(KEYS)]
@@ -67,9 +72,25 @@ def fill(servers: Sequence[str], tools: Toolchain) -> None:
 
 
 def java(servers: Sequence[str], topic: str, tools: Toolchain) -> None:
+    subprocess.run(_java(servers, topic, tools), check=True, capture_output=True, timeout=60)
+
+
+@contextmanager
+def stale_java(servers: Sequence[str], topic: str, tools: Toolchain) -> Iterator[None]:
+    """Let a producer with default settings write half of its keys before the block and half of them after it."""
+    command = _java(servers, topic, tools, KEYS // 2)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stdout.readline() == "waiting\n"
+        yield
+        process.communicate("\n", timeout=60)
+    assert process.returncode == 0
+
+
+def _java(servers: Sequence[str], topic: str, tools: Toolchain, *wait_before: int) -> list[str]:
     class_path = str(tools.kafka_jars / "*")
-    command = [tools.java, "-cp", class_path, _HERE / "JavaProducer.java", ",".join(servers), topic, KEYS]
-    subprocess.run([str(part) for part in command], check=True, capture_output=True, timeout=60)
+    source = _HERE / "JavaProducer.java"
+    command = [tools.java, "-cp", class_path, source, ",".join(servers), topic, KEYS, *wait_before]
+    return [str(part) for part in command]
 
 
 def kafka_python(servers: Sequence[str], topic: str) -> None:
@@ -89,6 +110,14 @@ def librdkafka(servers: Sequence[str], topic: str, partitioner: str, numbers: It
 def first(servers: Sequence[str], numbers: Iterable[int]) -> None:
     """Write keys with a producer that always selects partition 0."""
     own(servers, "placed.first", (f"key-{number}" for number in numbers), lambda _: 0)
+
+
+def mirror(servers: Sequence[str]) -> None:
+    """Copy the keys of six partitions into three, in the order in which one consumer with defaults reads them."""
+    keys = sorted(
+        (f"key-{number}" for number in range(2 * KEYS)), key=lambda key: (murmur2(key.encode()) & 0x7FFFFFFF) % 6
+    )
+    librdkafka(servers, "placed.mirror", "murmur2_random", (int(key.removeprefix("key-")) for key in keys))
 
 
 def own(servers: Sequence[str], topic: str, keys: Iterable[str], partition: Callable[[str], int]) -> None:

@@ -203,8 +203,8 @@ def _several(finding: Finding, scene: Scene, truth: Truth) -> str:
 def _placed(finding: Finding, scene: Scene, truth: Truth) -> str:
     """Check the number of misplaced keys. The declared partitioner is murmur2.
 
-    The expected number comes from kafka-python's murmur2. Of keys that fit a smaller number of partitions, those count
-    that have a record since the previous audit.
+    The expected number comes from kafka-python's murmur2. Of keys that fit a smaller number of partitions, those may
+    count that have a record since an earlier audit.
     """
     fitting = [
         [count for count in range(1, truth.partitions + 1) if (murmur2(key) & 0x7FFFFFFF) % count == partition]
@@ -212,7 +212,8 @@ def _placed(finding: Finding, scene: Scene, truth: Truth) -> str:
         for partition in current
     ]
     never, wrong = fitting.count([]), sum(truth.partitions not in counts for counts in fitting)
-    claimed = finding.evidence["never"]
+    none, proven = finding.evidence["fit_none"], finding.evidence["proven"]
+    claimed = none + proven if isinstance(none, int) and isinstance(proven, int) else None
     agreed = (isinstance(claimed, int) and never <= claimed <= wrong) or (wrong and not _still(finding, scene))
     return "" if agreed else f"{never} to {wrong} keys are misplaced, and {claimed} are reported"
 

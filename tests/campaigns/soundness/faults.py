@@ -114,17 +114,16 @@ def _scattered(draw: Draw) -> History:
 
 
 def _fixed_partition(draw: Draw) -> History:
-    """Let a producer always select one partition of a topic that it has for itself."""
+    """Let a producer always select the last partition of a topic, which no smaller number of partitions has."""
     topic = draw.topic(6, 2)
-    partition = draw.random.choice((0, topic.partitions - 1))
-    writes = tuple(_keys(draw, topic, lambda _: partition))
+    writes = tuple(_keys(draw, topic, lambda _: topic.partitions - 1))
     return history_of(topic, Contents(key=KeyContents(partitioner="murmur2")), Write(writes))
 
 
 def _fixed_partition_among_others(draw: Draw) -> History:
     """Let a producer always select one partition for some keys, among many of a producer that does not."""
     topic = draw.topic(8, 4, cleanup_policy=draw.random.choice(("delete", "compact")), segment_ms="600000")
-    partition = draw.random.randrange(topic.partitions)
+    partition = draw.random.randrange(topic.partitions // 2, topic.partitions)
     keys = [f"order-{number}-{draw.random.random()}".encode() for number in range(topic.partitions * 150)]
     good = tuple(Record(murmur2_partition(key, topic.partitions), key, b"{}") for key in keys)
     bad = tuple(Record(partition, f"fixed-{number}".encode(), b"{}") for number in range(24))

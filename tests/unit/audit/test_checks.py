@@ -13,7 +13,7 @@ from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.judge import results_of
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, SupersededPair, TimestampTypeCount
-from topicwarden.audit.scan.key_placement import KeyPlacement, MisplacedKey, PlacementKind, PlacementStudy
+from topicwarden.audit.scan.key_placement import KeyPlacement, PlacementStudy
 from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas
 from topicwarden.model.contents import (
     Contents,
@@ -213,41 +213,6 @@ def test_records_with_the_previous_timestamp_type_pass() -> None:
     assert verdicts(judged("timestamp-type", subject(old, live=create, contents=contents))) == [Verdict.FAIL]
 
 
-MURMUR2 = Contents(key=KeyContents(partitioner="murmur2"))
-
-
-def placed(
-    kind: PlacementKind, misplaced: MisplacedKey | None, *algorithms: str, several: int = 0, failed: str = ""
-) -> AuditedTopic:
-    study = PlacementStudy(9, (), several, (((0, 1), (1, 2)),), (), {0: misplaced} if misplaced else {}, failed)
-    placement = KeyPlacement(kind, 6, 9, dict.fromkeys(algorithms, 0.5), algorithms, (4, 6), study)
-    return replace(subject(PartitionCounts(records=9, keys=9), contents=MURMUR2), placement=placement)
-
-
-@pytest.mark.parametrize(
-    ("of", "expected"),
-    [
-        (placed(PlacementKind.ONE, None, "murmur2"), []),
-        (placed(PlacementKind.MIXED, MisplacedKey(5, 2, 7), "murmur2", "crc32"), [Verdict.FAIL]),
-        (placed(PlacementKind.GROWN, MisplacedKey(5, 0, 7), "murmur2"), []),
-        (placed(PlacementKind.GROWN, MisplacedKey(5, 0, 7), "crc32"), [Verdict.UNDECIDABLE]),
-        (placed(PlacementKind.OWN, MisplacedKey(1, 0, 7)), [Verdict.UNDECIDABLE]),
-        (placed(PlacementKind.OWN, None, failed="no answer"), [Verdict.UNDECIDABLE]),
-    ],
-)
-def test_a_key_is_misplaced_only_if_no_partition_count_explains_it(of: AuditedTopic, expected: list[Verdict]) -> None:
-    assert verdicts(judged("key-partition", of)) == expected
-
-
-def test_keys_in_several_partitions_fail_with_the_cause() -> None:
-    (judgement,) = judged("key-in-several-partitions", placed(PlacementKind.GROWN, None, "murmur2", several=3))
-    assert judgement.verdict is Verdict.FAIL
-    assert "over 4, then 6 partitions" in judgement.because[0]
-    assert verdicts(judged("key-in-several-partitions", placed(PlacementKind.ONE, None, "murmur2"))) == [Verdict.PASS]
-    uncounted = replace(placed(PlacementKind.GROWN, None, several=3), placement=None)
-    assert verdicts(judged("key-in-several-partitions", uncounted)) == [Verdict.UNDECIDABLE]
-
-
 def test_brokers_with_different_defaults_fail_where_the_topic_leaves_it_to_them() -> None:
     brokers = {
         1: {"log.retention.hours": "1440"},
@@ -273,20 +238,20 @@ def test_a_possibly_hidden_topic_is_not_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "several", "expected"),
+    ("score", "several", "expected"),
     [
-        (PlacementKind.SCATTERED, 1, []),
-        (PlacementKind.OWN, 0, []),
-        (PlacementKind.ONE, None, []),
-        (PlacementKind.GROWN, None, [Verdict.UNDECIDABLE]),
+        (0.5, 1, []),
+        (0.5, 0, []),
+        (1.0, None, []),
+        (0.5, None, [Verdict.UNDECIDABLE]),
     ],
 )
 def test_a_key_in_several_partitions_may_have_more_than_it_has_in_one(
-    kind: PlacementKind, several: int | None, expected: list[Verdict]
+    score: float, several: int | None, expected: list[Verdict]
 ) -> None:
     counts = PartitionCounts(records=9, keys=3, hottest=5)
-    study = None if several is None else PlacementStudy(3, (), several, (((0, 1), (1, 1)),), ())
-    placement = KeyPlacement(kind, 4, 3, {}, study=study)
+    study = None if several is None else PlacementStudy(3, (), several, (((0, 1), (1, 1)),))
+    placement = KeyPlacement(4, 3, {"murmur2": score}, study)
     of = replace(subject(contents=Contents(key=KeyContents(max_share=0.5))), committed=dict.fromkeys(range(4), counts))
     assert verdicts(judged("hot-key", replace(of, placement=placement))) == expected
     above = replace(of, committed={0: replace(counts, hottest=25), 1: counts, 2: counts, 3: counts})

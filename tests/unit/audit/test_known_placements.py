@@ -13,9 +13,7 @@ from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.key_placement import (
     KeyPlacement,
     MisplacedKey,
-    PlacementKind,
     PlacementStudy,
-    SampledKey,
     ScatteredKey,
 )
 from topicwarden.audit.scan.key_scan import TopicKeys
@@ -30,12 +28,11 @@ STUDY = PlacementStudy(
     FITS,
     3,
     (((0, 5), (1, 7)),),
-    (SampledKey(0, 5, 9, {"murmur2": 1}),),
-    {1: MisplacedKey(4, 2, 17)},
+    {1: MisplacedKey(4, 2, 1, 17)},
     "",
     ScatteredKey(12, 0, 5),
 )
-CONCLUSION = KeyPlacement(PlacementKind.SCATTERED, 2, 30, {each.name: 7 / 30 for each in ALGORITHMS}, study=STUDY)
+CONCLUSION = KeyPlacement(2, 30, {each.name: 7 / 30 for each in ALGORITHMS}, study=STUDY)
 KEYS = TopicKeys(
     "t",
     2,
@@ -51,15 +48,14 @@ def saved(keys: TopicKeys, placement: KeyPlacement = CONCLUSION) -> dict[str, To
     """Return the states that the next audit reads from the history after an audit with this conclusion."""
     remembered = remembered_placements([keys], {"t": placement}).get("t")
     states = TypeAdapter(list[TopicState])
-    written = states.dump_json([TopicState("c", "t", "id", 1, {}, {}, (), placement=remembered)])
+    written = states.dump_json([TopicState("c", "t", "id", 1, {}, {}, (), key_placement=remembered)])
     return {"t": states.validate_json(written)[0]}
 
 
 def test_an_audit_uses_the_conclusion_about_keys_that_did_not_change() -> None:
-    without_sample = replace(CONCLUSION, study=replace(STUDY, sample=()))
-    assert known_placements([KEYS], saved(KEYS), PARTITIONS, PARTITIONS) == {"t": without_sample}
+    assert known_placements([KEYS], saved(KEYS), PARTITIONS, PARTITIONS) == {"t": CONCLUSION}
     moved = replace(KEYS, ranges=tuple(replace(each, part=each.part + 5) for each in KEYS.ranges))
-    assert known_placements([moved], saved(KEYS), PARTITIONS, PARTITIONS) == {"t": without_sample}
+    assert known_placements([moved], saved(KEYS), PARTITIONS, PARTITIONS) == {"t": CONCLUSION}
 
 
 def test_an_audit_reads_the_keys_again_if_a_partition_has_changed() -> None:
@@ -77,8 +73,8 @@ def test_an_audit_reads_the_keys_again_if_other_rules_apply() -> None:
 
 
 @pytest.mark.parametrize(("keys", "used"), [(KEYS, True), (DECLARED, False)])
-def test_earlier_log_ends_matter_only_with_a_declared_partitioner(keys: TopicKeys, used: bool) -> None:
-    later = replace(keys, earlier_ends={0: 20, 1: 30})
+def test_proven_log_ends_matter_only_with_a_declared_partitioner(keys: TopicKeys, used: bool) -> None:
+    later = replace(keys, proven_ends={0: 20, 1: 30})
     assert bool(known_placements([later], saved(keys), PARTITIONS, PARTITIONS)) is used
     assert known_placements([later], saved(later), PARTITIONS, PARTITIONS)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tests.support.subjects import counted, subject
@@ -9,7 +10,7 @@ from tests.unit.checks.cases import COMPACT, FAIL, PASS, UNDECIDABLE, Case, abse
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.checks.common.content_faults import AT_MOST
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.scan.key_placement import KeyPlacement, MisplacedKey, PlacementKind, PlacementStudy, ScatteredKey
+from topicwarden.audit.scan.key_placement import KeyPlacement, MisplacedKey, PlacementStudy, ScatteredKey
 from topicwarden.model.contents import (
     Contents,
     KeyContents,
@@ -21,43 +22,48 @@ MURMUR2 = Contents(key=KeyContents(partitioner="murmur2"))
 KEYS = PartitionCounts(records=9, keys=9)
 
 
+ONE = {"murmur2": 1.0}
+SHARES = {"murmur2": 0.6, "crc32": 0.3333}
+
+
 def placed(
-    kind: PlacementKind,
-    *algorithms: str,
+    scores: Mapping[str, float] = SHARES,
+    *,
     wrong: int | None = None,
     never: int = 0,
+    proven: int = 0,
     several: int = 0,
     failed: str = "",
     partitions: int = 6,
 ) -> KeyPlacement:
     """Return the placement of nine keys.
 
-    ``wrong`` keys are not where the declared partitioner puts them, and ``never`` of them fit no partition count.
+    ``wrong`` keys are not where the declared partitioner puts them. ``never`` of them fit no partition count, and
+    ``proven`` of them were written when producers knew all partitions.
     """
-    misplaced = {} if wrong is None else {2: MisplacedKey(wrong, never, 7)}
+    misplaced = {} if wrong is None else {2: MisplacedKey(wrong, never, proven, 7)}
     study = PlacementStudy(
         keys=9,
         fits=(),
         scattered_keys=several,
         scattered_examples=(((0, 1), (1, 2)),),
-        sample=(),
         misplaced=misplaced,
         failed=failed,
     )
-    return KeyPlacement(kind, partitions, 9, dict.fromkeys(algorithms, 1 / 3), algorithms, (4, partitions), study)
+    return KeyPlacement(partitions, 9 if scores else 0, scores, study)
 
 
 def in_two_partitions(wrong: int = 2, never: int = 3) -> KeyPlacement:
     """Return keys that fit a smaller partition count in partition ``wrong``, and one that fits none in ``never``."""
-    placement = placed(PlacementKind.MIXED, "murmur2", "crc32")
+    placement = placed()
     assert placement.study
-    misplaced = {wrong: MisplacedKey(5, 0, 7), never: MisplacedKey(1, 1, 8)}
+    misplaced = {wrong: MisplacedKey(5, 0, 0, 7), never: MisplacedKey(1, 1, 0, 8)}
     return replace(placement, study=replace(placement.study, misplaced=misplaced))
 
 
 def scattered(records: int) -> KeyPlacement:
     """Return keys in several partitions; the hottest one has ``records``, the first at offset 5 of partition 2."""
-    placement = placed(PlacementKind.ONE, "crc32", several=1)
+    placement = placed(ONE, several=1)
     assert placement.study
     return replace(placement, study=replace(placement.study, hottest_scattered=ScatteredKey(records, 2, 5)))
 
@@ -68,8 +74,8 @@ def keys(
     return replace(subject(KEYS, contents=contents, live=live), placement=placement)
 
 
-def unstudied(kind: PlacementKind, partitions: int = 6) -> KeyPlacement:
-    return replace(placed(kind, "murmur2", partitions=partitions), study=None)
+def unstudied(scores: Mapping[str, float] = SHARES, partitions: int = 6) -> KeyPlacement:
+    return replace(placed(scores, partitions=partitions), study=None)
 
 
 def shares(*hottest: int, placement: KeyPlacement | None = None) -> AuditedTopic:
@@ -100,62 +106,45 @@ def skewed(*records: int) -> AuditedTopic:
 
 OWN = Contents(key=KeyContents(partition_expression="ascii(key) % partitions"))
 
-GROWN = placed(PlacementKind.GROWN, "murmur2", wrong=5)
+FEWER = placed(wrong=5)
 
 CASES = (
     Case(
         "key-partition",
         "one key that was never in place",
-        keys(placed(PlacementKind.MIXED, "murmur2", "crc32", wrong=5, never=1)),
+        keys(placed(wrong=5, never=1)),
         (FAIL,),
-        evidence={"keys": 9, "misplaced": 5, "never": 1, "score_murmur2": 0.3333, "score_crc32": 0.3333},
+        evidence={"keys": 9, "misplaced": 5, "fit_none": 1, "proven": 0, "score_murmur2": 0.6, "score_crc32": 0.3333},
         partitions=(2,),
-        says="two kinds of producer, murmur2 and crc32 (today's keys: murmur2 33.33%, crc32 33.33%) (murmur2: Java",
+        says="no known partitioner explains every key with 6 partitions: murmur2 60.00%, crc32 33.33%",
     ),
     Case(
         "key-partition",
-        "never in place, though partitions were added",
-        keys(placed(PlacementKind.GROWN, "murmur2", wrong=5, never=1)),
+        "one key of a time when producers knew all partitions",
+        keys(placed(wrong=5, proven=1)),
         (FAIL,),
-    ),
-    Case("key-partition", "in place before partitions were added", keys(GROWN), ()),
-    Case(
-        "key-partition",
-        "in place for another partitioner before partitions were added",
-        keys(placed(PlacementKind.GROWN, "crc32", wrong=5)),
-        (UNDECIDABLE,),
-        says="one partitioner, crc32, over 4, then 6 partitions: partitions were added since",
+        evidence={"misplaced": 5, "fit_none": 0, "proven": 1},
+        says="written at least topicwarden:metadataMaxAge after an audit saw 6 partitions: 1; this assumes that all",
     ),
     Case(
         "key-partition",
         "in place for some smaller count",
-        keys(placed(PlacementKind.MIXED, "murmur2", "crc32", wrong=1)),
+        keys(FEWER),
         (UNDECIDABLE,),
-        says="each fits murmur2 for a smaller number of partitions than 6",
+        says="keys that fit fewer partitions than 6: 5; they may be from before partitions were added, or from a",
     ),
     Case(
         "key-partition",
-        "in place for an expression and some smaller count",
-        keys(placed(PlacementKind.GROWN, "murmur2", wrong=5), OWN),
+        "one key in place for some smaller count",
+        keys(placed(wrong=1)),
         (UNDECIDABLE,),
+        says="1 of 9 keys is not where murmur2 puts it, one at offset 7 of partition 2",
     ),
-    Case(
-        "key-partition",
-        "in place for crc32 before partitions were added",
-        keys(placed(PlacementKind.GROWN, "crc32", wrong=5), Contents(key=KeyContents(partitioner="crc32"))),
-        (),
-    ),
-    Case(
-        "key-partition",
-        "out of place today",
-        keys(placed(PlacementKind.ONE, "murmur2", wrong=1)),
-        (UNDECIDABLE,),
-        says="every key is where murmur2 puts it",
-    ),
+    Case("key-partition", "in place for an expression and some smaller count", keys(FEWER, OWN), (UNDECIDABLE,)),
     Case(
         "key-partition",
         "out of place for a function",
-        keys(placed(PlacementKind.OWN, wrong=1, never=1), Contents(key=KeyContents(partition_function="module:place"))),
+        keys(placed(wrong=2, never=1), Contents(key=KeyContents(partition_function="module:place"))),
         (FAIL,),
         says="not where module:place puts them",
     ),
@@ -164,9 +153,9 @@ CASES = (
         "never in place in one of two partitions",
         keys(in_two_partitions()),
         (FAIL,),
-        evidence={"misplaced": 6, "never": 1},
+        evidence={"misplaced": 6, "fit_none": 1},
         partitions=(2, 3),
-        says="one at offset 8 of partition 3 1 of them do not fit murmur2 for any number of partitions up to 6 that",
+        says="one at offset 8 of partition 3 keys that do not fit murmur2 for any number of partitions up to 6: 1 keys",
     ),
     Case(
         "key-partition",
@@ -175,22 +164,22 @@ CASES = (
         (FAIL,),
         says="one at offset 8 of partition 2",
     ),
-    Case("key-partition", "all in place", keys(placed(PlacementKind.ONE, "murmur2", wrong=0)), ()),
-    Case("key-partition", "no answer", keys(placed(PlacementKind.OWN, failed="no answer"), OWN), (UNDECIDABLE,)),
-    Case("key-partition", "not studied", keys(unstudied(PlacementKind.ONE)), ()),
-    Case("key-partition", "no keys", keys(unstudied(PlacementKind.NONE)), ()),
+    Case("key-partition", "all in place", keys(placed(ONE)), ()),
+    Case("key-partition", "no answer", keys(placed(failed="no answer"), OWN), (UNDECIDABLE,)),
+    Case("key-partition", "not studied", keys(unstudied(ONE)), ()),
+    Case("key-partition", "no keys", keys(unstudied({})), ()),
     Case("key-partition", "keys that nobody counted", keys(None), (UNDECIDABLE,), says="not counted by key"),
     Case(
         "key-partition",
         "not declared",
-        keys(placed(PlacementKind.MIXED, "murmur2", "crc32", wrong=5, never=1), Contents()),
+        keys(placed(wrong=5, never=1), Contents()),
         None,
     ),
-    Case("key-partition", "not on the cluster", absent(keys(GROWN)), None),
+    Case("key-partition", "not on the cluster", absent(keys(FEWER)), None),
     Case(
         "key-in-several-partitions",
         "one",
-        keys(placed(PlacementKind.SCATTERED, several=1)),
+        keys(placed(several=1)),
         (FAIL,),
         partitions=(0, 1),
         evidence={"keys": 9, "keys_in_several": 1},
@@ -199,59 +188,45 @@ CASES = (
     Case(
         "key-in-several-partitions",
         "two",
-        keys(placed(PlacementKind.SCATTERED, several=2)),
+        keys(placed(several=2)),
         (FAIL,),
         says="2 keys are in several partitions, ",
     ),
     Case(
         "key-in-several-partitions",
         "one, in a topic that is not compacted",
-        keys(placed(PlacementKind.SCATTERED, several=1)),
+        keys(placed(several=1)),
         (FAIL,),
-        says="some are in several partitions use the same partitioner in all producers, then copy the latest values",
+        says="copy the latest values into a new topic; if no partitions were added, use the same partitioner in all",
     ),
     Case(
         "key-in-several-partitions",
         "one, which compaction cannot merge",
-        keys(placed(PlacementKind.SCATTERED, several=1), Contents(), COMPACT),
+        keys(placed(several=1), Contents(), COMPACT),
         (FAIL,),
         says="never merges partitions",
     ),
-    Case(
-        "key-in-several-partitions",
-        "one, since partitions were added",
-        keys(placed(PlacementKind.GROWN, "murmur2", several=1)),
-        (FAIL,),
-        says="partitions were added since copy the latest values into a new topic",
-    ),
-    Case(
-        "key-in-several-partitions",
-        "one, of two kinds of producer",
-        keys(placed(PlacementKind.MIXED, "murmur2", "crc32", several=1)),
-        (FAIL,),
-        says="use the same partitioner in all producers",
-    ),
-    Case("key-in-several-partitions", "none", keys(placed(PlacementKind.OWN)), (PASS,)),
+    Case("key-in-several-partitions", "none", keys(placed()), (PASS,)),
     Case(
         "key-in-several-partitions",
         "one partitioner",
-        keys(unstudied(PlacementKind.ONE)),
+        keys(unstudied(ONE)),
         (PASS,),
         evidence={"keys": 9},
     ),
-    Case("key-in-several-partitions", "one partition", keys(placed(PlacementKind.OWN, several=1, partitions=1)), ()),
-    Case("key-in-several-partitions", "no keys", keys(placed(PlacementKind.NONE, several=1)), ()),
+    Case("key-in-several-partitions", "one partition", keys(placed(several=1, partitions=1)), ()),
+    Case("key-in-several-partitions", "no keys", keys(placed({}, several=1)), ()),
     Case("key-in-several-partitions", "keys that nobody counted", keys(None), (UNDECIDABLE,)),
     Case(
         "key-in-several-partitions",
         "neither declared nor compacted",
-        keys(placed(PlacementKind.SCATTERED, several=1), Contents()),
+        keys(placed(several=1), Contents()),
         None,
     ),
     Case(
         "key-in-several-partitions",
         "not on the cluster",
-        absent(keys(placed(PlacementKind.SCATTERED, several=1))),
+        absent(keys(placed(several=1))),
         None,
     ),
     Case(
@@ -288,7 +263,7 @@ CASES = (
     Case(
         "hot-key",
         "above the share in two partitions, and maybe in more",
-        replace(hottest_in_each(6, 2, 1), placement=unstudied(PlacementKind.GROWN)),
+        replace(hottest_in_each(6, 2, 1), placement=unstudied()),
         (FAIL,),
         says="one key has at least 26.7% of the records",
     ),
@@ -307,21 +282,21 @@ CASES = (
     Case(
         "hot-key",
         "above the share in all partitions together",
-        shares(5, 1, placement=unstudied(PlacementKind.SCATTERED)),
+        shares(5, 1, placement=unstudied()),
         (UNDECIDABLE,),
         evidence={"share": 0.25, "share at most": 0.3},
     ),
     Case(
         "hot-key",
         "above the share in all of three partitions together",
-        shares(4, 4, 3, placement=unstudied(PlacementKind.SCATTERED)),
+        shares(4, 4, 3, placement=unstudied()),
         (UNDECIDABLE,),
         evidence={"share": 0.1333, "share at most": 0.3667},
     ),
     Case(
         "hot-key",
         "at the share in all partitions together",
-        shares(4, 1, placement=unstudied(PlacementKind.SCATTERED)),
+        shares(4, 1, placement=unstudied()),
         (),
     ),
     Case(
@@ -342,19 +317,17 @@ CASES = (
     Case(
         "hot-key",
         "above it together, and each key has one partition",
-        shares(5, 1, placement=placed(PlacementKind.OWN)),
+        shares(5, 1, placement=placed()),
         (),
     ),
-    Case("hot-key", "above it together, by one partitioner", shares(5, 1, placement=unstudied(PlacementKind.ONE)), ()),
+    Case("hot-key", "above it together, by one partitioner", shares(5, 1, placement=unstudied(ONE)), ()),
     Case(
         "hot-key",
         "above it together, and nobody studied the keys",
-        shares(5, 1, placement=unstudied(PlacementKind.GROWN)),
+        shares(5, 1, placement=unstudied()),
         (UNDECIDABLE,),
     ),
-    Case(
-        "hot-key", "above it together, in one partition", shares(5, 1, placement=unstudied(PlacementKind.GROWN, 1)), ()
-    ),
+    Case("hot-key", "above it together, in one partition", shares(5, 1, placement=unstudied(partitions=1)), ()),
     Case("hot-key", "above it together, and nobody knows where keys lie", shares(5, 1), ()),
     Case(
         "hot-key",

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.notices import EXCERPT, KnownFindings, audit, finding
 from tests.support.reports import HOUR, NOW, rich
-from topicwarden.model.finding import OF_CLUSTER, AuditReport
+from topicwarden.model.finding import OF_CLUSTER, AuditReport, PastFinding
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import Verdict
 from topicwarden.notices.finding_changes import MOST_TEXT, JudgedChecks, ReceiverMemory, compare_report, merge_changes
@@ -91,6 +91,16 @@ def test_findings_on_the_cluster_are_resolved_without_a_topic() -> None:
     key = (OF_CLUSTER, "unused-access")
     resolved = changes_of(audit({key: FAIL}), audit({}, 1))[1]
     assert [change.message for change in resolved] == ["the check no longer applies to the topic"]
+
+
+@pytest.mark.parametrize("now", [PASS, UNDECIDABLE])
+def test_a_finding_that_its_check_no_longer_concludes_is_withdrawn(now: Verdict) -> None:
+    past = PastFinding(topic=A[0], check=A[1], verdict=FAIL, since=NOW)
+    later = audit({A: now}, 1).model_copy(update={"withdrawn": [past]})
+    withdrawn, after = changes_of(audit({A: FAIL}), later, audit({A: now}, 1.5))[1:]
+    assert [(change.change, change.was, change.verdict) for change in withdrawn] == [("withdrawn", "fail", None)]
+    assert "nothing about the topic has changed" in withdrawn[0].message
+    assert after == []
 
 
 def test_several_findings_of_a_check_are_one_change() -> None:

@@ -20,6 +20,7 @@ from tests.support import reports
 from tests.support.reports import partition
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.evidence import CommittedCounts
+from topicwarden.audit.history.check_revisions import revision
 from topicwarden.audit.history.outcomes import with_changes
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, PastAudit, PastFinding, TopicFacts
 from topicwarden.model.problem import Refusal
@@ -345,6 +346,25 @@ def test_a_finding_is_new_or_still_open_and_what_passes_now_is_resolved() -> Non
     assert [finding.since for finding in changed.findings] == [9_000, 1_000, None]
     assert [(each.topic, each.check) for each in changed.resolved] == [("b", "value-schema")]
     assert changed.trend == [EARLIER.model_copy(update={"findings": None})]
+
+
+@pytest.mark.parametrize("now", [Verdict.UNDECIDABLE, Verdict.PASS, None])
+def test_what_an_earlier_revision_of_a_check_found_is_withdrawn(now: Verdict | None) -> None:
+    earlier = PastAudit(
+        started=1_000,
+        topics={FAIL: 1},
+        findings=[PastFinding(topic="a", check="key-partition", verdict=FAIL, since=1_000)],
+    )
+    current = report(*([Finding(check="key-partition", verdict=now, topic="a")] if now else []))
+    changed = with_changes(current, [earlier])
+    assert ([each.check for each in changed.withdrawn], changed.resolved) == (["key-partition"], [])
+    assert "Withdrawn since the last audit" in html.render(changed, ReportBackground())
+    failing = with_changes(report(Finding(check="key-partition", verdict=FAIL, topic="a")), [earlier])
+    assert (failing.withdrawn, failing.resolved) == ([], [])
+    assert earlier.findings
+    known = earlier.findings[0].model_copy(update={"revision": revision("key-partition")})
+    again = with_changes(current, [earlier.model_copy(update={"findings": [known]})])
+    assert (again.withdrawn, len(again.resolved)) == ([], 0 if now is Verdict.UNDECIDABLE else 1)
 
 
 def test_without_an_earlier_audit_nothing_is_new() -> None:

@@ -33,6 +33,7 @@ RIGHT: dict[str, list[Any]] = {
     "topicwarden:profile": ["apache", "msk-serverless"],
     "topicwarden:brokers": [3, "3"],
     "topicwarden:brokerMessageMaxBytes": [0, 1000, "2MiB", "1000"],
+    "topicwarden:metadataMaxAge": [0, 1000, "24h", "1000"],
     "topicwarden:partitionFunctions": ["a.b:c", ["a:b"]],
     "topicwarden:schemaRegistry": [
         "https://registry",
@@ -80,6 +81,7 @@ WRONG: dict[str, list[Any]] = {
     "topicwarden:profile": ["Apache", "pulsar", 3, ["apache"]],
     "topicwarden:brokers": [0, "three", True, None],
     "topicwarden:brokerMessageMaxBytes": [-1, "7d", []],
+    "topicwarden:metadataMaxAge": [-1, "2MiB", []],
     "topicwarden:partitionFunctions": ["a.b", [5]],
     "topicwarden:schemaRegistry": [
         "registry",

@@ -48,7 +48,7 @@ class AuditEvidence:
     records_read: int
     context: ClusterContext
     known_placements: Mapping[str, KnownPlacement] = field(default_factory=dict)
-    """What the next audit need not conclude again from keys, by topic name."""
+    """The placements of keys that the next audit need not read again, by topic name."""
     changes: Mapping[str, ChangeDuringAudit] = field(default_factory=dict)
     """What happened to topics during the audit, by topic name."""
     unread: Mapping[TopicPartition, str] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.collect.registry_subjects import subjects_of
 from topicwarden.audit.evidence import CommittedCounts, EveryPartition, view_of
 from topicwarden.audit.history.known_placements import known_placements, remembered_placements
+from topicwarden.audit.history.partition_growth import proven_ends
 from topicwarden.audit.history.topic_state import CommittedRead, KnownPlacement, TopicState
 from topicwarden.audit.scan.committed_scan import MOST_RECORDS, committed_counts, may_hold_uncommitted
 from topicwarden.audit.scan.contracts import Contracts, build_contracts
@@ -70,11 +71,13 @@ class ScanResult:
     """The committed records that earlier audits counted in partitions without new records."""
     unchanged: frozenset[TopicPartition] = frozenset()
     """The partitions whose records are the same as in the previous audit."""
+    metadata_max_age: int = 0
+    """How long (ms) producers may take to notice new partitions."""
 
-    def earlier_ends(self, topic: str) -> dict[int, int]:
-        """Return the log ends in the previous audit, by partition; empty if there was none."""
-        state = self.earlier.get(topic)
-        return {partition.partition: partition.end for partition in state.partitions} if state else {}
+    def proven_ends(self, live: LiveTopic) -> dict[int, int]:
+        """Return, by partition, the offset from which on producers of a topic knew all its partitions."""
+        state = self.earlier.get(live.topic.name)
+        return proven_ends(state.growth if state else None, live.topic.partitions, self.metadata_max_age)
 
     def last_stable(self, partition: TopicPartition) -> int:
         """Return the last stable offset of a partition."""
@@ -101,7 +104,7 @@ class ScanResult:
 class CommittedEvidence:
     """The committed records of some partitions, and the key placement of each topic with counted keys.
 
-    ``remembered``: the placements that the next audit need not conclude again, by topic.
+    ``remembered``: the placements that the next audit need not read again, by topic.
     """
 
     reads: Mapping[TopicPartition, CommittedRead]
@@ -135,7 +138,7 @@ def count_committed(
                 for read in stable
                 if read.range.topic == live.topic.name and read.range.start < read.range.end
             ),
-            scan_result.earlier_ends(live.topic.name),
+            scan_result.proven_ends(live),
         )
         for live in scan_result.topics
         if live.topic.name in contracts.by_key

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import CheckResult
+from topicwarden.audit.history.check_revisions import WITHDRAWN, revision
+from topicwarden.audit.history.partition_growth import partition_growth
 from topicwarden.audit.history.topic_state import (
     SHAPING,
     KnownPartition,
@@ -18,7 +20,7 @@ from topicwarden.audit.history.topic_state import (
 )
 from topicwarden.audit.scan.counts import SupersededPair
 from topicwarden.model.finding import SettledFinding
-from topicwarden.model.verdict import Verdict
+from topicwarden.model.verdict import WORST_FIRST, Verdict
 
 ResultsByCheck = Mapping[str, tuple[CheckResult, ...]]
 """The results of each check, by check id."""
@@ -34,12 +36,15 @@ def topic_state(
     results: ResultsByCheck,
     tombstones: Iterable[KnownTombstone],
     known: Mapping[int, KnownPartition],
+    *,
     placement: KnownPlacement | None = None,
+    metadata_max_age: int = 0,
 ) -> TopicState | None:
     """Return the state of the topic for the next audit; None if the topic or the cluster id is missing.
 
     ``tombstones`` are the new tombstones to remember. ``known`` has, by partition, the records that the next audit
-    need not read again. ``placement`` is the conclusion about its keys that the next audit need not repeat.
+    need not read again. ``placement`` is that of its keys, if the next audit need not read them again.
+    ``metadata_max_age`` (ms) is how long producers may take to notice new partitions.
     """
     live, cluster = subject.live, subject.snapshot.cluster_id
     if live is None or cluster is None:
@@ -60,7 +65,8 @@ def topic_state(
         open_findings=tuple(_open_findings(subject, results)),
         remembered_records=tuple(_remembered_records(subject)),
         tombstones=tuple(_tombstones(subject, tombstones)),
-        placement=placement,
+        key_placement=placement,
+        growth=partition_growth(live, past, now, metadata_max_age),
     )
 
 
@@ -75,6 +81,8 @@ def settled_findings(subject: AuditedTopic, results: ResultsByCheck) -> Iterator
         if was in (Verdict.SUSPECT, Verdict.FAIL):
             found = results.get(finding.check, ())
             now, why = _undecidable(found) or _outcome(subject, finding, found)
+            if finding.revision < revision(finding.check) and WORST_FIRST.index(now) > WORST_FIRST.index(was):
+                why = WITHDRAWN
             groups.setdefault((finding.check, was, now, why, finding.since), []).append(finding.partition)
     for (check, was, now, why, since), partitions in groups.items():
         yield SettledFinding(
@@ -179,6 +187,7 @@ def _open_findings(subject: AuditedTopic, results: ResultsByCheck) -> Iterator[O
                     since=subject.snapshot.taken_at if since is None else since,
                     facts=dict(facts),
                     settings=settings,
+                    revision=revision(check),
                 )
 
 

@@ -87,7 +87,7 @@ def gather(
     5. Read the log starts again: records that retention has deleted meanwhile were not read.
     6. Find the superseded pairs of compacted topics.
     7. Settle borders between timestamps that the brokers did not report, and drop what undated records leave unproven.
-    8. Count committed records where it matters, and conclude how keys were placed.
+    8. Count committed records where it matters, and compare where keys are with where partitioners put them.
     9. Look up the tombstones that the next audit needs.
 
     A history that cannot be read or written is only noted in the report. Spark starts with the first step that needs
@@ -122,6 +122,7 @@ def gather(
                 known,
                 outcome.committed,
                 outcome.unchanged,
+                request.metadata_max_age,
             ),
             plan.contracts,
             plan.declared,

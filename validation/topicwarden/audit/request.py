@@ -13,6 +13,7 @@ from topicwarden.audit.collect.registry_subjects import read_again, read_subject
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.snapshot import Snapshot
+from topicwarden.kafka_facts.broker_settings import DEFAULT_METADATA_MAX_AGE
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess
 from topicwarden.model.finding import OF_CLUSTER
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
@@ -34,7 +35,8 @@ class AuditRequest:
     others. ``access`` is the access that the stack declares. ``usage`` says after which time topics, groups and access
     count as unused; None reports none of them. ``cost`` has the prices of bytes. ``authorizer_log`` is the URL of the
     folder of authorizer logs, None for none, and ``log_time_zone`` the time zone of lines that name none. ``subjects``
-    are the subjects of the Schema Registry that the stack declares.
+    are the subjects of the Schema Registry that the stack declares. ``metadata_max_age`` (ms) is how long producers may
+    take to notice new partitions.
     """
 
     stack: str
@@ -54,6 +56,7 @@ class AuditRequest:
     authorizer_log: str | None = None
     log_time_zone: str = "UTC"
     subjects: DeclaredSubjects = NO_SUBJECTS
+    metadata_max_age: int = DEFAULT_METADATA_MAX_AGE
 
     def selects(self, topic: str) -> bool:
         """Return whether the topic is in scope and matches one of the patterns."""

@@ -95,7 +95,8 @@ def audit(
             results[name],
             [found for p in subject.counts or () for found in evidence.tombstones.get((name, p), ())],
             {p: known for p in subject.counts or () if (known := evidence.known_partitions.get((name, p))) is not None},
-            evidence.known_placements.get(name),
+            placement=evidence.known_placements.get(name),
+            metadata_max_age=request.metadata_max_age,
         )
         for name, subject in subjects.items()
     ]

@@ -71,9 +71,8 @@ def _partitioner(subject: AuditedTopic) -> PartitionerFacts | None:
     if placement is None or not placement.scores:
         return None
     return PartitionerFacts(
-        conclusion=placement.kind.value,
+        conclusion="one partitioner" if placement.algorithms else "no known partitioner explains every key",
         algorithms=list(placement.algorithms),
-        counts=list(placement.partition_counts),
         keys=placement.keys,
         scores={name: round(share, 4) for name, share in placement.scores.items()},
     )

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from topicwarden.kafka_facts import configs
 from topicwarden.kafka_facts.services import APACHE
+
+DEFAULT_METADATA_MAX_AGE: Final = 86_400_000
+"""One day, which is far above the clients' own default of ``metadata.max.age.ms``, 5 minutes."""
 
 
 @dataclass(frozen=True)
@@ -14,6 +18,7 @@ class BrokerSettings:
 
     ``partition_functions`` are the functions (``module:function``) that the audit of the stack may import. ``profile``
     is the name of the service: the given one, or the one that has the host names of the bootstrap servers.
+    ``metadata_max_age`` is how long, in milliseconds, producers may take to notice new partitions.
     """
 
     kafka: str = configs.DEFAULT_KAFKA
@@ -21,6 +26,7 @@ class BrokerSettings:
     count: int | None = None
     partition_functions: frozenset[str] = frozenset()
     profile: str = APACHE.name
+    metadata_max_age: int = DEFAULT_METADATA_MAX_AGE
 
     def default(self, setting: str) -> str | None:
         """Return Kafka's default of a topic configuration; None if this version has no such setting or default."""

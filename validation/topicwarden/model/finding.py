@@ -62,6 +62,7 @@ class PastFinding(StrictModel):
     check: str
     verdict: Verdict
     since: int
+    revision: int = Field(default=1, description="The revision of the check, which grows if the check claims less.")
 
 
 class PartitionFacts(StrictModel):
@@ -137,13 +138,15 @@ class AgeBand(StrictModel):
 
 
 class PartitionerFacts(StrictModel):
-    """The partitioner that the producers used, as far as the partitions of the keys show it."""
+    """The partitioners that explain where the keys are."""
 
     conclusion: str
     algorithms: list[str] = Field(
-        default=[], description="The algorithms that explain the partitions of the keys, alone or together."
+        default=[], description="The algorithms that explain the partition of every key, each by itself."
     )
-    counts: list[int] = Field(default=[], description="The partition counts that the topic has had, ascending.")
+    counts: list[int] = Field(
+        default=[], description="Always empty. Earlier versions inferred the partition counts that the topic has had."
+    )
     keys: int = Field(default=0, description="Number of distinct pairs of key and partition that were examined.")
     scores: dict[str, float] = Field(
         default={}, description="The share of keys that each algorithm explains with today's partition count."
@@ -234,6 +237,10 @@ class AuditReport(StrictModel):
     )
     resolved: list[PastFinding] = Field(
         default=[], description="What did not pass in the previous audit of the same topics, and passes now."
+    )
+    withdrawn: list[PastFinding] = Field(
+        default=[],
+        description="What the previous audit of the same topics found by a rule that this version no longer has.",
     )
     read: ReadScope = ReadScope.ALL
     coverage: float = Field(

@@ -36,7 +36,7 @@ def render_alerts(
             alerts.append(_alert(known, known.change, known.since, now + LIFETIME_MS, report_url))
         for verdict in dict.fromkeys((change.was, change.verdict)):
             if verdict and (known is None or known.verdict != verdict):
-                ended = min(change.changed, now) if change.change == "resolved" else now
+                ended = min(change.changed, now) if change.verdict is None else now
                 alerts.append(_alert(change, verdict, min(change.since, ended), ended, report_url))
     return json.dumps(alerts, ensure_ascii=False).encode()
 

@@ -20,6 +20,7 @@ UNDECIDABLE_MS: Final = 3_600_000
 MOST_TEXT: Final = 1_000
 """The most characters of a message and of a remedy."""
 MOST_PARTITIONS: Final = 100
+_WITHDRAWN: Final = "this version of the check no longer concludes it; nothing about the topic has changed"
 
 _Key = tuple[str, str, str]
 
@@ -53,6 +54,7 @@ class JudgedChecks:
         self.open: dict[_Key, dict[Verdict, list[Finding]]] = {}
         self._passed: set[tuple[str, str]] = set()
         self._topics = {OF_CLUSTER, *self.owners}
+        self.withdrawn = {(self.stack, printable(each.topic), each.check) for each in report.withdrawn}
         for finding in report.findings:
             topic, check = printable(finding.topic), finding.check
             if finding.verdict is Verdict.PASS:
@@ -75,7 +77,8 @@ def compare_report(memory: ReceiverMemory, report: JudgedChecks) -> tuple[Receiv
     """Return what the receiver knows after ``report``, and the changes to announce, the worst first.
 
     A ``fail`` is open until its check passes or no longer applies; ``suspect`` and ``undecidable`` do not resolve it.
-    An ``undecidable`` is open until the check can judge the topic. Findings of other stacks stay as they are.
+    A ``fail`` that the check no longer concludes by its rules is withdrawn. An ``undecidable`` is open until the check
+    can judge the topic. Findings of other stacks stay as they are.
     """
     stack = report.stack
     known = {change.key: change for change in memory.open if change.stack == stack}
@@ -91,11 +94,14 @@ def compare_report(memory: ReceiverMemory, report: JudgedChecks) -> tuple[Receiv
             lasting = report.started - since >= UNDECIDABLE_MS
         else:
             since, lasting = report.started, False
+        if before and before.verdict == "fail" and Verdict.FAIL not in found and key in report.withdrawn:
+            changes.append(_ended(before, "withdrawn", _WITHDRAWN, report.started))
+            continue
         verdict = _verdict(found, before, lasting)
         was = before.verdict if before else None
         if verdict is None:
             if before:
-                changes.append(_resolved(before, report.over(key), report.started))
+                changes.append(_ended(before, "resolved", report.over(key), report.started))
             continue
         current = found.get(Verdict(verdict))
         if current is None:
@@ -130,7 +136,7 @@ def merge_changes(changes: Iterable[FindingChange]) -> list[FindingChange]:
 
 
 def _worst_first(changes: Iterable[FindingChange]) -> list[FindingChange]:
-    order = ("fail", "undecidable", "resolved")
+    order = ("fail", "undecidable", "resolved", "withdrawn")
     return sorted(changes, key=lambda change: (order.index(change.change), change.key))
 
 
@@ -180,8 +186,8 @@ def _printable(location: Location) -> Location:
     return replace(location, file=printable(location.file))
 
 
-def _resolved(before: FindingChange, reason: str, now: int) -> FindingChange:
-    update = {"change": "resolved", "was": before.verdict, "message": reason, "remedy": "", "changed": now}
+def _ended(before: FindingChange, change: str, reason: str, now: int) -> FindingChange:
+    update = {"change": change, "was": before.verdict, "message": reason, "remedy": "", "changed": now}
     return before.model_copy(update=update)
 
 

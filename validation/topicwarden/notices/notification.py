@@ -18,9 +18,10 @@ AnnouncedVerdict = Literal["fail", "undecidable"]
 class FindingChange(StrictModel):
     """The change of one check's verdict on one topic. Times are milliseconds since the epoch."""
 
-    change: Literal["fail", "undecidable", "resolved"] = Field(
+    change: Literal["fail", "undecidable", "resolved", "withdrawn"] = Field(
         description="`fail`: the check fails now. `undecidable`: the check has not been able to judge the topic for an "
-        "hour. `resolved`: what an earlier notification reported is over."
+        "hour. `resolved`: what an earlier notification reported is over. `withdrawn`: this version of the check no "
+        "longer concludes it."
     )
     was: AnnouncedVerdict | None = Field(description="What an earlier notification reported; null for a new finding.")
     stack: str
@@ -30,8 +31,10 @@ class FindingChange(StrictModel):
     partitions: list[int] = Field(description="The affected partitions; empty for the whole topic.")
     owner: str | None = Field(description="The declared owner; null if the YAML declares none.")
     location: Location | None = Field(description="The line of YAML that declares the expectation.")
-    message: str = Field(description="The message of the first finding; for `resolved`, why it is over.")
-    remedy: str = Field(description="What to do about it; empty for `resolved`.")
+    message: str = Field(
+        description="The message of the first finding; for `resolved` and `withdrawn`, why it is over."
+    )
+    remedy: str = Field(description="What to do about it; empty for `resolved` and `withdrawn`.")
     since: int = Field(description="The first audit that saw the problem.")
     changed: int = Field(description="The start of the audit that saw the change.")
 
@@ -43,7 +46,7 @@ class FindingChange(StrictModel):
     @property
     def verdict(self) -> AnnouncedVerdict | None:
         """The verdict that the receiver knows after this change; None if nothing is open."""
-        return None if self.change == "resolved" else self.change
+        return None if self.change in ("resolved", "withdrawn") else self.change
 
 
 class Notification(StrictModel):

@@ -19,7 +19,7 @@ _MOST_SECTION: Final = 750
 """The most characters of a section, escaped. Slack's own limit is 3,000."""
 _MOST_HEADER: Final = 150
 _MOST_LINK: Final = 1_000
-_TITLES: Final = {"fail": "Fails", "undecidable": "Cannot be judged", "resolved": "Resolved"}
+_TITLES: Final = {"fail": "Fails", "undecidable": "Cannot be judged", "resolved": "Resolved", "withdrawn": "Withdrawn"}
 
 
 def render_slack(notification: Notification) -> bytes:

@@ -225,6 +225,7 @@ def _request(
         root=project.root,
         registry=sources.registry,
         partition_functions=stack_file.brokers.partition_functions,
+        metadata_max_age=stack_file.brokers.metadata_max_age,
         scope=stack_file.scope,
         access=checked.access.get(stack, NO_ACCESS),
         subjects=checked.subjects.get(stack, NO_SUBJECTS),

@@ -32,6 +32,7 @@ from topicwarden.stacks.stack_settings import (
     CLUSTER,
     KAFKA_VERSION,
     MESSAGE_MAX_BYTES,
+    METADATA_MAX_AGE,
     NOTIFICATIONS,
     PARTITION_FUNCTIONS,
     PROFILE,
@@ -51,6 +52,7 @@ _BROKER_FIELDS: Final = {
     BROKER_COUNT: "count",
     MESSAGE_MAX_BYTES: "message_max_bytes",
     PARTITION_FUNCTIONS: "partition_functions",
+    METADATA_MAX_AGE: "metadata_max_age",
     PROFILE: "profile",
 }
 

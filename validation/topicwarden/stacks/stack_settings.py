@@ -16,7 +16,7 @@ from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.field_types import FUNCTION
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
-from topicwarden.model.units import SIZE
+from topicwarden.model.units import DURATION, SIZE, ValueUnit
 from topicwarden.stacks import catalogue_settings
 from topicwarden.stacks.catalogue_settings import CatalogueKind, read_catalogue_settings
 from topicwarden.stacks.connection_settings import SERVERS
@@ -30,6 +30,7 @@ from topicwarden.stacks.stack_scope import GLOB, StackScope, stack_scope
 KAFKA_VERSION: Final = "topicwarden:kafkaVersion"
 BROKER_COUNT: Final = "topicwarden:brokers"
 MESSAGE_MAX_BYTES: Final = "topicwarden:brokerMessageMaxBytes"
+METADATA_MAX_AGE: Final = "topicwarden:metadataMaxAge"
 PARTITION_FUNCTIONS: Final = "topicwarden:partitionFunctions"
 CLUSTER: Final = "topicwarden:cluster"
 MOVED_TO: Final = "topicwarden:movedTo"
@@ -94,11 +95,14 @@ def _kafka(value: Any, _root: Path) -> str:
     return match[1]
 
 
-def _bytes(value: Any, _root: Path) -> int:
-    size = SIZE.parse(value) if isinstance(value, str) else value
-    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-        raise ValueError(f"expected a {SIZE.noun} such as {SIZE.example}, got {describe_value(value)}")
-    return size
+def _number_in(unit: ValueUnit) -> Callable[[Any, Path], int]:
+    def read(value: Any, _root: Path) -> int:
+        number = unit.parse(value) if isinstance(value, str) else value
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            raise ValueError(f"expected a {unit.noun} such as {unit.example}, got {describe_value(value)}")
+        return number
+
+    return read
 
 
 def _count(value: Any, _root: Path) -> int:
@@ -244,7 +248,14 @@ SETTINGS: Final = {
     MESSAGE_MAX_BYTES: StackSetting(
         "The brokers' `message.max.bytes`, if it is not Kafka's default: 2MiB.",
         {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": SIZE.pattern}]},
-        _bytes,
+        _number_in(SIZE),
+    ),
+    METADATA_MAX_AGE: StackSetting(
+        "How long producers may take to notice new partitions; the default is `24h`. It must be at least the "
+        "`metadata.max.age.ms` of all producers, which is 5 minutes by default. The check `key-partition` judges "
+        "records that were written this time after the first audit that saw today's number of partitions.",
+        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": DURATION.pattern}]},
+        _number_in(DURATION),
     ),
     PARTITION_FUNCTIONS: StackSetting(
         "Python functions, `module:function`, that topics may name as partitioners and that the audit may import.",

@@ -27,7 +27,6 @@ from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import undecidable_if_upper_bound
 from topicwarden.audit.evidence import CommittedCounts, EveryPartition, EveryRecord, Live
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.scan.key_placement import PlacementKind
 from topicwarden.model.verdict import Verdict
 
 
@@ -87,6 +86,6 @@ def _partitions_of_hottest_key(subject: Required) -> dict[int, PartitionCounts]:
 def _may_be_elsewhere(subject: Required) -> bool:
     """Return whether a key may have records in partitions where other keys have more, which nobody has counted."""
     placement = subject.placement
-    if placement is None or placement.partitions == 1 or placement.kind is PlacementKind.ONE:
+    if placement is None or placement.partitions == 1 or placement.algorithms:
         return False
     return placement.study is None

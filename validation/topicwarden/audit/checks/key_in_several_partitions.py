@@ -5,18 +5,19 @@ Each partition is compacted on its own and keeps its last record. So the key has
 which of them a reader ends with. Also **fail** if the YAML declares a partitioner: the order by key, and joins, are
 broken. Other topics are not checked, because their records are not counted by key.
 
-The finding explains the cause from the keys: partitions were added (old keys fit a smaller count), there are two kinds
-of producer (each key fits one of two algorithms), or neither. If one known algorithm explains the partition of every
-key, no key can be in two, and nothing is read again. A ``pass`` names the algorithm.
+Keys that were written before and after partitions were added are in two partitions, and so are those of two kinds of
+producer. The finding has the share of keys that each known partitioner explains; no share proves the cause. If one
+known algorithm explains the partition of every key, no key can be in two, and nothing is read again. A ``pass`` names
+the algorithm.
 
 Example: ``1,204 keys are in several partitions, one at offset 17 of partition 0 and offset 5 of partition 3``, because
-``one partitioner, murmur2, over 4, then 6 partitions: partitions were added since``.
+``no known partitioner explains every key with 6 partitions: murmur2 61.20%, crc32 16.80%``.
 
 Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.key=true`` for
 the two offsets of the finding prints the same key.
 
-Remedy: after partitions were added, copy the latest values into a new topic. If there are two kinds of producer,
-configure the same partitioner in both first.
+Remedy: copy the latest values into a new topic. If no partitions were added, configure the same partitioner in all
+producers first.
 
 Prevent: choose the number of partitions for years; declare ``contents.key.partitioner``.
 
@@ -26,9 +27,8 @@ Source: ``Cleaner.doClean`` (each log is cleaned on its own), ``BuiltInPartition
 from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
-from topicwarden.audit.checks.common.placement_conclusion import conclusion_text, score_evidence
+from topicwarden.audit.checks.common.placement_conclusion import placement_text, score_evidence
 from topicwarden.audit.evidence import Placement, SettingsOrContents
-from topicwarden.audit.scan.key_placement import PlacementKind
 from topicwarden.model.verdict import Verdict
 
 
@@ -41,23 +41,22 @@ def applies(subject: SettingsOrContents) -> bool:
 
 def judge(subject: Required) -> Iterable[CheckResult]:
     placement = subject.placement
-    if placement.kind is PlacementKind.NONE or placement.partitions == 1:
+    if not placement.keys or placement.partitions == 1:
         return
     evidence = {"keys": placement.keys, **score_evidence(placement)}
     if placement.study is None or not placement.study.scattered_keys:
-        yield CheckResult(Verdict.PASS, conclusion_text(placement), evidence=evidence)
+        yield CheckResult(Verdict.PASS, placement_text(placement), evidence=evidence)
         return
     several = placement.study.scattered_keys
     positions = placement.study.scattered_examples
     example = " and ".join(f"offset {offset} of partition {partition}" for partition, offset in positions[0])
-    grown = placement.kind is PlacementKind.GROWN
     yield CheckResult(
         Verdict.FAIL,
         f"{several:,} key{'s are' if several > 1 else ' is'} in several partitions, one at {example}",
         path=("config", "cleanup.policy") if subject.compacted else ("contents", "key"),
         partitions=tuple(sorted({partition for position in positions for partition, _ in position})),
         because=(
-            conclusion_text(placement),
+            placement_text(placement),
             *(
                 ["compaction keeps the last record of each partition: it never merges partitions"]
                 if subject.compacted
@@ -65,9 +64,8 @@ def judge(subject: Required) -> Iterable[CheckResult]:
             ),
         ),
         remedy=(
-            "copy the latest values into a new topic"
-            if grown
-            else "use the same partitioner in all producers, then copy the latest values into a new topic"
+            "copy the latest values into a new topic; if no partitions were added, use the same partitioner in all "
+            "producers first"
         ),
         evidence={"keys_in_several": several, **evidence},
     )

@@ -1,16 +1,19 @@
 """Each key is in the partition that the declared partitioner selects.
 
 **fail**: the YAML declares a partitioner (``contents: {key: {partitioner: …}}``, or a custom one as
-``partition_expression`` or ``partition_function``), and a key is in a partition that the partitioner does not select,
-neither for the current number of partitions nor for any smaller number that the topic can have had. Kafka only ever
-adds partitions, so the key was never in the right place. A record after the previous audit was written when the topic
-had at least as many partitions as then. So was a record behind many keys of its partition that fit murmur2 for the
-current number, more than can by chance (an error of less than 2⁻⁶⁴). Keys that fit a smaller number pass if all keys
-show, in order of their offsets, that partitions were added; this needs twenty keys for each number. Otherwise they are
-``undecidable``, because the earlier numbers are not known. Only keys count that a consumer reading committed sees.
+``partition_expression`` or ``partition_function``), and a key is in a partition that it does not select. One of these
+must hold:
 
-A producer learns of new partitions after ``metadata.max.age.ms`` (5 minutes). What it writes until then is misplaced
-too, and fails: its key has later records in another partition.
+- The partitioner does not select the partition for any smaller number of partitions either. Kafka only ever adds
+  partitions.
+- The key has a record at or after a log end that an audit saw at least ``topicwarden:metadataMaxAge`` (24 h, a setting
+  of the stack) after the first audit that saw today's number of partitions. A producer learns of new partitions after
+  its ``metadata.max.age.ms``, which is 5 minutes by default and which no broker reports. The finding names this
+  assumption, and remains as long as the history and the records.
+
+**undecidable**: each misplaced key fits some smaller number of partitions, which the topic may have had. The finding
+has the share of keys that each known partitioner explains; no share proves who placed a key. Only keys count that a
+consumer reading committed sees.
 
 | declared | rule | producers |
 |---|---|---|
@@ -18,8 +21,8 @@ too, and fails: its key has later records in another partition.
 | ``crc32`` | ``crc32(key) % n``; an empty key anywhere | librdkafka's default, ``consistent_random`` |
 | ``fnv1a``, ``sarama`` | ``abs(int32(fnv1a(key))) % n`` | Sarama's default, librdkafka's ``fnv1a_random`` |
 
-Example: ``1,226 of 1,500 keys are not where murmur2 puts them, one at offset 0 of partition 5``, because ``635 of them
-do not fit murmur2 for any number of partitions up to 6`` and ``every key is where crc32 puts it``.
+Example: ``1,226 of 1,500 keys are not where murmur2 puts them, one at offset 0 of partition 5``, because ``keys
+that do not fit murmur2 for any number of partitions up to 6: 635`` and ``every key is where crc32 puts it``.
 
 Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.key=true`` prints
 the key; compute its partition with the declared partitioner.
@@ -36,9 +39,8 @@ librdkafka, ``NewHashPartitioner`` of Sarama.
 from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
-from topicwarden.audit.checks.common.placement_conclusion import conclusion_text, score_evidence
+from topicwarden.audit.checks.common.placement_conclusion import placement_text, score_evidence
 from topicwarden.audit.evidence import Live, Placement
-from topicwarden.audit.scan.key_placement import PlacementKind
 from topicwarden.audit.scan.partitioner_bits import DECLARED_ALGORITHMS
 from topicwarden.model.message_text import share
 from topicwarden.model.verdict import Verdict
@@ -47,6 +49,7 @@ from topicwarden.model.verdict import Verdict
 class Required(Placement): ...
 
 
+_UNDECIDED_REMEDY = "if no partitions were added, use the same partitioner in all producers"
 _REMEDY = "use the same partitioner in all producers, and write the topic again: keys do not move"
 
 
@@ -65,30 +68,47 @@ def judge(subject: Required) -> Iterable[CheckResult]:
             Verdict.UNDECIDABLE, study.failed, path=path, remedy="test the partitioner with one key, then audit again"
         )
         return
-    misplaced = sum(keys.keys for keys in study.misplaced.values())
-    never = sum(keys.unexplained for keys in study.misplaced.values())
-    grown = placement.kind is PlacementKind.GROWN and placement.algorithms == (name,)
-    if not misplaced or (not never and grown):
+    if not study.misplaced:
         return
-    partition, first = max(study.misplaced.items(), key=lambda item: (item[1].unexplained, item[1].keys))
+    misplaced = sum(keys.keys for keys in study.misplaced.values())
+    fit_none = sum(keys.fit_none for keys in study.misplaced.values())
+    proven = sum(keys.proven for keys in study.misplaced.values())
+    partition, first = max(study.misplaced.items(), key=lambda item: (item[1].fit_none + item[1].proven, item[1].keys))
     yield CheckResult(
-        Verdict.FAIL if never else Verdict.UNDECIDABLE,
-        f"{share(misplaced, placement.keys, 'key', 'are')} not where {name} puts them, "
+        Verdict.FAIL if fit_none or proven else Verdict.UNDECIDABLE,
+        f"{share(misplaced, placement.keys, 'key', 'are')} not where {name} puts {'it' if misplaced == 1 else 'them'}, "
         f"one at offset {first.offset} of partition {partition}",
         path=path,
         partitions=tuple(sorted(study.misplaced)),
         because=(
-            (
-                f"{never:,} of them do not fit {name} for any number of partitions up to {placement.partitions} "
-                "that the topic can have had at the time"
-                if never
-                else f"each fits {name} for a smaller number of partitions than {placement.partitions}"
-            ),
-            conclusion_text(placement),
+            *_reasons(name, placement.partitions, misplaced, fit_none, proven),
+            placement_text(placement),
         ),
-        remedy=_REMEDY,
-        evidence={"keys": placement.keys, "misplaced": misplaced, "never": never, **score_evidence(placement)},
+        remedy=_REMEDY if fit_none or proven else _UNDECIDED_REMEDY,
+        evidence={
+            "keys": placement.keys,
+            "misplaced": misplaced,
+            "fit_none": fit_none,
+            "proven": proven,
+            **score_evidence(placement),
+        },
     )
+
+
+def _reasons(name: str, partitions: int, misplaced: int, fit_none: int, proven: int) -> Iterable[str]:
+    if fit_none:
+        yield f"keys that do not fit {name} for any number of partitions up to {partitions}: {fit_none:,}"
+    if proven:
+        yield (
+            "keys that fit fewer partitions, with a record that was written at least topicwarden:metadataMaxAge after "
+            f"an audit saw {partitions} partitions: {proven:,}; this assumes that all producers had refreshed their "
+            "metadata by then"
+        )
+    if misplaced > fit_none + proven:
+        yield (
+            f"keys that fit fewer partitions than {partitions}: {misplaced - fit_none - proven:,}; they may be from "
+            "before partitions were added, or from a producer that had not noticed them yet"
+        )
 
 
 def _declared_partitioner(subject: Required) -> tuple[tuple[str, ...], str]:

@@ -1,6 +1,6 @@
-"""Remember what an audit concluded from keys that it read again, so that the next audit need not read them.
+"""Remember the placement of keys that an audit read again, so that the next audit need not read them.
 
-A conclusion holds as long as the log has the same committed records. So it is only used if no partition of the topic
+It holds as long as the log has the same committed records. So it is only used if no partition of the topic
 has new, deleted or cleaned records since, and if the rules for keys are the same.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 
 from topicwarden import __version__
 from topicwarden.audit.collect.horizon import TopicPartition
@@ -24,7 +23,7 @@ def known_placements(
     unchanged: Collection[TopicPartition],
     partitions: Collection[TopicPartition],
 ) -> dict[str, KeyPlacement]:
-    """Return the conclusions of earlier audits about those of ``topics`` whose keys need not be read again.
+    """Return the placements by earlier audits for those of ``topics`` whose keys need not be read again.
 
     ``states``: the states in the previous audit, by topic. ``partitions``: those of this audit. ``unchanged``: those
     whose records are the same as in the previous audit.
@@ -42,12 +41,12 @@ def known_placements(
 def remembered_placements(
     topics: Collection[TopicKeys], placements: Mapping[str, KeyPlacement]
 ) -> dict[str, KnownPlacement]:
-    """Return what the next audit need not conclude again from ``placements``, by topic.
+    """Return those of ``placements`` that the next audit need not read again, by topic.
 
     A declared Python function is called by each audit, because its code may have changed.
     """
     return {
-        keys.topic: KnownPlacement(_ranges(keys), _terms(keys), replace(placement, study=replace(study, sample=())))
+        keys.topic: KnownPlacement(_ranges(keys), _terms(keys), placement)
         for keys in topics
         if keys.needs_study
         and (study := (placement := placements[keys.topic]).study) is not None
@@ -57,7 +56,7 @@ def remembered_placements(
 
 
 def _known(keys: TopicKeys, state: TopicState | None) -> KnownPlacement | None:
-    known = state.placement if state else None
+    known = state.key_placement if state else None
     return known if known is not None and (known.ranges, known.terms) == (_ranges(keys), _terms(keys)) else None
 
 
@@ -66,12 +65,12 @@ def _ranges(keys: TopicKeys) -> tuple[tuple[int, int, int], ...]:
 
 
 def _terms(keys: TopicKeys) -> str:
-    """Return a digest of all that a conclusion depends on, besides the records."""
+    """Return a digest of all that a placement depends on, besides the records."""
     key = keys.contents.key
     decisive = {
         "topicwarden": __version__,
         "partitions": keys.partitions,
         "key": key.model_dump(mode="json"),
-        "earlier ends": sorted(keys.earlier_ends.items()) if key.placed else [],
+        "proven ends": sorted(keys.proven_ends.items()) if key.placed else [],
     }
     return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()

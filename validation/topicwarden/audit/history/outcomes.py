@@ -17,6 +17,7 @@ from hashlib import sha256
 from pydantic import TypeAdapter
 
 from topicwarden.audit.history.audit_history import AuditHistory
+from topicwarden.audit.history.check_revisions import revision
 from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnavailable, part_name
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, PastAudit, PastFinding
 from topicwarden.model.verdict import WORST_FIRST, Verdict
@@ -52,7 +53,7 @@ def trend(history: AuditHistory, report: AuditReport, patterns: Iterable[str]) -
 
 
 def with_changes(report: AuditReport, earlier: Sequence[PastAudit]) -> AuditReport:
-    """Return ``report`` with what is new, still open and resolved since the last of the ``earlier`` audits."""
+    """Return ``report`` with what is new, still open, resolved and withdrawn since the last ``earlier`` audit."""
     trend = [_without_findings(audit) for audit in earlier]
     if not earlier or earlier[-1].findings is None:
         return report.model_copy(update={"trend": trend})
@@ -65,21 +66,37 @@ def with_changes(report: AuditReport, earlier: Sequence[PastAudit]) -> AuditRepo
         )
         for finding in report.findings
     ]
-    now = {(finding.topic, finding.check) for finding in findings if finding.verdict is not Verdict.PASS}
+    worst = _worst_findings(findings)
     audited = {topic.name for topic in report.topics} | {f.topic for f in report.findings if f.topic == OF_CLUSTER}
-    resolved = [each for at, each in before.items() if at not in now and each.topic in audited]
-    return report.model_copy(update={"trend": trend, "findings": findings, "resolved": resolved})
+    withdrawn = [each for at, each in before.items() if each.topic in audited and _is_withdrawn(each, worst.get(at))]
+    resolved = [
+        each for at, each in before.items() if at not in worst and each.topic in audited and each not in withdrawn
+    ]
+    return report.model_copy(
+        update={"trend": trend, "findings": findings, "resolved": resolved, "withdrawn": withdrawn}
+    )
+
+
+def _is_withdrawn(before: PastFinding, now: Finding | None) -> bool:
+    """Return whether an earlier revision of a check claimed more about a topic than the present one does."""
+    claims_less = now is None or WORST_FIRST.index(now.verdict) > WORST_FIRST.index(before.verdict)
+    return before.revision < revision(before.check) and claims_less
+
+
+def _worst_findings(findings: Iterable[Finding]) -> dict[tuple[str, str], Finding]:
+    """Return the worst finding of each topic and check that is not a pass."""
+    worst: dict[tuple[str, str], Finding] = {}
+    for finding in findings:
+        if finding.verdict is not Verdict.PASS:
+            at = finding.topic, finding.check
+            worst[at] = min(worst.get(at, finding), finding, key=lambda each: WORST_FIRST.index(each.verdict))
+    return worst
 
 
 def _past_findings(report: AuditReport) -> Iterator[PastFinding]:
-    worst: dict[tuple[str, str], Finding] = {}
-    for finding in report.findings:
-        at = finding.topic, finding.check
-        worst[at] = min(worst.get(at, finding), finding, key=lambda each: WORST_FIRST.index(each.verdict))
-    for (topic, check), finding in worst.items():
-        if finding.verdict is not Verdict.PASS:
-            since = report.started if finding.since is None else finding.since
-            yield PastFinding(topic=topic, check=check, verdict=finding.verdict, since=since)
+    for (topic, check), finding in _worst_findings(report.findings).items():
+        since = report.started if finding.since is None else finding.since
+        yield PastFinding(topic=topic, check=check, verdict=finding.verdict, since=since, revision=revision(check))
 
 
 def _without_findings(audit: PastAudit) -> PastAudit:

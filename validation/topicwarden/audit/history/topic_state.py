@@ -7,7 +7,7 @@ no earlier state. The history has 64-bit hashes (``xxhash64``) of keys, and no v
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.key_placement import KeyPlacement
@@ -48,13 +48,26 @@ class CommittedRead:
 
 @dataclass(frozen=True)
 class KnownPlacement:
-    """The conclusion from the committed keys in ``ranges``: partition, start and end; see ``known_placements.py``."""
+    """The placement of the committed keys in ``ranges``: partition, start and end; see ``known_placements.py``."""
 
     ranges: tuple[tuple[int, int, int], ...]
     terms: str
     """A digest of the rules by which the keys were judged."""
     placement: KeyPlacement
-    """The conclusion, without the sample of keys."""
+
+
+@dataclass(frozen=True)
+class PartitionGrowth:
+    """The number of a topic's partitions, and the time (ms) of the first audit that saw it.
+
+    ``ends``: by partition, the first log end that an audit saw at least ``margin`` (ms) later; see
+    ``partition_growth.py``.
+    """
+
+    partitions: int
+    since: int
+    margin: int = 0
+    ends: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,6 +128,8 @@ class OpenFinding:
     """The time in milliseconds of the first audit that saw it; every audit since has seen it."""
     facts: Facts
     settings: Mapping[str, str]
+    revision: int = 1
+    """The revision of the check (``check_revisions.py``)."""
 
 
 @dataclass(frozen=True)
@@ -157,8 +172,10 @@ class TopicState:
     open_findings: tuple[OpenFinding, ...] = ()
     remembered_records: tuple[RememberedRecord, ...] = ()
     tombstones: tuple[KnownTombstone, ...] = ()
-    placement: KnownPlacement | None = None
-    """The conclusion about its keys, if an audit read them again."""
+    key_placement: KnownPlacement | None = None
+    """The placement of its keys, if an audit read them again. States of earlier versions have other conclusions."""
+    growth: PartitionGrowth | None = None
+    """None in the states of earlier versions."""
 
     def partition(self, number: int) -> PartitionState | None:
         return next((state for state in self.partitions if state.partition == number), None)

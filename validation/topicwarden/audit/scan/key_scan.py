@@ -1,4 +1,4 @@
-"""Read the keys again of topics that no known partitioner explains.
+"""Read the keys again of topics whose placement no known partitioner explains.
 
 All work is done by Spark's own operators, except for a partitioner that is declared as a Python function. That function
 runs on the executors, once for each distinct key.
@@ -20,16 +20,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
-from topicwarden.audit.scan.complete_since import complete_since
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.key_placement import (
     KeyPlacement,
     MisplacedKey,
     PlacementStudy,
-    SampledKey,
     ScatteredKey,
-    conclude,
+    key_placement,
     scores,
 )
 from topicwarden.audit.scan.offset_ranges import READ_COMMITTED, OffsetRange, pack_tasks, read_ranges
@@ -38,9 +36,6 @@ from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.contents import Contents
 from topicwarden.policies.custom_partitioners import refusal_reason
-
-SAMPLE_KEYS = 10_000
-"""The approximate size of a topic's sample; enough to notice one key in a thousand."""
 
 
 class UnusableModule(Exception):
@@ -56,16 +51,12 @@ class TopicKeys:
     contents: Contents
     counts: Mapping[int, PartitionCounts]
     ranges: tuple[OffsetRange, ...]
-    earlier_ends: Mapping[int, int] = field(default_factory=dict)
-    """The log ends in the previous audit: later records were written when there were at least these partitions."""
-
-    @property
-    def distinct(self) -> int:
-        return sum(each.keys for each in self.counts.values())
+    proven_ends: Mapping[int, int] = field(default_factory=dict)
+    """By partition, the offset from which on producers knew all partitions; see ``partition_growth.py``."""
 
     @property
     def needs_study(self) -> bool:
-        """Return whether the scan's counts do not suffice for a conclusion, so that the keys must be read again."""
+        """Return whether the scan's counts do not suffice, so that the keys must be read again."""
         score = scores(self.counts.values())
         custom = self.contents.key.partition_expression or self.contents.key.partition_function
         declared = DECLARED_ALGORITHMS.get(self.contents.key.partitioner or "")
@@ -76,14 +67,16 @@ class TopicKeys:
 def key_placements(
     spark: SparkSource, connection: Connection, topics: Iterable[TopicKeys], root: Path, functions: frozenset[str]
 ) -> dict[str, KeyPlacement]:
-    """Return the conclusion about each topic; reads the keys again only if the scan's counts do not suffice.
+    """Return the placement of the keys of each topic; read keys again only if the scan's counts do not suffice.
 
     The module of a Python function is first searched in ``root``, then among the installed packages. ``functions`` are
     the functions (``module:name``) that may be imported.
     """
     all_keys = list(topics)
     studies = _studies(spark, connection, [keys for keys in all_keys if keys.needs_study], root, functions)
-    return {keys.topic: conclude(keys.partitions, keys.counts.values(), studies.get(keys.topic)) for keys in all_keys}
+    return {
+        keys.topic: key_placement(keys.partitions, keys.counts.values(), studies.get(keys.topic)) for keys in all_keys
+    }
 
 
 def _studies(
@@ -93,16 +86,13 @@ def _studies(
         return {}
     placed = _placed_keys(spark(), connection, topics).persist(StorageLevel.DISK_ONLY)
     try:
-        totals, scattered, samples = _totals(placed), _scattered(placed), _samples(placed)
+        totals, scattered = _totals(placed), _scattered(placed)
         studies = {}
         for number, keys in enumerate(topics):
-            sample = tuple(samples.get(number, ()))
-            wrong, failed = misplaced(placed.where(F.col("topic") == number), keys, root, functions, sample)
+            wrong, failed = misplaced(placed.where(F.col("topic") == number), keys, root, functions)
             scattered_keys, examples, hottest = scattered.get(number, (0, (), None))
             distinct, fits = totals.get(number, (0, ()))
-            studies[keys.topic] = PlacementStudy(
-                distinct, fits, scattered_keys, examples, sample, wrong, failed, hottest
-            )
+            studies[keys.topic] = PlacementStudy(distinct, fits, scattered_keys, examples, wrong, failed, hottest)
         return studies
     finally:
         placed.unpersist()
@@ -111,16 +101,8 @@ def _studies(
 def _placed_keys(spark: SparkSession, connection: Connection, topics: list[TopicKeys]) -> DataFrame:
     """Return a row for each key and partition that contains the key; topics by their number in ``topics``."""
     ranges = [(number, keys, offsets) for number, keys in enumerate(topics) for offsets in keys.ranges]
-    rows = [
-        {
-            "part": offsets.part,
-            "topic": number,
-            "partition": offsets.partition,
-            "rate": max(1, keys.distinct // SAMPLE_KEYS),
-        }
-        for number, keys, offsets in ranges
-    ]
-    schema = "array<struct<part:int,topic:int,partition:int,rate:int>>"
+    rows = [{"part": offsets.part, "topic": number, "partition": offsets.partition} for number, _, offsets in ranges]
+    schema = "array<struct<part:int,topic:int,partition:int>>"
     numbered = spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(rows)), schema)))
     # The reader only computes ``fits`` for topics with a number of partitions in their contract.
     contracts = Contracts({keys.topic: {"partitions": keys.partitions} for keys in topics})
@@ -184,56 +166,46 @@ def _scattered(placed: DataFrame) -> dict[int, _Scattered]:
     return scattered
 
 
-def _samples(placed: DataFrame) -> dict[int, list[SampledKey]]:
-    """Return a random sample of each topic's keys: those with a hash of 0 modulo the topic's ``rate``."""
-    # librdkafka treats an empty key as no key and puts the record into any partition, so empty keys are left out.
-    chosen = placed.where((F.length("key") > 0) & (F.pmod(F.xxhash64("key"), F.col("rate")) == 0))
-    found: dict[int, list[SampledKey]] = {}
-    for row in chosen.select("topic", "partition", "first", "last", *HASHES).collect():
-        hashes = {name: row[name] for name in HASHES}
-        found.setdefault(row["topic"], []).append(SampledKey(row["partition"], row["first"], row["last"], hashes))
-    return found
-
-
 def misplaced(
-    placed: DataFrame, keys: TopicKeys, root: Path, functions: frozenset[str], sample: tuple[SampledKey, ...] = ()
+    placed: DataFrame, keys: TopicKeys, root: Path, functions: frozenset[str]
 ) -> tuple[dict[int, MisplacedKey], str]:
-    """Return the keys by partition that the declared partitioner puts elsewhere, and why a custom one failed.
-
-    ``sample`` is a sample of the keys.
-    """
+    """Return the keys by partition that the declared partitioner puts elsewhere, and why a custom one failed."""
     if not keys.contents.key.placed:
         return {}, ""
     if message := refusal_reason(keys.contents, functions):
         return {}, message
     try:
         expected = _expected_partition(keys.contents, root)
-        bounds = _bounds(keys, sample)
         with_raw_key = placed.withColumn("raw", F.col("key"))
         if keys.contents.key.partition_expression:
             with_raw_key = with_raw_key.withColumn("key", F.col("key").cast("string"))
         wrong = with_raw_key.withColumn("partitions", F.lit(keys.partitions)).where(~_agrees(expected))
-        smaller = F.explode_outer(
-            F.when(
-                _fewest_partitions(bounds) < keys.partitions,
-                F.sequence(_fewest_partitions(bounds), F.lit(keys.partitions - 1)),
-            )
+        smaller = (
+            F.sequence(F.lit(1), F.lit(keys.partitions - 1)) if keys.partitions > 1 else F.array().cast("array<int>")
         )
         is_possible = F.col("smaller").isNotNull() & (F.col("smaller") > F.col("partition"))
         wrong_keys = (
-            wrong.withColumn("smaller", smaller)
+            wrong.withColumn("smaller", F.explode_outer(smaller))
             .withColumn("partitions", F.coalesce("smaller", F.lit(1)))
             .withColumn("fits_smaller", is_possible & _agrees(expected))
             .groupBy("partition", "raw")
-            .agg(F.min(_decisive_offset(bounds)).alias("first"), F.max("fits_smaller").alias("fits_smaller"))
+            .agg(
+                F.min("first").alias("first"),
+                F.max("last").alias("last"),
+                F.max("fits_smaller").alias("fits_smaller"),
+            )
         )
         fits_none = ~F.col("fits_smaller")
+        end = _proven_end(keys.proven_ends)
+        proven = F.col("fits_smaller") & F.coalesce(F.col("last") >= end, F.lit(False))
+        decisive = F.when(fits_none | (F.col("first") >= end), F.col("first")).when(proven, F.col("last"))
         rows = (
             wrong_keys.groupBy("partition")
             .agg(
                 F.count("*").alias("keys"),
-                F.count_if(fits_none).alias("fits_none"),
-                F.coalesce(F.min(F.when(fits_none, F.col("first"))), F.min("first")).alias("offset"),
+                F.count_if(fits_none).alias("fit_none"),
+                F.count_if(proven).alias("proven"),
+                F.coalesce(F.min(decisive), F.min("first")).alias("offset"),
             )
             .collect()
         )
@@ -241,44 +213,18 @@ def misplaced(
         return {}, f"the declared partitioner returned no result: {error}"
     except (PySparkException, Py4JJavaError, AttributeError) as error:
         return {}, f"the declared partitioner returned no result: {type(error).__name__}"
-    return {row["partition"]: MisplacedKey(row["keys"], row["fits_none"], row["offset"]) for row in rows}, ""
+    return {
+        row["partition"]: MisplacedKey(row["keys"], row["fit_none"], row["proven"], row["offset"]) for row in rows
+    }, ""
 
 
-@dataclass(frozen=True)
-class _Bound:
-    """A fewest number of partitions that the topic had from the offsets in ``since`` on, by partition."""
-
-    since: Mapping[int, int]
-    partitions: int
-
-    @property
-    def offset(self) -> Column:
-        """A column: the offset for the partition of the row; null if there is none."""
-        return F.try_element_at(
-            F.create_map(*(F.lit(number) for entry in self.since.items() for number in entry)), F.col("partition")
-        )
-
-
-def _bounds(keys: TopicKeys, sample: tuple[SampledKey, ...]) -> list[_Bound]:
-    """Return the known bounds, that of the most partitions first."""
-    by_keys = complete_since(sample, keys.partitions) if keys.contents.key.partitioner == "murmur2" else {}
-    bounds = [_Bound(by_keys, keys.partitions), _Bound(keys.earlier_ends, max(keys.earlier_ends, default=0) + 1)]
-    return [bound for bound in bounds if bound.since]
-
-
-def _fewest_partitions(bounds: list[_Bound]) -> Column:
-    """Return a column: the fewest partitions that the topic can have had at the last record of a key."""
-    possible = [F.when(F.col("last") >= bound.offset, bound.partitions) for bound in bounds]
-    return F.coalesce(*possible, F.lit(1))
-
-
-def _decisive_offset(bounds: list[_Bound]) -> Column:
-    """Return a column: the first record of a key, or its last one if only that is within the first bound it is in."""
-    decisive = F.col("first")
-    for bound in reversed(bounds):
-        last, first = F.col("last") >= bound.offset, F.col("first") >= bound.offset
-        decisive = F.when(last, F.when(first, F.col("first")).otherwise(F.col("last"))).otherwise(decisive)
-    return decisive
+def _proven_end(ends: Mapping[int, int]) -> Column:
+    """Return a column: the offset in ``ends`` for the partition of the row; null if there is none."""
+    if not ends:
+        return F.lit(None).cast("long")
+    return F.try_element_at(
+        F.create_map(*(F.lit(number) for entry in ends.items() for number in entry)), F.col("partition")
+    )
 
 
 def _agrees(expected: Callable[[], Column]) -> Column:

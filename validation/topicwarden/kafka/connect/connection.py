@@ -62,7 +62,11 @@ class Connection:
 
     def for_java(self) -> dict[str, str]:
         """Return the settings for Kafka's Java clients. Spark's source takes them with the prefix ``kafka.``."""
-        settings = {"bootstrap.servers": ",".join(self.bootstrap_servers), "security.protocol": self.security_protocol}
+        settings = {
+            "bootstrap.servers": ",".join(self.bootstrap_servers),
+            "security.protocol": self.security_protocol,
+            "allow.auto.create.topics": "false",  # else an audit creates a topic again that is deleted meanwhile
+        }
         if self.tls and not self.verify_tls:
             settings |= {"ssl.endpoint.identification.algorithm": "", "ssl.engine.factory.class": _UNVERIFIED}
         certificates = Certificates(self.ca_cert, self.client_cert, self.client_key)

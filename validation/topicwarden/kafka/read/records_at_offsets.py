@@ -16,9 +16,9 @@ from typing import Any, Final
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError, OffsetOutOfRangeError
 
-from topicwarden.kafka.connect.admin_client import client_settings
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.denied_permissions import denied_permission
+from topicwarden.kafka.connect.record_clients import new_consumer
 from topicwarden.model.problem import Refusal
 
 PROGRESS_GROUP: Final = "topicwarden-redrive-"
@@ -158,10 +158,13 @@ def _copied(metadata: str, group: str, partition: int) -> int:
 
 @contextmanager
 def _open_consumer(connection: Connection, settings: Mapping[str, str]) -> Iterator[KafkaConsumer]:
-    shared = client_settings(connection, connection.bootstrap_servers)
-    own = {"enable_auto_commit": False, "auto_offset_reset": "none", "max_partition_fetch_bytes": _FETCHED_BYTES}
+    own: dict[str, Any] = {
+        "enable_auto_commit": False,
+        "auto_offset_reset": "none",
+        "max_partition_fetch_bytes": _FETCHED_BYTES,
+    }
     try:
-        consumer = KafkaConsumer(**shared, **own, **settings)
+        consumer = new_consumer(connection, **own, **settings)
     except (KafkaError, OSError, ValueError) as error:
         raise Refusal(f"the records cannot be read: {_text(error)}") from error
     try:

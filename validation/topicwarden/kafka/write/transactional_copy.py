@@ -15,9 +15,9 @@ from typing import Any, Final
 from kafka import KafkaProducer, OffsetAndMetadata, TopicPartition
 from kafka.errors import KafkaError
 
-from topicwarden.kafka.connect.admin_client import client_settings
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.denied_permissions import denied_permission
+from topicwarden.kafka.connect.record_clients import new_producer
 from topicwarden.kafka.read.records_at_offsets import CopiedSoFar
 from topicwarden.model.problem import Refusal
 
@@ -97,16 +97,15 @@ def open_copy(connection: Connection, name: str, target: str) -> Iterator[Transa
     When it is yielded, no transaction with this id is open, and earlier processes with this id can commit nothing.
     Raises Refusal for an error of Kafka.
     """
-    settings = client_settings(connection, connection.bootstrap_servers) | {
+    settings = {
         "transactional_id": name,
         "transaction_timeout_ms": _TRANSACTION_MS,
         "delivery_timeout_ms": _DELIVERY_MS,
         "max_request_size": _MOST_REQUEST,
         "linger_ms": 5,
-        "allow_auto_create_topics": False,
     }
     try:
-        producer = KafkaProducer(**settings)
+        producer = new_producer(connection, **settings)
     except (KafkaError, OSError, ValueError) as error:
         raise Refusal(f"no producer can be opened: {_text(error)}") from error
     try:

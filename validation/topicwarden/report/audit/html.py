@@ -97,10 +97,9 @@ def _hottest(facts: TopicFacts) -> str:
 def _partitioner(facts: PartitionerFacts) -> str:
     """Return the conclusion on the producers' partitioner, and the share of keys that each candidate explains."""
     names = f": {' and '.join(facts.algorithms)}" if facts.algorithms else ""
-    grown = f", with {', then '.join(map(str, facts.counts))} partitions" if len(facts.counts) > 1 else ""
     scores = sorted(facts.scores.items(), key=lambda score: (-score[1], score[0]))
     explained = ", ".join(f"{name} {share:.1%}" for name, share in scores)
-    return f"{facts.conclusion}{names}{grown}; keys explained (of {facts.keys:,}): {explained}"
+    return f"{facts.conclusion}{names}; keys explained (of {facts.keys:,}): {explained}"
 
 
 def _search_text(topic: TopicDigest) -> str:

@@ -49,12 +49,16 @@ class _ReportPrinter(LinePrinter):
             self._print(Text())
         for settled in view.settled:
             self._settled(settled)
-        if view.report.resolved:
+        ended = [
+            *((Text("resolved", style=STYLES[Verdict.PASS]), each) for each in view.report.resolved),
+            *((Text("withdrawn", style=STYLES[Verdict.UNDECIDABLE]), each) for each in view.report.withdrawn),
+        ]
+        if ended:
             self._print(Text())
-        for each in view.report.resolved:
+        for label, each in ended:
             subject = self._text(f"{each.check} {each.topic}:", "bold")
             since = self._text(f"was {each.verdict.value} since {display.timestamp(each.since)}")
-            self._wrapped(Text(" ").join([Text("resolved", style=STYLES[Verdict.PASS]), subject, since]))
+            self._wrapped(Text(" ").join([label, subject, since]))
         if view.limits:
             self._print(Text())
         for limit in view.limits:

@@ -1,0 +1,95 @@
+"""Test a history that a real broker and the version before the revisions of checks wrote.
+
+``earlier_history/`` has its files as text. The audit of that version called the keys of a mirror misplaced.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support import reports
+from topicwarden.audit.history.audit_history import AuditHistory
+from topicwarden.audit.history.known_placements import known_placements
+from topicwarden.audit.history.outcomes import selection_key, trend, with_changes
+from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.key_scan import TopicKeys
+from topicwarden.audit.scan.offset_ranges import OffsetRange
+from topicwarden.model.contents import Contents, KeyContents
+from topicwarden.model.finding import AuditReport, Finding
+from topicwarden.model.verdict import Verdict
+from topicwarden.usage.history_files import VERSION
+
+FILES = Path(__file__).with_name("earlier_history")
+CLUSTER = "VIYQPaypSUWF4UmA5bWg2w"
+LAST = 1_795_815_585_290
+
+
+def report(*findings: Finding) -> AuditReport:
+    topics = [reports.topic(f"h.{name}", [1]) for name in ("compacted", "expired", "mirror")]
+    changed = {"cluster_id": CLUSTER, "started": LAST + 1_000, "stack": "dev"}
+    return reports.report(topics, list(findings)).model_copy(update=changed)
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> AuditHistory:
+    root = tmp_path / VERSION
+
+    def write(folder: str, **files: bytes) -> None:
+        part = root / folder / f"{LAST}-0"
+        part.mkdir(parents=True)
+        for name, content in files.items():
+            (part / name.replace("__", ".")).write_bytes(content)
+
+    states = (FILES / "states.json").read_bytes()
+    topics = [[state["cluster_id"], state["topic"], state["taken_at"]] for state in json.loads(states)]
+    write("states", states__json__gz=gzip.compress(states), topics__json=json.dumps(topics).encode(), _complete=b"")
+    outcomes = (FILES / "outcomes.json").read_bytes()
+    write(f"outcomes/{selection_key(report(), ())}", part__json=outcomes, _complete=b"")
+    use = gzip.compress((FILES / "use.json").read_bytes())
+    marker = {"format": 1, "cluster": CLUSTER, "sha256": hashlib.sha256(use).hexdigest()}
+    write("use", use__json__gz=use, _complete=json.dumps(marker).encode())
+    return AuditHistory(lambda: pytest.fail("needs no Spark"), str(tmp_path))
+
+
+def test_tombstones_suspects_and_records_of_an_earlier_version_are_read_on(history: AuditHistory) -> None:
+    states = history.last_states(CLUSTER)
+    assert history.notes == []
+    assert states.keys() == {"h.compacted", "h.expired", "h.mirror"}
+    assert [tombstone.offset for tombstone in states["h.compacted"].tombstones] == [35]
+    assert len(states["h.compacted"].remembered_records) == 10
+    assert [(each.check, each.verdict, each.revision) for each in states["h.expired"].open_findings] == [
+        ("retention-time", "suspect", 1)
+    ]
+
+
+def test_the_use_of_an_earlier_version_is_read_on(history: AuditHistory) -> None:
+    use = history.use
+    records = use.load(CLUSTER)
+    assert use.notes == []
+    assert "readers" in {user.name for record in records.topics.values() for user in record.use().users}
+
+
+def test_a_conclusion_about_keys_of_an_earlier_version_is_not_used(history: AuditHistory) -> None:
+    state = history.last_states(CLUSTER)["h.mirror"]
+    assert (state.key_placement, state.growth) == (None, None)
+    counts = {number: PartitionCounts(records=1_000, keys=1_000, fits=(500,) * 5) for number in range(3)}
+    ranges = tuple(OffsetRange(number, "h.mirror", number, 0, end) for number, end in enumerate((997, 1_002, 1_001)))
+    keys = TopicKeys("h.mirror", 6, Contents(key=KeyContents(partitioner="murmur2")), counts, ranges)
+    partitions = [("h.mirror", number) for number in range(6)]
+    assert known_placements([keys], {"h.mirror": state}, partitions, partitions) == {}
+
+
+def test_a_false_fail_of_an_earlier_version_is_withdrawn_and_not_resolved(history: AuditHistory) -> None:
+    now = report(Finding(check="key-partition", verdict=Verdict.UNDECIDABLE, topic="h.mirror"))
+    earlier = trend(history, now, ())
+    changed = with_changes(now, earlier)
+    assert [(each.topic, each.check) for each in changed.withdrawn] == [("h.mirror", "key-partition")]
+    assert "key-partition" not in {each.check for each in changed.resolved}
+    assert history.notes == []
+    later = now.model_copy(update={"started": LAST + 2_000})
+    assert with_changes(later, trend(history, later, ())).withdrawn == []
