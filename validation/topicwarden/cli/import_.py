@@ -25,6 +25,7 @@ from difflib import unified_diff
 from topicwarden.model.problem import Level, Problem
 from topicwarden.operations.import_files import ImportReport, SkippedTopics
 from topicwarden.report import terminal_output
+from topicwarden.report.display import printable
 from topicwarden.report.problems import text
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.specs.write import NewFile
@@ -127,7 +128,8 @@ def show(report: ImportReport, root: Path, dry_run: bool) -> None:
     for note in report.notes:
         print_wrapped(str(note))
     if report.rejected:
-        _show_problems(root, report.rejected)
+        # Without excerpts: a password may be on any line of another tool's file.
+        terminal_output.write("".join(f"{printable(str(problem))}\n" for problem in report.rejected))
         print_wrapped(f"nothing was imported: {counted(len(report.rejected), 'error')}")
         return
     _show_files(report.files, report.subjects, dry_run)

@@ -20,7 +20,7 @@ from topicwarden.model.access import (
     ResourceType,
     ScramUser,
 )
-from topicwarden.model.message_text import describe_value, did_you_mean
+from topicwarden.model.message_text import describe_value, did_you_mean, kind_of
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -106,7 +106,7 @@ def items(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> list[KeyP
         return [(*path, index) for index in range(len(value))]
     if value is not None:
         fields.take(path)
-        reader.add_problem(location, f"{path[-1]}: expected a list, got {describe_value(value)}", "type")
+        reader.add_problem(location, f"{path[-1]}: expected a list, got {kind_of(value)}", "type")
     return []
 
 

@@ -16,7 +16,7 @@ from topicwarden.interchange.convert.take_values import report_unknown_keys, tak
 from topicwarden.interchange.convert.topic_reader import TopicReader
 from topicwarden.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
 from topicwarden.interchange.convert.unread_fields import UnreadFields
-from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.model.message_text import describe_value, did_you_mean, kind_of, quoted
 from topicwarden.specs.yaml_nodes import KeyPath
 
 _GROUP: Final = "kafka.jikkou.io/"
@@ -199,9 +199,7 @@ def _config_map_settings(resource: KubernetesResource, config_maps: _ConfigMaps,
     path = (*resource.path, "spec", "configMapRefs")
     references, location = resource.fields.take(path)
     if references is not None and not isinstance(references, list):
-        reader.add_problem(
-            location, f"configMapRefs: expected a list of names, got {describe_value(references)}", "type"
-        )
+        reader.add_problem(location, f"configMapRefs: expected a list of names, got {kind_of(references)}", "type")
     inherited: SettingValues = {}
     for index, name in enumerate(references if isinstance(references, list) else ()):
         if name in config_maps.names:

@@ -22,7 +22,7 @@ from topicwarden.interchange.convert.topic_values import SettingValues, TopicVal
 from topicwarden.interchange.convert.unread_fields import UnreadFields
 from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.access import WILDCARD, Grant
-from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.model.message_text import describe_value, did_you_mean, kind_of, quoted
 from topicwarden.model.problem import Location
 from topicwarden.model.subject import SubjectUse
 from topicwarden.specs.yaml_nodes import KeyPath
@@ -62,7 +62,7 @@ def read(reader: TopicReader) -> None:
         _refuse(reader)
     elif _is_properties(reader.source):
         reader.auxiliary = True
-        text = reader.text(shown=False)
+        text = reader.text()
         for match in _PROPERTY.finditer(reader.source.text):
             text.take_range(match.start(), match.end())
     else:
@@ -170,7 +170,7 @@ class _Topology:
             return [(*path, index) for index in range(len(value))]
         if value is not None:
             self.fields.take(path)
-            message = f"{path[-1]}: expected a list, got {describe_value(value)}"
+            message = f"{path[-1]}: expected a list, got {kind_of(value)}"
             self.reader.add_problem(location, message, "type")
         return []
 

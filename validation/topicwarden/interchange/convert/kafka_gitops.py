@@ -18,7 +18,7 @@ from topicwarden.interchange.convert.topic_reader import ACCESS, TopicReader
 from topicwarden.interchange.convert.topic_values import TopicValues, add_topic
 from topicwarden.interchange.convert.unread_fields import UnreadFields
 from topicwarden.model.access import Grant
-from topicwarden.model.message_text import describe_value, quoted
+from topicwarden.model.message_text import kind_of, quoted
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 from topicwarden.stacks.stack_settings import SCOPE
@@ -52,7 +52,7 @@ def read(reader: TopicReader) -> None:
                 _topic(fields, name, default, reader)
         elif topics is not None:
             fields.take(("topics",))
-            reader.add_problem(location, f"topics: expected topics by name, got {describe_value(topics)}", "type")
+            reader.add_problem(location, f"topics: expected topics by name, got {kind_of(topics)}", "type")
         reader.auxiliary = reader.auxiliary or not topics
 
 
@@ -61,7 +61,7 @@ def _topic(fields: UnreadFields, name: Any, default: tuple[Any, Location] | None
     details, location = fields.peek(path)
     if not details or not isinstance(details, dict):
         fields.take(path)
-        message = f"{name}: expected a mapping with {', '.join(_TOPIC)}, got {describe_value(details)}"
+        message = f"{name}: expected a mapping with {', '.join(_TOPIC)}, got {kind_of(details)}"
         reader.add_problem(location, message, "type")
         return
     report_unknown_keys(fields, path, _TOPIC, reader)

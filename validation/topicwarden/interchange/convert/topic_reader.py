@@ -92,12 +92,9 @@ class TopicReader:
             location = source.location(offset)
             self.note(location, line[1] or f"line {location.line}", reason)
 
-    def text(self, *, shown: bool) -> UnreadText:
-        """Return the text of the file. A note will name each part that remains unread.
-
-        ``shown`` quotes these parts: set it only if the file cannot contain secrets.
-        """
-        text = UnreadText(self.source, shown=shown)
+    def text(self) -> UnreadText:
+        """Return the text of the file. A note will name the line of each part that remains unread."""
+        text = UnreadText(self.source)
         self._unread.append(text)
         return text
 
