@@ -41,13 +41,14 @@ def import_(
     files_only: bool = False,
     access: bool = False,
     schemas: bool = False,
+    include_unmanaged: bool = False,
 ) -> int:
     """Write YAML for undeclared topics, adopt topics that are on the cluster as declared, and return the exit code.
 
     ``access`` also writes the access of the cluster, and ``schemas`` the subjects of the stack's Schema Registry. With
     ``sources``, files of other tools, the topics come from these
-    files, and no cluster is contacted. Returns 1 if
-    a topic was not imported, or if an imported topic violates a rule.
+    files, and no cluster is contacted; ``include_unmanaged`` also takes entries that the other tool does not apply.
+    Returns 1 if an entry was not imported, or if an imported topic violates a rule.
     """
     if form is not None and form not in FORMATS:
         raise Refusal(f"there is no format {form!r}{did_you_mean(form, FORMATS) or ': expected ' + ', '.join(FORMATS)}")
@@ -57,10 +58,13 @@ def import_(
         return _from_cluster(
             project, stack, patterns, dry_run=dry_run, adopting=adopting, access=access, schemas=schemas
         )
-    report = import_files(project, stack, sources, patterns, form, dry_run=dry_run)
+    report = import_files(project, stack, sources, patterns, form, dry_run=dry_run, include_unmanaged=include_unmanaged)
     show(report, project.root, dry_run)
     if report.blocked:
         return 1
+    if report.left_out:
+        entries = "1 entry was" if report.left_out == 1 else f"{report.left_out:,} entries were"
+        print_wrapped(f"{entries} left out, for the reasons above; the exit code is 1")
     if not report.topics and not report.files:
         print_wrapped("nothing was imported: the files have no topic that a declaration could be written for")
     elif not dry_run:

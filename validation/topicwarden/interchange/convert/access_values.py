@@ -24,6 +24,7 @@ from topicwarden.model.message_text import describe_value, did_you_mean, kind_of
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 
+ANY_USER: Final = f"User:{WILDCARD}"
 Word = TypeVar("Word", bound=StrEnum)
 QUOTA_KEYS: Final = {
     "producerByteRate": "producer_byte_rate",
@@ -95,6 +96,25 @@ def take_acls(
         operation = take_word(fields, path, Operation, reader)
         if principal and from_host and operation and allowed and resource_type and resource_name and of_pattern:
             reader.acls.append(Acl(principal, from_host, operation, allowed, resource_type, resource_name, of_pattern))
+
+
+def limits_access(deny: Acl, acl: Acl) -> bool:
+    """Return whether ``deny`` can limit what ``acl`` allows: for a principal and a resource of both.
+
+    Operations and hosts are not compared, because a DENY of one operation also denies others (``AclAuthorizer``).
+    """
+    if acl.permission is not PermissionType.ALLOW or acl.resource_type is not deny.resource_type:
+        return False
+    if ANY_USER not in (deny.principal, acl.principal) and deny.principal != acl.principal:
+        return False
+    return _overlap(deny, acl) or _overlap(acl, deny)
+
+
+def _overlap(one: Acl, other: Acl) -> bool:
+    """Return whether the name of ``other`` begins with, or is, a name that ``one`` is about."""
+    if one.pattern_type is PatternType.PREFIXED:
+        return other.resource_name.startswith(one.resource_name) or other.resource_name == WILDCARD
+    return one.resource_name in (other.resource_name, WILDCARD)
 
 
 def items(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> list[KeyPath]:
