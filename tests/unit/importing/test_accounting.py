@@ -198,7 +198,8 @@ def test_good_files_are_converted_to_the_expected_yaml(case: Case, tmp_path: Pat
 @pytest.mark.parametrize("case", cases(CASES, "bad"), ids=lambda case: case.name)
 def test_every_invalid_entry_is_a_problem_at_its_location(case: Case) -> None:
     read = read_all(sources(case))
-    problems = "".join(f"{problem}\n" for problem in read.problems)
+    missing = [problem for one in read.topics for problem in one.missing.values()]
+    problems = "".join(f"{problem}\n" for problem in sorted([*read.problems, *missing]))
     assert problems + notes(read.notes) == case.expected
 
 

@@ -138,8 +138,11 @@ def add_user(reader: TopicReader, name: str, mechanism: Any, iterations: Any, lo
             location, f"expected SCRAM-SHA-256 or SCRAM-SHA-512, got {describe_value(mechanism)}", "value"
         )
         return
-    number = iterations if isinstance(iterations, int) and not isinstance(iterations, bool) else FEWEST_ITERATIONS
-    reader.users.append(ScramUser(name, spelled, number))
+    if not isinstance(iterations, int) or isinstance(iterations, bool) or iterations < FEWEST_ITERATIONS:
+        expected = f"a whole number from {FEWEST_ITERATIONS}"
+        reader.add_problem(location, f"iterations: expected {expected}, got {describe_value(iterations)}", "value")
+        return
+    reader.users.append(ScramUser(name, spelled, iterations))
 
 
 def take_quota(

@@ -53,6 +53,8 @@ _QUOTA_TYPES: Final = {
 }
 """The parts of the entity of a quota, and whether each one is the default, by Jikkou's type (``KafkaClientQuotaType``).
 """
+_ITERATIONS: Final = 8192
+"""Jikkou's default (``V1KafkaUserAuthentication.DEFAULT_ITERATIONS``)."""
 _DELETE, _IGNORE = "jikkou.io/delete", "jikkou.io/ignore"
 """Annotations of resources (``CoreAnnotations``). Jikkou reads them with ``Boolean.parseBoolean``."""
 _DELETED: Final = f"marked for deletion ({_DELETE}), so not imported"
@@ -148,7 +150,7 @@ def _user(resource: KubernetesResource, reader: TopicReader) -> None:
         mechanism, location = fields.take((*path, "type"))
         iterations, _ = fields.take((*path, "iterations"))
         if name is not None:
-            add_user(reader, name, mechanism, iterations, location)
+            add_user(reader, name, mechanism, _ITERATIONS if iterations is None else iterations, location)
 
 
 def _quota(resource: KubernetesResource, reader: TopicReader) -> None:
@@ -213,10 +215,18 @@ def _topic(resource: KubernetesResource, config_maps: _ConfigMaps, reader: Topic
         TopicValues(
             name_field=fields.take((*resource.path, "metadata", "name")),
             counts=take_counts(fields, spec, "partitions", "replicas", reader),
-            config={**inherited, **take_settings(fields, (*spec, "configs"), reader)},
+            config=_overridden(take_settings(fields, (*spec, "configs"), reader), inherited, reader),
         ),
         [*resource.comments(), *fields.take_as_comments((*spec, "replicasAssignments"), len(resource.path))],
     )
+
+
+def _overridden(written: SettingValues, inherited: SettingValues, reader: TopicReader) -> SettingValues:
+    """Return the settings of a topic, which ConfigMaps override (``ConfigMapsTransformation``)."""
+    for name, (value, location, _) in written.items():
+        if name in inherited and inherited[name][0] != value:
+            reader.note(location, name, "overridden by a ConfigMap, whose value Jikkou applies")
+    return {**written, **inherited}
 
 
 def _config_map_settings(resource: KubernetesResource, config_maps: _ConfigMaps, reader: TopicReader) -> SettingValues:

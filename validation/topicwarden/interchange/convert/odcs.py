@@ -147,7 +147,6 @@ class _Contract:
                 owner=owner,
                 contents=contents,
                 schemas=schemas,
-                inherits=True,
             ),
         )
 

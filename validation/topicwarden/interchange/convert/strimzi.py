@@ -19,6 +19,8 @@ _GROUP: Final = "kafka.strimzi.io/"
 _USER: Final = "KafkaUser"
 _SCRAM: Final = "scram-sha-512"
 _SPEC: Final = ("partitions", "replicas", "config", "topicName")
+_ITERATIONS: Final = 4096
+"""Of every credential of the User Operator (``ScramCredentialsOperator``)."""
 _UNMANAGED: Final = ("strimzi.io/managed", "false")
 _PAUSED: Final = ("strimzi.io/pause-reconciliation", "true")
 
@@ -60,7 +62,7 @@ def _user(resource: KubernetesResource, reader: TopicReader) -> None:
         return
     user = f"CN={name}" if mechanism in ("tls", "tls-external") else name
     if mechanism == _SCRAM:
-        add_user(reader, name, mechanism, None, location)
+        add_user(reader, name, mechanism, _ITERATIONS, location)
     authorization, _ = fields.take((*spec, "authorization", "type"))
     for path in items(fields, (*spec, "authorization", "acls"), reader) if authorization == "simple" else ():
         resource_path = (*path, "resource")
