@@ -25,6 +25,7 @@ from difflib import unified_diff
 from topicwarden.model.problem import Level, Problem
 from topicwarden.operations.import_files import ImportReport, SkippedTopics
 from topicwarden.report import terminal_output
+from topicwarden.report.display import printable
 from topicwarden.report.problems import text
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.specs.write import NewFile
@@ -40,13 +41,14 @@ def import_(
     files_only: bool = False,
     access: bool = False,
     schemas: bool = False,
+    include_unmanaged: bool = False,
 ) -> int:
     """Write YAML for undeclared topics, adopt topics that are on the cluster as declared, and return the exit code.
 
     ``access`` also writes the access of the cluster, and ``schemas`` the subjects of the stack's Schema Registry. With
     ``sources``, files of other tools, the topics come from these
-    files, and no cluster is contacted. Returns 1 if
-    a topic was not imported, or if an imported topic violates a rule.
+    files, and no cluster is contacted; ``include_unmanaged`` also takes entries that the other tool does not apply.
+    Returns 1 if an entry was not imported, or if an imported topic violates a rule.
     """
     if form is not None and form not in FORMATS:
         raise Refusal(f"there is no format {form!r}{did_you_mean(form, FORMATS) or ': expected ' + ', '.join(FORMATS)}")
@@ -56,10 +58,13 @@ def import_(
         return _from_cluster(
             project, stack, patterns, dry_run=dry_run, adopting=adopting, access=access, schemas=schemas
         )
-    report = import_files(project, stack, sources, patterns, form, dry_run=dry_run)
+    report = import_files(project, stack, sources, patterns, form, dry_run=dry_run, include_unmanaged=include_unmanaged)
     show(report, project.root, dry_run)
     if report.blocked:
         return 1
+    if report.left_out:
+        entries = "1 entry was" if report.left_out == 1 else f"{report.left_out:,} entries were"
+        print_wrapped(f"{entries} left out, for the reasons above; the exit code is 1")
     if not report.topics and not report.files:
         print_wrapped("nothing was imported: the files have no topic that a declaration could be written for")
     elif not dry_run:
@@ -127,7 +132,8 @@ def show(report: ImportReport, root: Path, dry_run: bool) -> None:
     for note in report.notes:
         print_wrapped(str(note))
     if report.rejected:
-        _show_problems(root, report.rejected)
+        # Without excerpts: a password may be on any line of another tool's file.
+        terminal_output.write("".join(f"{printable(str(problem))}\n" for problem in report.rejected))
         print_wrapped(f"nothing was imported: {counted(len(report.rejected), 'error')}")
         return
     _show_files(report.files, report.subjects, dry_run)

@@ -75,3 +75,8 @@ def describe_value(value: object) -> str:
     if isinstance(value, (int, float)):
         return f"the number {value}"
     return "a list" if isinstance(value, list) else "a mapping"
+
+
+def kind_of(value: object) -> str:
+    """Return the kind of a value from YAML, to end ``expected …, got …`` where its text may be secret."""
+    return "text" if isinstance(value, str) else describe_value(value)

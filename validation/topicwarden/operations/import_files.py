@@ -41,6 +41,7 @@ class ImportReport:
     - ``refused``: topics that cannot be declared, with the reason.
     - ``differences``: declared settings that differ from the imported topics.
     - ``problems``: what a check finds in the new files.
+    - ``left_out``: the number of valid entries of the files that were not imported; notes have the reasons.
     """
 
     stack: str
@@ -54,6 +55,7 @@ class ImportReport:
     refused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     differences: tuple[Problem, ...] = ()
     problems: tuple[Problem, ...] = ()
+    left_out: int = 0
 
     @property
     def blocked(self) -> bool:
@@ -64,7 +66,7 @@ class ImportReport:
     def complete(self) -> bool:
         """True if nothing prevents the import of a selected topic."""
         failed = any(problem.level is Level.ERROR for problem in self.problems)
-        return not (self.blocked or self.refused or self.differences or failed)
+        return not (self.blocked or self.refused or self.differences or self.left_out or failed)
 
 
 _MAX_BYTES: Final = 64 << 20
@@ -79,16 +81,18 @@ def import_files(
     form: str | None = None,
     *,
     dry_run: bool = False,
+    include_unmanaged: bool = False,
 ) -> ImportReport:
     """Write YAML for the topics of ``sources`` that are not declared, and that match the globs ``patterns``.
 
-    ``form`` is a key of ``FORMATS``; None recognises the format of each file. ``dry_run`` writes nothing. Raises
+    ``form`` is a key of ``FORMATS``; None recognises the format of each file. ``dry_run`` writes nothing.
+    ``include_unmanaged`` imports entries that the other tool does not apply, but those that it deletes. Raises
     Refusal if a file cannot be read, or if no topic matches.
     """
     session = open_session(project, stack, patterns)
     if session.errors:
         return ImportReport(session.stack, errors=session.errors)
-    imported = read_all([_source(project, path) for path in sources], form)
+    imported = read_all([_source(project, path) for path in sources], form, include_unmanaged=include_unmanaged)
     names = [source.topic.name for source in imported.topics]
     selected_names = set(session.select(names))
     converted, unknown_counts = session.completed(
@@ -126,6 +130,7 @@ def import_files(
         skipped=SkippedTopics(declared=len(chosen) - new, out_of_scope=len(others)),
         differences=tuple(session.differences(chosen, "in the file")),
         problems=tuple(session.check_files(files, dry_run)),
+        left_out=imported.left_out,
     )
 
 

@@ -152,6 +152,13 @@ def import_(
     files_only: Annotated[
         bool, typer.Option("--files-only", help="Only write YAML; adopt no topic. Needs no Pulumi.")
     ] = False,
+    include_unmanaged: Annotated[
+        bool,
+        typer.Option(
+            "--include-unmanaged",
+            help="With --from: also read what the other tool does not apply: unmanaged, ignored, paused or not ready.",
+        ),
+    ] = False,
     access: Annotated[
         bool,
         typer.Option("--access", help="Also write the access of the cluster: ACLs, quotas, users, settings of groups."),
@@ -177,6 +184,7 @@ def import_(
             files_only=files_only,
             access=access,
             schemas=schemas,
+            include_unmanaged=include_unmanaged,
         )
     )
 

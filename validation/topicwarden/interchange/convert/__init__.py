@@ -23,13 +23,14 @@ from topicwarden.interchange.convert import (
     terraform,
     topicctl,
 )
+from topicwarden.interchange.convert.access_values import limits_access
 from topicwarden.interchange.convert.converted_subject import ConvertedSubject
 from topicwarden.interchange.convert.other_tools import unsupported_message
 from topicwarden.interchange.convert.source_file import SourceFile
 from topicwarden.interchange.convert.topic_reader import ConvertedTopic, TopicReader
 from topicwarden.kafka_facts.topic_names import metric_name
 from topicwarden.model.access import Acl, LiveAccess, QuotaEntity, ScramUser
-from topicwarden.model.problem import Location, Problem
+from topicwarden.model.problem import Level, Location, Problem
 
 __all__ = [
     "FORMATS",
@@ -84,6 +85,7 @@ class ConversionResult:
     """The topics of all files in file order, all problems, and a warning for each part that was not converted.
 
     ``access`` has the ACLs, users and quotas of all files, and ``subjects`` the subjects of a Schema Registry.
+    ``left_out`` is the number of valid entries that are not imported.
     """
 
     topics: tuple[ConvertedTopic, ...]
@@ -91,12 +93,16 @@ class ConversionResult:
     notes: tuple[Problem, ...]
     access: LiveAccess = NO_LIVE_ACCESS
     subjects: tuple[ConvertedSubject, ...] = ()
+    left_out: int = 0
 
 
-def read_all(sources: Sequence[SourceFile], format_name: str | None = None) -> ConversionResult:
+def read_all(
+    sources: Sequence[SourceFile], format_name: str | None = None, *, include_unmanaged: bool = False
+) -> ConversionResult:
     """Read the topics of all files; return them with all problems and notes.
 
     ``format_name`` is a key of ``FORMATS``; by default, the format of each file is recognised from its content.
+    ``include_unmanaged`` takes entries that the other tool does not apply.
     """
     topics: list[ConvertedTopic] = []
     problems: list[Problem] = []
@@ -104,14 +110,19 @@ def read_all(sources: Sequence[SourceFile], format_name: str | None = None) -> C
     auxiliary: list[SourceFile] = []
     by_metric_name: dict[str, ConvertedTopic] = {}
     acls: set[Acl] = set()
+    limits: list[Acl] = []
+    left_out = 0
     users: dict[tuple[str, str], ScramUser] = {}
     quotas: dict[QuotaEntity, Mapping[str, float]] = {}
     subjects: dict[str, ConvertedSubject] = {}
     for source in sources:
-        reader = _read_file(TopicReader(source, tuple(other for other in sources if other is not source)), format_name)
+        others = tuple(other for other in sources if other is not source)
+        reader = _read_file(TopicReader(source, others, include_unmanaged=include_unmanaged), format_name)
         auxiliary += [source] if reader.auxiliary else []
         problems += reader.problems
         notes += reader.notes()
+        left_out += reader.left_out
+        limits += reader.limits
         acls |= {*reader.acls}
         users |= {(user.name, user.mechanism): user for user in reader.users}
         quotas |= reader.quotas
@@ -122,12 +133,22 @@ def read_all(sources: Sequence[SourceFile], format_name: str | None = None) -> C
                 topics.append(converted)
             else:
                 problems.append(_duplicate(converted, first))
-    access = LiveAccess(frozenset(acls), quotas, users)
-    nothing = not topics and not problems and not subjects and access == NO_LIVE_ACCESS
+    unlimited = {acl for acl in acls if any(limits_access(deny, acl) for deny in limits)}
+    notes += [_unlimited(acl, sources[0]) for acl in sorted(unlimited, key=str)]
+    left_out += len(unlimited)
+    access = LiveAccess(frozenset(acls - unlimited), quotas, users)
+    nothing = not (topics or problems or subjects or left_out) and access == NO_LIVE_ACCESS
     if sources and len(auxiliary) == len(sources) and nothing:
         problems = [Problem(Location(source.file), _NO_TOPIC, "empty") for source in auxiliary]
     found = tuple(subjects.values())
-    return ConversionResult(tuple(topics), tuple(sorted(set(problems))), tuple(sorted(set(notes))), access, found)
+    return ConversionResult(
+        tuple(topics), tuple(sorted(set(problems))), tuple(sorted(set(notes))), access, found, left_out
+    )
+
+
+def _unlimited(acl: Acl, source: SourceFile) -> Problem:
+    message = f"not imported, because a DENY that limits this access is not imported: {acl}"
+    return Problem(Location(source.file), message, "not-imported", Level.WARNING)
 
 
 def _read_file(reader: TopicReader, format_name: str | None) -> TopicReader:

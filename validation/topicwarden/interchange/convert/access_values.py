@@ -20,10 +20,11 @@ from topicwarden.model.access import (
     ResourceType,
     ScramUser,
 )
-from topicwarden.model.message_text import describe_value, did_you_mean
+from topicwarden.model.message_text import describe_value, did_you_mean, kind_of
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 
+ANY_USER: Final = f"User:{WILDCARD}"
 Word = TypeVar("Word", bound=StrEnum)
 QUOTA_KEYS: Final = {
     "producerByteRate": "producer_byte_rate",
@@ -97,6 +98,25 @@ def take_acls(
             reader.acls.append(Acl(principal, from_host, operation, allowed, resource_type, resource_name, of_pattern))
 
 
+def limits_access(deny: Acl, acl: Acl) -> bool:
+    """Return whether ``deny`` can limit what ``acl`` allows: for a principal and a resource of both.
+
+    Operations and hosts are not compared, because a DENY of one operation also denies others (``AclAuthorizer``).
+    """
+    if acl.permission is not PermissionType.ALLOW or acl.resource_type is not deny.resource_type:
+        return False
+    if ANY_USER not in (deny.principal, acl.principal) and deny.principal != acl.principal:
+        return False
+    return _overlap(deny, acl) or _overlap(acl, deny)
+
+
+def _overlap(one: Acl, other: Acl) -> bool:
+    """Return whether the name of ``other`` begins with, or is, a name that ``one`` is about."""
+    if one.pattern_type is PatternType.PREFIXED:
+        return other.resource_name.startswith(one.resource_name) or other.resource_name == WILDCARD
+    return one.resource_name in (other.resource_name, WILDCARD)
+
+
 def items(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> list[KeyPath]:
     """Return the paths of the items of the list at ``path``; report a value that is not a list."""
     value, location = fields.peek(path)
@@ -106,7 +126,7 @@ def items(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> list[KeyP
         return [(*path, index) for index in range(len(value))]
     if value is not None:
         fields.take(path)
-        reader.add_problem(location, f"{path[-1]}: expected a list, got {describe_value(value)}", "type")
+        reader.add_problem(location, f"{path[-1]}: expected a list, got {kind_of(value)}", "type")
     return []
 
 
@@ -118,8 +138,11 @@ def add_user(reader: TopicReader, name: str, mechanism: Any, iterations: Any, lo
             location, f"expected SCRAM-SHA-256 or SCRAM-SHA-512, got {describe_value(mechanism)}", "value"
         )
         return
-    number = iterations if isinstance(iterations, int) and not isinstance(iterations, bool) else FEWEST_ITERATIONS
-    reader.users.append(ScramUser(name, spelled, number))
+    if not isinstance(iterations, int) or isinstance(iterations, bool) or iterations < FEWEST_ITERATIONS:
+        expected = f"a whole number from {FEWEST_ITERATIONS}"
+        reader.add_problem(location, f"iterations: expected {expected}, got {describe_value(iterations)}", "value")
+        return
+    reader.users.append(ScramUser(name, spelled, iterations))
 
 
 def take_quota(

@@ -90,7 +90,6 @@ class _Document:
                 owner=one_line(channel.take_text(OWNER)),
                 contents=found.contents,
                 schemas=found.schemas,
-                inherits=True,
             ),
         )
 

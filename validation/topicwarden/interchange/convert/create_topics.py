@@ -14,7 +14,7 @@ from topicwarden.interchange.convert.source_file import SourceFile
 from topicwarden.interchange.convert.topic_reader import COMMENTED_OUT, TopicReader
 from topicwarden.interchange.convert.topic_values import TopicValues, add_topic
 from topicwarden.interchange.convert.unread_fields import UnreadFields
-from topicwarden.model.message_text import describe_value
+from topicwarden.model.message_text import counted, describe_value
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -125,7 +125,7 @@ def _search_locator(source: SourceFile, location: Location) -> Locate:
 
 
 def _text(reader: TopicReader) -> None:
-    source, text = reader.source, reader.text(shown=False)
+    source, text = reader.source, reader.text()
     assigned = list(_ASSIGNED.finditer(source.text))
     if not assigned:
         text.take_range(0, len(source.text))
@@ -159,7 +159,7 @@ def _topics(text: str, separators: str, locate: Locate, reader: TopicReader) -> 
 def _topic(entry: str, location: Location, reader: TopicReader) -> None:
     parts = [part.strip() for part in entry.split(":")]
     if len(parts) not in (3, 4):
-        message = f"expected name:partitions:replicas[:cleanup.policy], got {entry}"
+        message = f"expected name:partitions:replicas[:cleanup.policy], got {counted(len(parts), 'part')}"
         reader.add_problem(location, message, "value")
         return
     name, partitions, replicas, *policy = parts

@@ -110,7 +110,7 @@ def recognises(source: SourceFile) -> bool:
 
 def read(reader: TopicReader) -> None:
     described: list[_DescribedTopic] = []
-    text, replicas, table = reader.text(shown=True), _PartitionReplicas(reader), _Table(reader)
+    text, replicas, table = reader.text(), _PartitionReplicas(reader), _Table(reader)
     for line in lines(reader.source.text):
         if line.ambiguous is not None:
             message = "is this the rest of the number above? join the two lines if it is, else delete this one"

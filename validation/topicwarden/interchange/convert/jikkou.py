@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from topicwarden.interchange.convert.access_values import QUOTA_KEYS, add_user, items, take_acls, take_quota, take_text
+from topicwarden.interchange.convert.access_values import (
+    ANY_USER,
+    QUOTA_KEYS,
+    add_user,
+    items,
+    take_acls,
+    take_quota,
+    take_text,
+)
 from topicwarden.interchange.convert.kubernetes import TOPIC, KubernetesResource, declares, resources, topics
 from topicwarden.interchange.convert.source_file import SourceFile
 from topicwarden.interchange.convert.subject_values import schema_beside, take_name, take_subject
@@ -16,7 +24,8 @@ from topicwarden.interchange.convert.take_values import report_unknown_keys, tak
 from topicwarden.interchange.convert.topic_reader import TopicReader
 from topicwarden.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
 from topicwarden.interchange.convert.unread_fields import UnreadFields
-from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.model.access import PermissionType
+from topicwarden.model.message_text import describe_value, did_you_mean, kind_of, quoted
 from topicwarden.specs.yaml_nodes import KeyPath
 
 _GROUP: Final = "kafka.jikkou.io/"
@@ -44,11 +53,11 @@ _QUOTA_TYPES: Final = {
 }
 """The parts of the entity of a quota, and whether each one is the default, by Jikkou's type (``KafkaClientQuotaType``).
 """
-_EXCLUDED: Final = {
-    "jikkou.io/delete": "marked for deletion (jikkou.io/delete), so not imported",
-    "jikkou.io/ignore": "ignored by Jikkou (jikkou.io/ignore), so not imported",
-}
-"""Reasons to exclude a resource, by annotation (``CoreAnnotations``). Jikkou reads it with ``Boolean.parseBoolean``."""
+_ITERATIONS: Final = 8192
+"""Jikkou's default (``V1KafkaUserAuthentication.DEFAULT_ITERATIONS``)."""
+_DELETE, _IGNORE = "jikkou.io/delete", "jikkou.io/ignore"
+"""Annotations of resources (``CoreAnnotations``). Jikkou reads them with ``Boolean.parseBoolean``."""
+_DELETED: Final = f"marked for deletion ({_DELETE}), so not imported"
 _NORMALIZE: Final = "schemaregistry.jikkou.io/normalize-schema"
 _ALWAYS_NORMALIZED: Final = "not imported, because schemas are always compared in their canonical form"
 
@@ -63,18 +72,37 @@ def read(reader: TopicReader) -> None:
     _access(documents, reader)
     _subjects(documents, reader)
     for resource in topics(documents, reader, _GROUP, "Jikkou", other_kinds=("ConfigMap", _SUBJECT, *_ACCESS)):
-        annotations = resource.annotations()
-        reasons = [reason for annotation, reason in _EXCLUDED.items() if annotations.get(annotation) == "true"]
-        if reasons:
-            resource.exclude(reader, reasons[0])
-        else:
+        if _is_applied(resource, reader):
             _topic(resource, config_maps, reader)
     config_maps.note_unused()
 
 
+def _is_applied(resource: KubernetesResource, reader: TopicReader) -> bool:
+    """Return whether Jikkou reconciles the resource; note one that Jikkou deletes or ignores."""
+    annotations = resource.annotations()
+    if annotations.get(_DELETE) == "true":
+        resource.exclude(reader, _DELETED)
+        return False
+    if annotations.get(_IGNORE) == "true" and resource.kind in (_AUTHORIZATION, _ROLE) and not reader.include_unmanaged:
+        _note_limits(resource, reader)
+    return resource.is_applied(reader, "Jikkou", [_IGNORE] if annotations.get(_IGNORE) == "true" else [])
+
+
+def _note_limits(resource: KubernetesResource, reader: TopicReader) -> None:
+    """Add the DENY ACLs of an ignored resource to the limits. Those of a role can be about every principal."""
+    scratch = TopicReader(reader.source)
+    principal = resource.name if resource.kind == _AUTHORIZATION else ANY_USER
+    _acls(resource, [str(principal)], scratch)
+    reader.limits += [acl for acl in scratch.acls if acl.permission is PermissionType.DENY]
+
+
 def _access(documents: list[UnreadFields], reader: TopicReader) -> None:
     """Read principals with their roles, users and quotas."""
-    of_jikkou = [resource for resource in resources(documents) if resource.in_group(_GROUP)]
+    of_jikkou = [
+        resource
+        for resource in resources(documents)
+        if resource.in_group(_GROUP) and resource.kind in _ACCESS and _is_applied(resource, reader)
+    ]
     roles: dict[str, list[str]] = {}
     for resource in of_jikkou:
         if resource.kind == _AUTHORIZATION:
@@ -93,9 +121,8 @@ def _access(documents: list[UnreadFields], reader: TopicReader) -> None:
             _user(resource, reader)
         elif resource.kind == _QUOTA:
             _quota(resource, reader)
-        if resource.kind in _ACCESS:
-            for key in ("apiVersion", "kind"):
-                resource.fields.take((*resource.path, key))
+        for key in ("apiVersion", "kind"):
+            resource.fields.take((*resource.path, key))
 
 
 def _acls(resource: KubernetesResource, principals: list[str], reader: TopicReader) -> None:
@@ -123,7 +150,7 @@ def _user(resource: KubernetesResource, reader: TopicReader) -> None:
         mechanism, location = fields.take((*path, "type"))
         iterations, _ = fields.take((*path, "iterations"))
         if name is not None:
-            add_user(reader, name, mechanism, iterations, location)
+            add_user(reader, name, mechanism, _ITERATIONS if iterations is None else iterations, location)
 
 
 def _quota(resource: KubernetesResource, reader: TopicReader) -> None:
@@ -146,10 +173,10 @@ def _subjects(documents: list[UnreadFields], reader: TopicReader) -> None:
     for resource in resources(documents):
         if resource.kind != _SUBJECT:
             continue
-        annotations = resource.annotations()
-        reasons = [reason for annotation, reason in _EXCLUDED.items() if annotations.get(annotation) == "true"]
-        if reasons or not resource.in_group(_REGISTRY):
-            resource.exclude(reader, reasons[0] if reasons else f"{resource.api} is not of Jikkou, so not imported")
+        if not resource.in_group(_REGISTRY):
+            resource.exclude(reader, f"{resource.api} is not of Jikkou, so not imported")
+            continue
+        if not _is_applied(resource, reader):
             continue
         fields, spec = resource.fields, (*resource.path, "spec")
         for key in ("apiVersion", "kind"):
@@ -188,10 +215,18 @@ def _topic(resource: KubernetesResource, config_maps: _ConfigMaps, reader: Topic
         TopicValues(
             name_field=fields.take((*resource.path, "metadata", "name")),
             counts=take_counts(fields, spec, "partitions", "replicas", reader),
-            config={**inherited, **take_settings(fields, (*spec, "configs"), reader)},
+            config=_overridden(take_settings(fields, (*spec, "configs"), reader), inherited, reader),
         ),
         [*resource.comments(), *fields.take_as_comments((*spec, "replicasAssignments"), len(resource.path))],
     )
+
+
+def _overridden(written: SettingValues, inherited: SettingValues, reader: TopicReader) -> SettingValues:
+    """Return the settings of a topic, which ConfigMaps override (``ConfigMapsTransformation``)."""
+    for name, (value, location, _) in written.items():
+        if name in inherited and inherited[name][0] != value:
+            reader.note(location, name, "overridden by a ConfigMap, whose value Jikkou applies")
+    return {**written, **inherited}
 
 
 def _config_map_settings(resource: KubernetesResource, config_maps: _ConfigMaps, reader: TopicReader) -> SettingValues:
@@ -199,9 +234,7 @@ def _config_map_settings(resource: KubernetesResource, config_maps: _ConfigMaps,
     path = (*resource.path, "spec", "configMapRefs")
     references, location = resource.fields.take(path)
     if references is not None and not isinstance(references, list):
-        reader.add_problem(
-            location, f"configMapRefs: expected a list of names, got {describe_value(references)}", "type"
-        )
+        reader.add_problem(location, f"configMapRefs: expected a list of names, got {kind_of(references)}", "type")
     inherited: SettingValues = {}
     for index, name in enumerate(references if isinstance(references, list) else ()):
         if name in config_maps.names:
@@ -219,7 +252,9 @@ class _ConfigMaps:
     def __init__(self, documents: list[UnreadFields], reader: TopicReader) -> None:
         self._reader = reader
         self._unused = [
-            resource for resource in resources(documents) if resource.in_group(_CORE) and resource.kind == "ConfigMap"
+            resource
+            for resource in resources(documents)
+            if resource.in_group(_CORE) and resource.kind == "ConfigMap" and _is_applied(resource, reader)
         ]
         self.names = {str(resource.name): resource for resource in self._unused}
         self._settings: dict[str, SettingValues] = {}

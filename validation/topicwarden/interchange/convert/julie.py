@@ -22,7 +22,7 @@ from topicwarden.interchange.convert.topic_values import SettingValues, TopicVal
 from topicwarden.interchange.convert.unread_fields import UnreadFields
 from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.access import WILDCARD, Grant
-from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.model.message_text import describe_value, did_you_mean, kind_of, quoted
 from topicwarden.model.problem import Location
 from topicwarden.model.subject import SubjectUse
 from topicwarden.specs.yaml_nodes import KeyPath
@@ -40,8 +40,15 @@ _STRATEGIES: Final = {
     "TopicRecordNameStrategy": "{topic}-{record}",
 }
 """How subjects are named, by ``subject.name.strategy``; the first one is the default."""
+_CONTROL: Final = "topology.builder.access.control.class"
+_CLOUD_TRANSLATION: Final = "ccloud.service_account.translation.enabled"
+"""On Confluent Cloud, by default, service accounts replace the principals (``CCloudUtils``, ``reference.conf``)."""
+_TRANSLATION: Final = "topology.translation.principal.enabled"
+_TRANSLATED: Final = "JulieOps replaces these principals, so not imported; use `topicwarden import --access`"
 _PROPERTY: Final = re.compile(
-    r"^[ \t]*(topology\.(?:topic\.prefix\.(?:format|separator)|project\.prefix\.format))"
+    r"^[ \t]*(topology\.(?:topic\.prefix\.(?:format|separator)|project\.prefix\.format"
+    r"|builder\.access\.control\.class|translation\.principal\.enabled)"
+    r"|ccloud\.service_account\.translation\.enabled)"
     r"[ \t]*[=:][ \t]*(['\"]?)(.*?)\2[ \t]*\r?$",
     re.MULTILINE,
 )
@@ -62,7 +69,7 @@ def read(reader: TopicReader) -> None:
         _refuse(reader)
     elif _is_properties(reader.source):
         reader.auxiliary = True
-        text = reader.text(shown=False)
+        text = reader.text()
         for match in _PROPERTY.finditer(reader.source.text):
             text.take_range(match.start(), match.end())
     else:
@@ -91,10 +98,11 @@ def _documents(reader: TopicReader) -> None:
 
 @dataclass(frozen=True)
 class _Naming:
-    """The format and the separator of the full names of topics."""
+    """The format and the separator of the full names of topics, and whether JulieOps replaces principals."""
 
     format: str = _DEFAULT_FORMAT
     separator: str = "."
+    translates_principals: bool = False
 
     @staticmethod
     def of(reader: TopicReader) -> _Naming:
@@ -105,7 +113,9 @@ class _Naming:
             if _is_properties(source)
             for match in _PROPERTY.finditer(source.text)
         }
-        return _Naming(values.get("format", _DEFAULT_FORMAT), values.get("separator", "."))
+        cloud = "CCloud" in values.get(_CONTROL, "") and values.get(_CLOUD_TRANSLATION, "true").lower() != "false"
+        translates = cloud or values.get(_TRANSLATION, "").lower() == "true"
+        return _Naming(values.get("format", _DEFAULT_FORMAT), values.get("separator", "."), translates)
 
     def full_name(self, parts: dict[str, str], topic: str, data_type: str | None) -> str:
         """Return the full name of a topic; raise ValueError if the format needs what the topology does not have."""
@@ -170,7 +180,7 @@ class _Topology:
             return [(*path, index) for index in range(len(value))]
         if value is not None:
             self.fields.take(path)
-            message = f"{path[-1]}: expected a list, got {describe_value(value)}"
+            message = f"{path[-1]}: expected a list, got {kind_of(value)}"
             self.reader.add_problem(location, message, "type")
         return []
 
@@ -199,8 +209,8 @@ class _Topology:
         data_type, _ = fields.take((*path, "dataType"))
         location = fields.document.at((*path, "name"))
         grants = [*shared, *(grant for key in _ROLES for grant in self._grants((*path, key)))]
-        config = take_settings(fields, (*path, "config"), reader)
-        config |= self.plans.settings(*fields.take((*path, "plan")))
+        config = self.plans.settings(*fields.take((*path, "plan")))
+        config |= take_settings(fields, (*path, "config"), reader)
         if name is None:
             return
         try:
@@ -212,7 +222,10 @@ class _Topology:
         if problem := name_problem(full_name):
             reader.add_problem(location, f"{problem}; the name is made of {', '.join(parts)} and topic", "topic-name")
             return
-        for role, grant in grants:
+        translated = self.naming.translates_principals
+        if grants and translated:
+            reader.leave_out(location, f"access to {full_name}", _TRANSLATED)
+        for role, grant in () if translated else grants:
             reader.acls += (roles.consume if role == "consumers" else roles.produce)(full_name, grant)
         counts = {part: _count(config.pop(key, None), location) for part, key in _COUNTS.items()}
         comments = [f"{key}: {text}" for key, text in parts.items()]
@@ -275,7 +288,10 @@ class _Topology:
 
 @dataclass
 class _Plans:
-    """The plans of all files of the import. A plan overrides the settings of a topic (``TopicCustomDeserializer``)."""
+    """The plans of all files of the import. A plan has the settings that a topic does not have.
+
+    Source: ``TopicCustomDeserializer`` (``planConfigObject.forEach(config::putIfAbsent)``).
+    """
 
     reader: TopicReader
     _plans: dict[str, tuple[UnreadFields, KeyPath]] = field(init=False)

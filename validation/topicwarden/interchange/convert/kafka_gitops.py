@@ -12,13 +12,13 @@ from typing import Any, Final
 from topicwarden.access import roles
 from topicwarden.access.roles import StreamsApplication
 from topicwarden.interchange.convert.access_values import items, take_acls, take_text
-from topicwarden.interchange.convert.source_file import SourceFile
+from topicwarden.interchange.convert.source_file import SourceFile, value_at
 from topicwarden.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
 from topicwarden.interchange.convert.topic_reader import ACCESS, TopicReader
 from topicwarden.interchange.convert.topic_values import TopicValues, add_topic
 from topicwarden.interchange.convert.unread_fields import UnreadFields
 from topicwarden.model.access import Grant
-from topicwarden.model.message_text import describe_value, quoted
+from topicwarden.model.message_text import kind_of, quoted
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 from topicwarden.stacks.stack_settings import SCOPE
@@ -28,7 +28,11 @@ _KEYS: Final = frozenset({"settings", "topics", *_ACCESS})
 _SERVICE_TYPES: Final = ("application", "kafka-connect", "kafka-streams")
 _TOPIC: Final = ("partitions", "replication", "configs")
 _DEFAULT: Final = ("settings", "topics", "defaults", "replication")
+_FILES: Final = ("settings", "files")
 _IGNORED: Final = ("settings", "topics", "blacklist")
+_SERVICE_ACCOUNTS: Final = (
+    "kafka-gitops replaces these principals by service accounts of Confluent Cloud (settings.ccloud), so not imported"
+)
 _IGNORED_REASON: Final = f"kafka-gitops ignores topics with these prefixes; exclude them with {SCOPE}"
 
 
@@ -40,7 +44,10 @@ def read(reader: TopicReader) -> None:
     default = _default_replication(reader)
     for fields in reader.documents():
         fields.take(_DEFAULT)
-        _read_access(fields, reader)
+        if _uses_service_accounts(reader):
+            _leave_access_out(fields, reader)
+        else:
+            _read_access(fields, reader)
         _note_access(fields, reader)
         if fields.peek(_IGNORED)[0] is not None:
             reader.note(fields.document.at_key(_IGNORED), ".".join(_IGNORED), _IGNORED_REASON)
@@ -52,7 +59,7 @@ def read(reader: TopicReader) -> None:
                 _topic(fields, name, default, reader)
         elif topics is not None:
             fields.take(("topics",))
-            reader.add_problem(location, f"topics: expected topics by name, got {describe_value(topics)}", "type")
+            reader.add_problem(location, f"topics: expected topics by name, got {kind_of(topics)}", "type")
         reader.auxiliary = reader.auxiliary or not topics
 
 
@@ -61,7 +68,7 @@ def _topic(fields: UnreadFields, name: Any, default: tuple[Any, Location] | None
     details, location = fields.peek(path)
     if not details or not isinstance(details, dict):
         fields.take(path)
-        message = f"{name}: expected a mapping with {', '.join(_TOPIC)}, got {describe_value(details)}"
+        message = f"{name}: expected a mapping with {', '.join(_TOPIC)}, got {kind_of(details)}"
         reader.add_problem(location, message, "type")
         return
     report_unknown_keys(fields, path, _TOPIC, reader)
@@ -79,8 +86,12 @@ def _topic(fields: UnreadFields, name: Any, default: tuple[Any, Location] | None
 
 
 def _default_replication(reader: TopicReader) -> tuple[Any, Location] | None:
-    """Return the default of this file, else that of another file of the import; None if there is none."""
-    for source in (reader.source, *reader.others):
+    """Return the default of the file that names the others, else that of this file; None if there is none.
+
+    kafka-gitops reads the settings of the main file only (``ParserService``).
+    """
+    main = [source for source in (reader.source, *reader.others) if recognises(source) and _names_files(source)]
+    for source in (*main, reader.source, *reader.others):
         for document in source.documents if recognises(source) else ():
             value, location = UnreadFields(source, document).peek(_DEFAULT)
             if value is not None:
@@ -88,18 +99,34 @@ def _default_replication(reader: TopicReader) -> tuple[Any, Location] | None:
     return None
 
 
+def _names_files(source: SourceFile) -> bool:
+    return any(isinstance(value_at(document, _FILES)[0], dict) for document in source.documents)
+
+
+def _uses_service_accounts(reader: TopicReader) -> bool:
+    """Return whether kafka-gitops replaces principals by service accounts of Confluent Cloud (``StateManager``)."""
+    documents = [document for source in (reader.source, *reader.others) for document in source.documents]
+    return any(value_at(document, ("settings", "ccloud", "enabled"))[0] is True for document in documents)
+
+
 def _check_files(fields: UnreadFields, reader: TopicReader) -> None:
     """Mark the files that ``settings.files`` names as read, and report the file of the topics if it is not passed."""
-    files, _ = fields.peek(("settings", "files"))
+    files, _ = fields.peek(_FILES)
     passed = {PurePosixPath(source.file).name for source in (reader.source, *reader.others)}
     for kind, name in files.items() if isinstance(files, dict) else ():
-        path = ("settings", "files", kind)
+        path = (*_FILES, kind)
         if isinstance(name, str) and PurePosixPath(name).name in passed:
             fields.take(path)
         elif kind == "topics":
             fields.take(path)
             message = f"the topics are in {quoted(str(name))}; import this file, too: add --from with its path"
             reader.add_problem(fields.document.at(path), message, "missing")
+
+
+def _leave_access_out(fields: UnreadFields, reader: TopicReader) -> None:
+    for path in _access(fields):
+        _, location = fields.take(path)
+        reader.leave_out(location, ".".join(map(str, path)), _SERVICE_ACCOUNTS)
 
 
 def _read_access(fields: UnreadFields, reader: TopicReader) -> None:

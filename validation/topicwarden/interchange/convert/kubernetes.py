@@ -13,7 +13,9 @@ from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 
 TOPIC: Final = "KafkaTopic"
-NOT_APPLIED: Final = "imported as written but not applied by {}, so compare with the cluster"
+UNMANAGED: Final = "not applied by {}, so not imported (--include-unmanaged imports them)"
+INCLUDED: Final = "imported as written but not applied by {}, so compare with the cluster"
+_DELETED: Final = "being deleted (metadata.deletionTimestamp), so not imported"
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """An annotation with the whole resource as JSON, which ``kubectl apply`` writes."""
 
@@ -35,6 +37,10 @@ class KubernetesResource:
     @property
     def name(self) -> Any:
         return self.fields.peek((*self.path, "metadata", "name"))[0]
+
+    @property
+    def _label(self) -> Any:
+        return self.kind if self.name is None else self.name
 
     def annotations(self) -> dict[str, str]:
         """Return the annotations of the resource and of its lists, with values as lower-case text."""
@@ -73,10 +79,34 @@ class KubernetesResource:
             if isinstance(condition, dict)
         )
 
+    def is_applied(
+        self, reader: TopicReader, tool: str, reasons: Iterable[str] = (), override: str | None = None
+    ) -> bool:
+        """Return whether the resource is to be imported; if it is not, mark all its fields as read, and note it.
+
+        A resource that is being deleted is not. With ``reasons`` why the operator does not apply the resource, it is
+        left out, unless the import includes such resources. ``override`` is a key of ``spec`` that can name the topic.
+        """
+        if self.fields.peek((*self.path, "metadata", "deletionTimestamp"))[0] is not None:
+            self.exclude(reader, _DELETED)
+            return False
+        found = [*reasons, *(["status: not ready"] if self.not_ready() else [])]
+        location = self.fields.peek(self.path)[1]
+        name = self.fields.peek((*self.path, "spec", override))[0] if override else None
+        for reason in found:
+            label = f"{name or self._label} ({reason})"
+            if reader.include_unmanaged:
+                reader.note(location, label, INCLUDED.format(tool))
+            else:
+                self.fields.take(self.path)
+                reader.leave_out(location, label, UNMANAGED.format(tool))
+                return False
+        return True
+
     def exclude(self, reader: TopicReader, reason: str) -> None:
-        """Exclude the topic for ``reason``, and mark all its fields as read."""
+        """Exclude the resource for ``reason``, and mark all its fields as read."""
         _, location = self.fields.take(self.path)
-        reader.exclude(location, self.name, reason)
+        reader.exclude(location, self._label, reason)
 
 
 def declares(source: SourceFile, group: str, kind: str = TOPIC) -> bool:
@@ -100,7 +130,7 @@ def topics(
     kind: str = TOPIC,
     other_kinds: tuple[str, ...] = (),
 ) -> Iterator[KubernetesResource]:
-    """Yield the resources of ``kind`` in the API group ``group`` that are not being deleted.
+    """Yield the resources of ``kind`` in the API group ``group``.
 
     Note all other resources, except those of ``other_kinds``, which the caller reads itself.
     """
@@ -109,10 +139,7 @@ def topics(
         if resource.in_group(group) and resource.kind == kind:
             resource.fields.take((*resource.path, "apiVersion"))
             resource.fields.take((*resource.path, "kind"))
-            if resource.fields.peek((*resource.path, "metadata", "deletionTimestamp"))[0] is not None:
-                resource.exclude(reader, "being deleted (metadata.deletionTimestamp), so not imported")
-            else:
-                yield resource
+            yield resource
         elif resource.kind == kind:
             _, location = resource.fields.take(resource.path)
             reader.note(

@@ -35,6 +35,7 @@ RETENTION: Final = "retention"
 _CUSTOM: Final = (PARTITIONS, REPLICATION_FACTOR, CONFIGURATION, CONTENTS, *SCHEMAS.values())
 _KIND: Final = "DataContract"
 _DEFAULT_FORMAT: Final = "json"
+_RETIRED: Final = "retired"
 UNITS: Final = {
     "d": 86_400_000,
     "h": 3_600_000,
@@ -84,6 +85,12 @@ class _Contract:
         servers = self._root.child("servers")
         kafka = [server for _, server in servers.children() if _is_kafka(server)] if servers else []
         objects = [item for _, item in listed.children()] if listed else []
+        status = self._root.child("status")
+        if status and str(status.value).lower() == _RETIRED:
+            location = status.location
+            self._root.take()
+            self._reader.exclude(location, "schema", "the contract is retired, so not imported")
+            return
         topics = [item for item in objects if self._is_topic(item, kafka)]
         if not objects:
             self._reader.exclude(
@@ -140,7 +147,6 @@ class _Contract:
                 owner=owner,
                 contents=contents,
                 schemas=schemas,
-                inherits=True,
             ),
         )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from topicwarden.interchange.convert.kubernetes import NOT_APPLIED, declares, topics
+from topicwarden.interchange.convert.kubernetes import declares, topics
 from topicwarden.interchange.convert.source_file import SourceFile
 from topicwarden.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
 from topicwarden.interchange.convert.topic_reader import TopicReader
@@ -33,12 +33,12 @@ def recognises(source: SourceFile) -> bool:
 
 def read(reader: TopicReader) -> None:
     for resource in topics(reader.documents(), reader, _GROUP, "Redpanda", kind=_KIND):
+        if not resource.is_applied(reader, "Redpanda", override="overwriteTopicName"):
+            continue
         fields, spec = resource.fields, (*resource.path, "spec")
         report_unknown_keys(fields, spec, _SPEC, reader)
         # ``GetTopicName`` ignores an empty name.
         name, location, comments = resource.take_topic_name("overwriteTopicName", absent=(None, ""))
-        if resource.not_ready():
-            reader.note(location, f"{name} (status: not ready)", NOT_APPLIED.format("Redpanda"))
         add_topic(
             reader,
             TopicValues(

@@ -113,7 +113,8 @@ class ReferencingDocument:
         """Return the node that a ``$ref`` at ``location`` names; report a missing one and return None."""
         file, _, pointer = reference.partition("#")
         if _REMOTE.match(file):
-            self.reader.note(location, reference, "references to other hosts are not followed, so not imported")
+            reason = "references to other hosts are not followed, so not imported"
+            self.reader.note(location, _without_secrets(reference), reason)
             return None
         document = self._other(unquote(file), location) if file else self
         if document is None:
@@ -167,3 +168,8 @@ class ReferencingDocument:
             self.reader.add_problem(location, message, "value")
             return None
         return ReferencingDocument(fields, source, self.reader, self._by_path)
+
+
+def _without_secrets(url: str) -> str:
+    """Return a URL without a password and without its query, which can contain a token."""
+    return re.sub(r"//[^/]*@", "//", url).partition("?")[0]

@@ -8,12 +8,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 from topicwarden.model.problem import Location, Problem
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument, read_documents
+
+_MESSAGES: Final = {
+    "yaml-merge": "the merge key << is YAML 1.1 and is not supported; write the merged keys here",
+    "yaml-tag": "this tag is not supported, or does not fit its value; delete the tag",
+    "key-type": "expected text as a key; put the key in quotes",
+}
+"""Messages by rule, in place of those that quote the file."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class SourceFile:
     def problems(self) -> list[Problem]:
         """All problems of the YAML itself."""
         problems = [*self.syntax, *(problem for document in self.documents for problem in document.problems)]
-        return [_without_defaults(problem) for problem in problems]
+        return [_without_values(problem) for problem in problems]
 
     @cached_property
     def comments(self) -> tuple[tuple[int, str], ...]:
@@ -94,9 +101,8 @@ def value_at(document: ParsedDocument, path: KeyPath) -> tuple[Any, Location]:
     return value, document.at(path)
 
 
-def _without_defaults(problem: Problem) -> Problem:
-    """Return the problem without the advice that only applies to files in ``topics/``."""
-    if problem.rule != "yaml-merge":
-        return problem
-    message = "the merge key << is YAML 1.1 and is not supported; write the merged keys here"
+def _without_values(problem: Problem) -> Problem:
+    """Return the problem without text of the file, which may be secret, and without advice for ``topics/``."""
+    quotes = '"' in problem.message or problem.rule == "yaml-merge"
+    message = _MESSAGES.get(problem.rule, problem.message) if quotes else problem.message
     return Problem(problem.location, message, problem.rule)

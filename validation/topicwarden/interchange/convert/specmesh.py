@@ -1,6 +1,6 @@
 """Read SpecMesh's data products: AsyncAPI documents whose ``id`` is the beginning of the names of their own topics.
 
-Names: ``ApiSpec.getCanonical``; numbers that a binding does not have: ``KafkaBinding``, both of
+Names: ``ApiSpec.getCanonical`` of
 https://github.com/specmesh/specmesh-build/tree/main/parser/src/main/java/io/specmesh/apiparser/model
 """
 
@@ -10,19 +10,16 @@ import re
 from typing import Final
 
 from topicwarden.interchange.convert.source_file import SourceFile
-from topicwarden.interchange.convert.take_values import one_line, report_unknown_keys, take_number, take_settings
+from topicwarden.interchange.convert.take_values import one_line, report_unknown_keys, take_counts, take_settings
 from topicwarden.interchange.convert.topic_reader import TopicReader
 from topicwarden.interchange.convert.topic_values import TopicValues, add_topic
 from topicwarden.interchange.convert.unread_fields import UnreadFields
-from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 
 _URN: Final = "urn:"
 _VISIBILITY: Final = re.compile(r"/?(?:.*[./])?_(public|protected|private)[./]")
-_DEFAULTS: Final = {"partitions": 1, "replicas": 3}
 _BINDING: Final = (
-    *_DEFAULTS,
-    *("configs", "envs", "groupId", "key", "bindingVersion"),
+    *("partitions", "replicas", "configs", "envs", "groupId", "key", "bindingVersion"),
     *("schemaIdLocation", "schemaIdPayloadEncoding", "schemaLookupStrategy"),
 )
 
@@ -69,10 +66,7 @@ def _channel(fields: UnreadFields, name: str, domain: str, reader: TopicReader) 
         reader,
         TopicValues(
             name_field=(topic, location),
-            counts={
-                "partitions": _number(fields, (*binding, "partitions"), reader),
-                "replication factor": _number(fields, (*binding, "replicas"), reader),
-            },
+            counts=take_counts(fields, binding, "partitions", "replicas", reader),
             config=take_settings(fields, (*binding, "configs"), reader),
             description=one_line(fields.take((*path, "description"))[0]),
         ),
@@ -86,8 +80,3 @@ def _topic(channel: str, domain: str, *, published: bool) -> str:
     if channel.startswith(domain) or not published:
         return channel
     return f"{domain}.{channel.replace('/', '.')}"
-
-
-def _number(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> tuple[object, Location]:
-    value, location = take_number(fields, path, reader)
-    return (_DEFAULTS[str(path[-1])] if value is None else value), location

@@ -6,11 +6,10 @@ https://strimzi.io/docs/operators/latest/configuring.html#type-KafkaUserSpec-ref
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from topicwarden.interchange.convert.access_values import QUOTA_KEYS, add_user, items, take_acls, take_quota, take_text
-from topicwarden.interchange.convert.kubernetes import NOT_APPLIED, KubernetesResource, declares, resources, topics
+from topicwarden.interchange.convert.kubernetes import KubernetesResource, declares, resources, topics
 from topicwarden.interchange.convert.source_file import SourceFile
 from topicwarden.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
 from topicwarden.interchange.convert.topic_reader import TopicReader
@@ -20,6 +19,8 @@ _GROUP: Final = "kafka.strimzi.io/"
 _USER: Final = "KafkaUser"
 _SCRAM: Final = "scram-sha-512"
 _SPEC: Final = ("partitions", "replicas", "config", "topicName")
+_ITERATIONS: Final = 4096
+"""Of every credential of the User Operator (``ScramCredentialsOperator``)."""
 _UNMANAGED: Final = ("strimzi.io/managed", "false")
 _PAUSED: Final = ("strimzi.io/pause-reconciliation", "true")
 
@@ -31,14 +32,14 @@ def recognises(source: SourceFile) -> bool:
 def read(reader: TopicReader) -> None:
     documents = reader.documents()
     for resource in resources(documents):
-        if resource.in_group(_GROUP) and resource.kind == _USER:
+        if resource.in_group(_GROUP) and resource.kind == _USER and _is_applied(resource, reader):
             _user(resource, reader)
     for resource in topics(documents, reader, _GROUP, "Strimzi", other_kinds=(_USER,)):
+        if not _is_applied(resource, reader):
+            continue
         fields, spec = resource.fields, (*resource.path, "spec")
         report_unknown_keys(fields, spec, _SPEC, reader)
         name, location, comments = resource.take_topic_name("topicName")
-        for reason in _not_applied(resource):
-            reader.note(location, f"{name} ({reason})", NOT_APPLIED.format("Strimzi"))
         add_topic(
             reader,
             TopicValues(
@@ -61,7 +62,7 @@ def _user(resource: KubernetesResource, reader: TopicReader) -> None:
         return
     user = f"CN={name}" if mechanism in ("tls", "tls-external") else name
     if mechanism == _SCRAM:
-        add_user(reader, name, mechanism, None, location)
+        add_user(reader, name, mechanism, _ITERATIONS, location)
     authorization, _ = fields.take((*spec, "authorization", "type"))
     for path in items(fields, (*spec, "authorization", "acls"), reader) if authorization == "simple" else ():
         resource_path = (*path, "resource")
@@ -80,11 +81,7 @@ def _user(resource: KubernetesResource, reader: TopicReader) -> None:
     take_quota(fields, (*spec, "quotas"), (("user", user),), QUOTA_KEYS, reader)
 
 
-def _not_applied(resource: KubernetesResource) -> Iterator[str]:
-    """Yield the reasons why the Topic Operator does not apply the resource to the topic."""
+def _is_applied(resource: KubernetesResource, reader: TopicReader) -> bool:
     annotations = resource.annotations()
-    for name, value in (_UNMANAGED, _PAUSED):
-        if annotations.get(name) == value:
-            yield f"{name}: {value}"
-    if resource.not_ready():
-        yield "status: not ready"
+    marks = [f"{name}: {value}" for name, value in (_UNMANAGED, _PAUSED) if annotations.get(name) == value]
+    return resource.is_applied(reader, "Strimzi", marks, "topicName")

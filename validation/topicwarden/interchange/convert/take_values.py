@@ -6,8 +6,8 @@ from typing import Any
 
 from topicwarden.interchange.convert.topic_reader import TopicReader
 from topicwarden.interchange.convert.topic_values import MAX_COUNTS, SettingValues
-from topicwarden.interchange.convert.unread_fields import UnreadFields
-from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.interchange.convert.unread_fields import UnreadFields, shown_key
+from topicwarden.model.message_text import did_you_mean, kind_of, quoted
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -39,7 +39,7 @@ def take_settings(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> S
     if value is None:
         return {}
     if not isinstance(value, dict):
-        reader.add_problem(location, f"{path[-1]}: expected a mapping of settings, got {describe_value(value)}", "type")
+        reader.add_problem(location, f"{path[-1]}: expected a mapping of settings, got {kind_of(value)}", "type")
         return {}
     settings: SettingValues = {}
     for name, setting in value.items():
@@ -55,9 +55,8 @@ def report_unknown_keys(fields: UnreadFields, path: KeyPath, known: tuple[str, .
     for name in value if isinstance(value, dict) else ():
         if name not in known:
             fields.take((*path, name))
-            message = (
-                f"unknown key {quoted(name)}{did_you_mean(name, known) or '; expected one of ' + ', '.join(known)}"
-            )
+            hint = did_you_mean(name, known) or f"; expected one of {', '.join(known)}"
+            message = f"unknown key {quoted(shown_key(name))}{hint}"
             reader.add_problem(fields.document.at_key((*path, name)), message, "unknown-key")
 
 

@@ -44,16 +44,21 @@ class ConvertedTopic:
 class TopicReader:
     """Collects the topics, problems and notes of one file, and tracks which parts of the file were read.
 
-    ``others`` are the other files of the same import. ``excluded`` counts the topics that the file itself excludes,
-    such as topics marked for deletion. ``auxiliary`` is set if the file only completes other files. ``acls``, ``users``
-    and ``quotas`` are the access that the file declares, and ``subjects`` its subjects of a Schema Registry.
+    ``others`` are the other files of the same import. ``include_unmanaged`` takes entries that the other tool does not
+    apply. ``excluded`` counts the entries that the file itself excludes, such as topics marked for deletion, and
+    ``left_out`` those that are valid, and not imported. ``limits`` are the DENY ACLs among them. ``auxiliary`` is set
+    if the file only completes other files. ``acls``, ``users`` and ``quotas`` are the access that the file declares,
+    and ``subjects`` its subjects of a Schema Registry.
     """
 
     source: SourceFile
     others: tuple[SourceFile, ...] = ()
     topics: list[ConvertedTopic] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    include_unmanaged: bool = False
     excluded: int = 0
+    left_out: int = 0
+    limits: list[Acl] = field(default_factory=list)
     auxiliary: bool = False
     acls: list[Acl] = field(default_factory=list)
     users: list[ScramUser] = field(default_factory=list)
@@ -92,12 +97,9 @@ class TopicReader:
             location = source.location(offset)
             self.note(location, line[1] or f"line {location.line}", reason)
 
-    def text(self, *, shown: bool) -> UnreadText:
-        """Return the text of the file. A note will name each part that remains unread.
-
-        ``shown`` quotes these parts: set it only if the file cannot contain secrets.
-        """
-        text = UnreadText(self.source, shown=shown)
+    def text(self) -> UnreadText:
+        """Return the text of the file. A note will name the line of each part that remains unread."""
+        text = UnreadText(self.source)
         self._unread.append(text)
         return text
 
@@ -109,9 +111,14 @@ class TopicReader:
         self._notes.setdefault(reason, []).append((location, part))
 
     def exclude(self, location: Location, name: Any, reason: str) -> None:
-        """Note that a topic is not converted because the file itself excludes it."""
+        """Note that an entry is not converted because the file itself excludes it."""
         self.excluded += 1
         self.note(location, str(name), reason)
+
+    def leave_out(self, location: Location, name: Any, reason: str) -> None:
+        """Note that a valid entry is not imported, and count it: the exit code of the import says so."""
+        self.left_out += 1
+        self.exclude(location, name, reason)
 
     def notes(self) -> list[Problem]:
         """Return one warning for each reason, with all parts that were not converted, at the location of the first."""

@@ -32,7 +32,6 @@ class TopicValues:
     """The values of one topic in another tool's file, each with its location; settings also with that of their key.
 
     ``default`` describes what applies to a number that is not set.
-    ``inherits`` says that the file need not have the counts: they can come from ``_defaults.yaml``.
     """
 
     name_field: tuple[Any, Location]
@@ -43,7 +42,6 @@ class TopicValues:
     owner: str | None = None
     contents: Contents = NO_CONTENTS
     schemas: tuple[SchemaText, ...] = ()
-    inherits: bool = False
 
     def read_name(self, reader: TopicReader) -> tuple[str | None, Location]:
         """Return the topic's name and its location; report a missing name and return None."""
@@ -54,16 +52,12 @@ class TopicValues:
         return None, location
 
     def checked_count(self, reader: TopicReader, part: str, missing: dict[str, Problem]) -> int | None:
-        """Return the count ``part``; report a missing or invalid one and return None.
+        """Return the count ``part``; report an invalid one and return None.
 
-        Return ``UNKNOWN`` if ``_defaults.yaml`` may have the count. ``missing`` then gets the problem.
+        Return ``UNKNOWN`` if the file does not have the count. ``missing`` then gets the problem.
         """
         value, location = self.counts[part]
         number = _integer(value)
-        if value is None and self.inherits:
-            message = f"expected the {part}, got nothing; write the number here, or in topics/_defaults.yaml"
-            missing[part.replace(" ", "_")] = Problem(location, message, "missing")
-            return UNKNOWN
         if number is not None and 1 <= number <= MAX_COUNTS[part]:
             return number
         if value is None or number == -1:
@@ -71,13 +65,11 @@ class TopicValues:
             name, _ = self.name_field
             message = f"expected the {part}, got {got}, so {self.default} applies; write the topic's actual number"
             message = f"{name}: {message}" if isinstance(name, str) else message
-            reader.add_problem(location, message, "missing")
-        else:
-            reader.add_problem(
-                location,
-                f"expected the {part}, a whole number from 1 to {MAX_COUNTS[part]}, got {describe_value(value)}",
-                "value",
-            )
+            message += " here, or in topics/_defaults.yaml"
+            missing[part.replace(" ", "_")] = Problem(location, message, "missing")
+            return UNKNOWN
+        message = f"expected the {part}, a whole number from 1 to {MAX_COUNTS[part]}, got {describe_value(value)}"
+        reader.add_problem(location, message, "value")
         return None
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from topicwarden.interchange.convert.source_file import SourceFile, value_at
-from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 
@@ -18,6 +17,7 @@ UnreadPart: TypeAlias = tuple[Location, str]
 _VARIABLE: Final = re.compile(r"\s*(?:(?:export|ENV|ARG|-e|--env)\s+)?[\"']?([A-Za-z_][\w.-]*)\s*=")
 _NAME_KEYS: Final = ("name", "property", "username")
 """Keys that name the items of a list, in Kubernetes and in data contracts."""
+_FIELD_NAME: Final = re.compile(r"[\w.$/@{}-]+")
 _LEADING_ZERO: Final = re.compile(r"(?:[&!]\S+\s+)*([-+]?0[0-9_]+)\s*(?:[,\]}#\n]|$)")
 
 
@@ -78,12 +78,11 @@ class UnreadFields:
 class UnreadText:
     """The text of a file that is not YAML, and which ranges were read.
 
-    Unless ``shown`` is set, unread text is reported by variable name or line number, as values may be secrets.
+    Unread text is reported by variable name or line number, as it may be secret.
     """
 
-    def __init__(self, source: SourceFile, *, shown: bool) -> None:
+    def __init__(self, source: SourceFile) -> None:
         self._source = source
-        self._shown = shown
         self._taken: list[tuple[int, int]] = []
 
     def take_range(self, start: int, end: int) -> None:
@@ -91,7 +90,7 @@ class UnreadText:
         self._taken.append((start, end))
 
     def unread_parts(self) -> Iterator[UnreadPart]:
-        """Yield the unread part of each line: quoted if the text may be shown, else by name or line number."""
+        """Yield the unread part of each line, by its variable name or line number."""
         text = self._source.text
         taken = bytearray(len(text))
         for start, end in self._taken:
@@ -101,13 +100,17 @@ class UnreadText:
                 part = found[0].strip(" \t,;\"'\\")
                 if part:
                     location = self._source.location(found.start())
-                    yield location, self._name(part, location.line)
+                    variable = _VARIABLE.match(part)
+                    yield location, variable[1] if variable else f"line {location.line}"
 
-    def _name(self, part: str, line: int) -> str:
-        if self._shown:
-            return f"line {line} {quoted(part)}"
-        variable = _VARIABLE.match(part)
-        return variable[1] if variable else f"line {line}"
+
+def shown_key(key: str) -> str:
+    """Return a key for messages, up to the first character that a name of a field cannot have.
+
+    Where a colon or a quotation mark is missing, the rest of the key is a value, which may be secret.
+    """
+    name = _FIELD_NAME.match(key)
+    return key if name and name[0] == key else f"{name[0] if name else ''}…"
 
 
 def _path(path: KeyPath) -> str:
@@ -117,7 +120,7 @@ def _path(path: KeyPath) -> str:
     """
     lists = [number for number, part in enumerate(path[:-1]) if isinstance(part, int)]
     path = path[lists[-1] - 1 :] if lists and lists[-1] else path
-    return "".join("[]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+    return "".join("[]" if isinstance(part, int) else f".{shown_key(part)}" for part in path).removeprefix(".")
 
 
 def _name(path: KeyPath, value: Any) -> str:
