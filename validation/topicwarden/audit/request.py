@@ -34,7 +34,8 @@ class AuditRequest:
     others. ``access`` is the access that the stack declares. ``usage`` says after which time topics, groups and access
     count as unused; None reports none of them. ``cost`` has the prices of bytes. ``authorizer_log`` is the URL of the
     folder of authorizer logs, None for none, and ``log_time_zone`` the time zone of lines that name none. ``subjects``
-    are the subjects of the Schema Registry that the stack declares.
+    are the subjects of the Schema Registry that the stack declares. ``declared`` is false for a cluster that no project
+    declares: then it is no fault of a topic that it is not declared.
     """
 
     stack: str
@@ -54,6 +55,7 @@ class AuditRequest:
     authorizer_log: str | None = None
     log_time_zone: str = "UTC"
     subjects: DeclaredSubjects = NO_SUBJECTS
+    declared: bool = True
 
     def selects(self, topic: str) -> bool:
         """Return whether the topic is in scope and matches one of the patterns."""
