@@ -85,6 +85,8 @@ class AuditedTopic:
     """Who uses the topic, from this and all earlier observations; None if the topic is not in the snapshot."""
     previous_use: TopicUse | None = None
     """The same without this observation; None if no earlier one saw a topic with this id."""
+    may_be_undeclared: bool = False
+    """Whether no project declares the topics of the cluster."""
     use_context: UseContext | None = None
     """What explains the use of topics; None if no check of use is requested."""
 

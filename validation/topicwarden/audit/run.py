@@ -14,6 +14,7 @@ from topicwarden import __version__
 from topicwarden.audit import compare_audits
 from topicwarden.audit.access_check import AuditedAccess
 from topicwarden.audit.access_checks import judge_access
+from topicwarden.audit.advice import advice
 from topicwarden.audit.audit_evidence import AuditEvidence
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.authorizer_log.read_logs import log_notes, read_authorizer_logs
@@ -84,6 +85,7 @@ def audit(
             use=use.topics.get(name),
             previous_use=use.previous.get(name),
             use_context=context,
+            may_be_undeclared=not request.declared,
             subjects=subjects_of(name, request.subjects, registered),
         )
         for name in names
@@ -123,6 +125,7 @@ def audit(
         coverage=evidence.coverage,
         remembered_records=max(0, records - evidence.records_read),
         scope=list(request.scope.patterns),
+        declared=request.declared,
     )
     with ThreadPoolExecutor(1) as executor:  # both tasks wait for Spark and files
         saving = executor.submit(history.save, [state for state in states if state is not None], started)
@@ -135,6 +138,7 @@ def audit(
             *too_young(request.usage, use),
             *_changes(evidence),
             *(log_notes(logs) if logs else ()),
+            *(() if request.declared else advice(evidence.snapshot)),
         }
     )
     of_use = usage_report(_usage_facts(request, observed, use, context))

@@ -13,13 +13,14 @@ from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.cli.fleet import console_text, fleet_files, fleet_report, print_fleet, require_format
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.terminal import TERMINAL
+from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.fleet_report import StackOutcome
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import SIZE
 from topicwarden.model.verdict import FailOn
-from topicwarden.operations.audit import AuditOptions, audit_topics
+from topicwarden.operations.audit import AuditOptions, audit_cluster, audit_topics
 from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.operations.shared_spark import shared_spark
 from topicwarden.report import terminal_output
@@ -50,16 +51,40 @@ def audit(
     ``project_folder`` is the project, or a folder in it; None means the working directory. Returns 1 if any verdict is
     at least as bad as ``fail_on``, else 0. See ``audit_topics``.
     """
-    if form != "text" and form not in FORMATS:
-        raise Refusal(f"there is no format {form!r}: expected one of text, {', '.join(FORMATS)}")
-    if form != "text":
-        terminal_output.keep_notes_out_of_output()
+    _require_known(form)
     project = find_project(project_folder)
     background = ReportBackground(project.root, check_docs(), fail_on)
     with without_garbage_collection():
         report = audit_topics(
             project,
             stack,
+            patterns,
+            options,
+            master=master,
+            out=out,
+            fail_on=fail_on,
+            on_report=lambda report: _print(report, form, background),
+            listener=TERMINAL,
+        )
+    return 1 if report.fails(fail_on) else 0
+
+
+def audit_address(
+    address: ClusterAddress,
+    patterns: tuple[str, ...],
+    out: str | None,
+    master: str | None,
+    *,
+    options: AuditOptions | None = None,
+    fail_on: FailOn = FailOn.FAIL,
+    form: str = "text",
+) -> int:
+    """Audit a cluster that no project declares; the rest is as in ``audit``. See ``audit_cluster``."""
+    _require_known(form)
+    background = ReportBackground(Path.cwd(), check_docs(), fail_on)
+    with without_garbage_collection():
+        report = audit_cluster(
+            address,
             patterns,
             options,
             master=master,
@@ -134,6 +159,14 @@ def audit_stacks(
             terminal_output.note(str(path))
     print_fleet(report, form, render_one, None)
     return report.exit_code
+
+
+def _require_known(form: str) -> None:
+    """Raise Refusal for an unknown format. One for programs has standard output for itself."""
+    if form != "text" and form not in FORMATS:
+        raise Refusal(f"there is no format {form!r}: expected one of text, {', '.join(FORMATS)}")
+    if form != "text":
+        terminal_output.keep_notes_out_of_output()
 
 
 def _print(report: AuditReport, form: str, background: ReportBackground) -> None:

@@ -13,24 +13,31 @@ from topicwarden.doctor.registry_state import registry_state
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.model.access import NO_ACCESS
+from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.diagnosis import Diagnosis
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.topic import Topic
+from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.check_specs import check
 from topicwarden.report import terminal_output
 from topicwarden.report.doctor import json, text
 from topicwarden.stacks.stack_file import read_stack_file
+from topicwarden.stacks.stack_scope import EVERY_TOPIC
 
 FORMATS = ("text", "json")
 REGISTRY_COMMANDS = ("audit", "watch", "redrive")
 """The commands that use the Schema Registry."""
+CLUSTER_COMMANDS = ("audit", "usage", "import")
+"""The commands that can read a cluster that no stack declares."""
 _PIPED_WIDTH = 120
 
 
-def doctor(stack: str | None, form: str, commands: Sequence[str] = ()) -> int:
+def doctor(target: str | ClusterAddress | None, form: str, commands: Sequence[str] = ()) -> int:
     """Print the report for ``commands`` (default: all) in the format ``form``, and return the exit code.
+
+    ``target`` is a stack, or a cluster that no stack declares; None asks no cluster.
 
     Returns 1 if one of the commands misses something, else 0. Raises Refusal if the cluster cannot be reached.
     """
@@ -42,7 +49,7 @@ def doctor(stack: str | None, form: str, commands: Sequence[str] = ()) -> int:
                 f"--command {name}: expected one of {', '.join(ALL_COMMANDS)}{did_you_mean(name, ALL_COMMANDS)}"
             )
     chosen = [name for name in ALL_COMMANDS if name in commands or not commands]
-    diagnosis = _diagnosed(stack, chosen)
+    diagnosis = _diagnosed_cluster(target, chosen) if isinstance(target, ClusterAddress) else _diagnosed(target, chosen)
     if form == "json":
         terminal_output.write(json.render(diagnosis))
     else:
@@ -64,6 +71,16 @@ def _diagnosed(stack: str | None, commands: Sequence[str]) -> Diagnosis:
     registry = registry_state(settings, REGISTRY_COMMANDS) if settings else None
     parts = installed_parts(project)
     return diagnose(stack, parts, state, topics, commands=commands, errors=errors, access=access, registry=registry)
+
+
+def _diagnosed_cluster(address: ClusterAddress, commands: Sequence[str]) -> Diagnosis:
+    cluster = undeclared_cluster(address)
+    with waiting("asking the brokers"):
+        state = read_cluster_state(cluster.connection, [], EVERY_TOPIC)
+    registry = registry_state(cluster.registry, REGISTRY_COMMANDS) if cluster.registry else None
+    parts = installed_parts(None)
+    chosen = [name for name in commands if name in CLUSTER_COMMANDS]
+    return diagnose(cluster.name, parts, state, [], commands=chosen, registry=registry)
 
 
 def _declared(project: Project, stack: str) -> tuple[list[Topic], int, bool]:

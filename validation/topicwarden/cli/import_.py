@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from topicwarden.cli.terminal import TERMINAL, print_wrapped
 from topicwarden.interchange.convert import FORMATS
 from topicwarden.kafka.connect.stack_connection import settings_file
+from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
@@ -42,21 +43,35 @@ def import_(
     access: bool = False,
     schemas: bool = False,
     include_unmanaged: bool = False,
+    address: ClusterAddress | None = None,
 ) -> int:
     """Write YAML for undeclared topics, adopt topics that are on the cluster as declared, and return the exit code.
 
     ``access`` also writes the access of the cluster, and ``schemas`` the subjects of the stack's Schema Registry. With
     ``sources``, files of other tools, the topics come from these
     files, and no cluster is contacted; ``include_unmanaged`` also takes entries that the other tool does not apply.
-    Returns 1 if an entry was not imported, or if an imported topic violates a rule.
+    Returns 1 if an entry was not imported, or if an imported topic violates a rule. ``address`` has a cluster to read
+    in place of the stack's; it can be combined with ``files_only`` alone.
     """
+    if address is not None and (sources or not files_only):
+        raise Refusal(
+            "--bootstrap-server reads a cluster that is not the stack's, so no topic is adopted: add --files-only"
+            " (without --from)"
+        )
     if form is not None and form not in FORMATS:
         raise Refusal(f"there is no format {form!r}{did_you_mean(form, FORMATS) or ': expected ' + ', '.join(FORMATS)}")
     project = find_project()
     if not sources:
         adopting = not files_only
         return _from_cluster(
-            project, stack, patterns, dry_run=dry_run, adopting=adopting, access=access, schemas=schemas
+            project,
+            stack,
+            patterns,
+            dry_run=dry_run,
+            adopting=adopting,
+            access=access,
+            schemas=schemas,
+            address=address,
         )
     report = import_files(project, stack, sources, patterns, form, dry_run=dry_run, include_unmanaged=include_unmanaged)
     show(report, project.root, dry_run)
@@ -82,6 +97,7 @@ def _from_cluster(
     adopting: bool,
     access: bool,
     schemas: bool,
+    address: ClusterAddress | None,
 ) -> int:
     # An import from files needs neither Pulumi nor a cluster.
     from topicwarden.operations.import_ import importing_topics  # noqa: PLC0415
@@ -94,6 +110,7 @@ def _from_cluster(
         adopting=adopting,
         access=access,
         schemas=schemas,
+        address=address,
         listener=TERMINAL,
     ) as (report, adoption):
         show(report, project.root, dry_run)

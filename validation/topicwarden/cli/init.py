@@ -27,16 +27,18 @@ CI: Final = {"github": (".github",), "gitlab": (".gitlab-ci.yml", ".gitlab")}
 
 _EXAMPLES: Final = ("topics", "policies/topics.yaml")
 """Examples, which are written only into a folder that has no YAML yet."""
+_NO_TOPICS: Final = ("topics/_defaults.yaml", "# What all topics share, such as owner: team-platform\n{}\n")
+"""The only file below topics/ of a project without topics."""
 _PULUMI_FILES: Final = {"PulumiPolicy.yaml"}
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+", re.ASCII)
 _MAX_NAME: Final = 100  # Pulumi's limit
 
 
-def init(folder: Path, ci: str | None) -> int:
+def init(folder: Path, ci: str | None, *, empty: bool = False) -> int:
     """Write the files of a project into ``folder``, and print what to do next. Existing files are kept and named.
 
-    ``ci`` is a key of ``CI``. Raises Refusal if a file cannot be written, or if the folder has another
-    Pulumi program.
+    ``ci`` is a key of ``CI``; ``empty``: without example topics. Raises Refusal if a file cannot be written, or if the
+    folder has another Pulumi program.
     """
     if ci is not None and ci not in CI:
         raise Refusal(f"there are no files for --ci {ci}: expected one of {', '.join(CI)}")
@@ -47,7 +49,7 @@ def init(folder: Path, ci: str | None) -> int:
         require_program(Project(root))
     written, kept = [], []
     try:
-        for name, text in list(_files(root, ci)):
+        for name, text in list(_files(root, ci, empty)):
             path = root / name
             if path.exists() or path.is_symlink():
                 kept += [] if path.is_file() and path.read_bytes() == text.encode() else [name]
@@ -60,14 +62,17 @@ def init(folder: Path, ci: str | None) -> int:
             f"{error.filename or root} cannot be written: {error.strerror}; files so far: {len(written)}"
         ) from error
     environment = link_environment(Project(root))
-    terminal_output.write_text("\n".join([*_report(folder, written, kept, environment), *_next_steps(folder)]) + "\n")
+    terminal_output.write_text(
+        "\n".join([*_report(folder, written, kept, environment), *_next_steps(folder, empty)]) + "\n"
+    )
     return 0
 
 
-def _files(root: Path, ci: str | None) -> Iterator[tuple[str, str]]:
+def _files(root: Path, ci: str | None, empty: bool) -> Iterator[tuple[str, str]]:
     """Yield the path and the text of each file, without examples for folders that have YAML of their own."""
     for path, text in _template(TEMPLATE / "project", TEMPLATE / "project"):
-        if path.startswith(_EXAMPLES) and _has_yaml(root / path.partition("/")[0]):
+        example = path.startswith(_EXAMPLES)
+        if example and (_has_yaml(root / path.partition("/")[0]) or (empty and path.startswith(_EXAMPLES[0]))):
             continue
         own = {
             "Pulumi.yaml": ("name: topicwarden\n", f"name: {_project_name(root)}\n"),
@@ -76,6 +81,8 @@ def _files(root: Path, ci: str | None) -> Iterator[tuple[str, str]]:
         yield path, text.replace(*own[path]) if path in own else text
     for name in ("topic", "policy"):
         yield f"schemas/{name}.schema.json", json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n"
+    if empty and not _has_yaml(root / _EXAMPLES[0]):
+        yield _NO_TOPICS
     for part in CI[ci] if ci else ():
         yield from _template(TEMPLATE / part, TEMPLATE)
 
@@ -108,13 +115,18 @@ def _source(name: str) -> Path | str:
     return source or f"`topicwarden schema {Path(name).name.partition('.')[0]}`"
 
 
-def _next_steps(folder: Path) -> Iterator[str]:
+def _next_steps(folder: Path, empty: bool) -> Iterator[str]:
     program = shlex.quote("topicwarden" if shutil.which("topicwarden") else str(Path(sys.argv[0]).absolute()))
     steps = {
         f"{program} sandbox up": "start a Kafka cluster on this machine",
         f"{program} up --stack dev --yes": "deploy the topics to it",
         f"{program} audit --stack dev": "read their records, and compare them with the YAML",
     }
+    if empty:
+        steps = {
+            f"{program} import --files-only --bootstrap-server HOST:PORT": "write the YAML of the topics of a cluster",
+            f"{program} check": "judge it by the policies",
+        }
     yield "\nNext:"
     if folder.absolute() != Path.cwd():
         yield f"  cd {shlex.quote(str(folder))}"

@@ -12,13 +12,14 @@ from topicwarden.cli.fix import diff_of
 from topicwarden.cli.fleet import console_text, fleet_files, fleet_report, print_fleet, require_format
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.terminal import TERMINAL, print_wrapped
+from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.fleet_report import StackOutcome
 from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.usage_report import UsageReport
 from topicwarden.operations.progress_listener import ProgressListener
-from topicwarden.operations.usage import UsageOptions, usage_topics
+from topicwarden.operations.usage import UsageOptions, usage_of_cluster, usage_topics
 from topicwarden.operations.usage_access import add_used_access
 from topicwarden.report import display, terminal_output
 from topicwarden.report.fleet import html
@@ -50,25 +51,29 @@ def usage(
     ``out`` is a folder for the report in several formats. ``write`` adds the access that is used to the YAML, and
     ``dry_run`` only shows these changes. Returns 1 if ``write`` leaves a use without a declaration, else 0.
     """
-    if form != "text" and form not in FORMATS:
-        expected = ("text", *FORMATS)
-        raise Refusal(
-            f"there is no format {form!r}: expected one of {', '.join(expected)}{did_you_mean(form, expected)}"
-        )
+    _require_known(form)
     if dry_run and not write:
         raise Refusal("--dry-run only shows the changes of --write: add --write")
-    if form != "text":
-        terminal_output.keep_notes_out_of_output()
     if out is not None:
         require_writable(out)
     project = find_project()
     with without_garbage_collection():
         report = usage_topics(project, stack, patterns, options, listener=TERMINAL)
-    _print(report, form)
-    if out is not None:
-        for path in write_files(out, contents(report)):
-            terminal_output.note(str(path))
+    _deliver(report, form, out)
     return _write_access(project, report, dry_run=dry_run, to_stdout=form == "text") if write else 0
+
+
+def usage_of_address(
+    address: ClusterAddress, patterns: tuple[str, ...], options: UsageOptions, form: str, out: Path | None
+) -> int:
+    """Print the report on a cluster that no project declares, and return 0; the rest is as in ``usage``."""
+    _require_known(form)
+    if out is not None:
+        require_writable(out)
+    with without_garbage_collection():
+        report = usage_of_cluster(address, patterns, options, listener=TERMINAL)
+    _deliver(report, form, out)
+    return 0
 
 
 def usage_stacks(
@@ -142,6 +147,24 @@ def _write_access(project: Project, report: UsageReport, *, dry_run: bool, to_st
     if added.problems:
         terminal_output.write(problem_text.render(ProblemDigest(project.root, added.problems, (), 0), False))
     return 1 if added.left or added.problems else 0
+
+
+def _require_known(form: str) -> None:
+    """Raise Refusal for an unknown format. One for programs has standard output for itself."""
+    expected = ("text", *FORMATS)
+    if form not in expected:
+        raise Refusal(
+            f"there is no format {form!r}: expected one of {', '.join(expected)}{did_you_mean(form, expected)}"
+        )
+    if form != "text":
+        terminal_output.keep_notes_out_of_output()
+
+
+def _deliver(report: UsageReport, form: str, out: Path | None) -> None:
+    _print(report, form)
+    if out is not None:
+        for path in write_files(out, contents(report)):
+            terminal_output.note(str(path))
 
 
 def _print(report: UsageReport, form: str) -> None:

@@ -256,6 +256,10 @@ class AuditReport(StrictModel):
         description="The patterns of the topics that the stack owns (`topicwarden:scope`); empty if it owns all. Other "
         "topics were not audited.",
     )
+    declared: bool = Field(
+        default=True,
+        description="Whether `stack` is a stack; if not, it is the address of a cluster that no project declares.",
+    )
     notes: list[str] = Field(default=[], description="Limits of this audit, such as an unavailable history.")
     trend: list[PastAudit] = Field(default=[], description="Earlier audits of the same topics, the oldest first.")
     usage: UsageReport | None = Field(

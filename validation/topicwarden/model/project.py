@@ -71,6 +71,11 @@ class Project:
         return sorted(name for name in names if name.strip(".") and is_unicode(name))
 
 
+def user_project() -> Project:
+    """Return the place of what a command keeps for a cluster that no project declares: a folder in the user's cache."""
+    return Project(_user_cache() / "undeclared")
+
+
 def is_unicode(name: str) -> bool:
     """Return whether a name of a file, or an argument, is text: reports cannot have other bytes."""
     return not any(0xD800 <= ord(character) < 0xE000 for character in name)

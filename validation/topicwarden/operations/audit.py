@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from topicwarden.audit.authorizer_log.log_folder import log_address
 from topicwarden.audit.authorizer_log.read_logs import UTC
@@ -29,13 +29,15 @@ from topicwarden.kafka.connect.stack_connection import connect_to, stack_setting
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.access import NO_ACCESS
+from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.subject import NO_SUBJECTS
-from topicwarden.model.verdict import FailOn, ReadScope
+from topicwarden.model.verdict import FailOn, ReadScope, Verdict
 from topicwarden.operations.declared_topics import checked_stack, require_topics
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import contents
@@ -45,6 +47,7 @@ from topicwarden.stacks.registry_settings import RegistrySettings
 from topicwarden.stacks.stack_settings import HISTORY
 from topicwarden.usage.history_files import is_local
 
+_NO_HISTORY: Final = "a suspect is settled by a second audit with the same --history DIR; this one kept no history"
 AuditFunction: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
 """A function that audits the topics whose names match any of the given globs; all topics without globs."""
 
@@ -94,18 +97,72 @@ def audit_topics(
     """
     if out is not None and not _is_uri(out):
         require_writable(Path(out))
-    background = ReportBackground(project.root, check_docs(), fail_on)
-    audits = _auditing(project, stack, master, options, first=patterns, listener=listener, keep_spark=keep_spark)
+    base = _stack_request(project, stack, options or AuditOptions())
+    audits = _auditing(project, base, master, first=patterns, listener=listener, keep_spark=keep_spark)
     with audits as (audit_once, spark):
-        save = _saver(out, spark)
         report = audit_once(patterns)
-        if on_report is not None:
-            on_report(report)
-        for location in save(contents(report, background)) if save else ():
-            listener.note(str(location))
+        _deliver(report, _saver(out, spark), ReportBackground(project.root, check_docs(), fail_on), on_report, listener)
     for failure in publish_audit(project, stack, report):
         listener.warn(failure)
     return report
+
+
+def audit_cluster(
+    address: ClusterAddress,
+    patterns: tuple[str, ...] = (),
+    options: AuditOptions | None = None,
+    *,
+    master: str | None = None,
+    out: str | None = None,
+    fail_on: FailOn = FailOn.FAIL,
+    on_report: Callable[[AuditReport], object] | None = None,
+    listener: ProgressListener = SILENT,
+) -> AuditReport:
+    """Audit the topics of a cluster that no project declares: all that can be judged without declarations.
+
+    The rest is as in ``audit_topics``. The history is that of ``options``; by default, none is kept, and nothing is
+    written but Spark's own files in the user's cache.
+    """
+    if out is not None and not _is_uri(out):
+        require_writable(Path(out))
+    settings = options or AuditOptions()
+    cluster = undeclared_cluster(address)
+    reader_jars.jars(cluster.project)
+    base = AuditRequest(
+        cluster.name,
+        cluster.connection,
+        (),
+        history=cluster.history(settings.history),
+        since=settings.since,
+        bounds=settings.bounds,
+        root=Path.cwd(),
+        registry=cluster.registry,
+        authorizer_log=None if settings.authorizer_log is None else log_address(settings.authorizer_log),
+        log_time_zone=settings.log_time_zone,
+        declared=False,
+    )
+    if base.since is ReadScope.LAST and base.history is None:
+        raise Refusal("--since last needs what an earlier audit has remembered: add --history DIR")
+    with _auditing(cluster.project, base, master, first=patterns, listener=listener) as (audit_once, spark):
+        report = audit_once(patterns)
+        if base.history is None and any(finding.verdict is Verdict.SUSPECT for finding in report.findings):
+            report = report.model_copy(update={"notes": [*report.notes, _NO_HISTORY]})
+        _deliver(report, _saver(out, spark), ReportBackground(base.root, check_docs(), fail_on), on_report, listener)
+    return report
+
+
+def _deliver(
+    report: AuditReport,
+    save: Callable[[Mapping[str, str]], Iterable[object]] | None,
+    background: ReportBackground,
+    on_report: Callable[[AuditReport], object] | None,
+    listener: ProgressListener,
+) -> None:
+    """Give ``report`` to ``on_report``, and write its files with ``save``."""
+    if on_report is not None:
+        on_report(report)
+    for location in save(contents(report, background)) if save else ():
+        listener.note(str(location))
 
 
 def _is_uri(out: str) -> bool:
@@ -136,27 +193,23 @@ def auditing(
     Spark starts. Raises Refusal, before it starts Spark, if the installed Spark is not supported, if the declarations
     have errors, if the cluster does not respond, or if no topic matches ``first``.
     """
-    with _auditing(project, stack, master, options, first, listener=listener) as (audit_once, _):
+    base = _stack_request(project, stack, options or AuditOptions())
+    with _auditing(project, base, master, first, listener=listener) as (audit_once, _):
         yield audit_once
 
 
 @contextmanager
 def _auditing(
     project: Project,
-    stack: str,
+    base: AuditRequest,
     master: str | None,
-    options: AuditOptions | None,
     first: tuple[str, ...] | None,
     *,
     listener: ProgressListener,
     keep_spark: ExitStack | None = None,
 ) -> Iterator[tuple[AuditFunction, SparkSource]]:
-    """Yield what ``auditing`` does, and the source of its Spark session."""
-    settings = options or AuditOptions()
-    reader_jars.jars(project)
-    sources = _sources(project, stack, settings)  # before the declarations: errors in the stack file come first
-    base = _request(project, stack, checked_stack(project, stack, "audited"), settings, sources)
-    history = base.history
+    """Yield what ``auditing`` does for the request ``base`` with any patterns, and the source of its Spark session."""
+    history, since = base.history, base.since
 
     def request(patterns: tuple[str, ...]) -> AuditRequest:
         return replace(base, patterns=patterns)
@@ -169,7 +222,7 @@ def _auditing(
     with ExitStack() as resources:
         executor = resources.enter_context(ThreadPoolExecutor(max_workers=1))
         spark = session_on_demand(keep_spark or resources, project, master, listener.note)
-        may_need_none = settings.since is ReadScope.LAST and history is not None and is_local(history)
+        may_need_none = since is ReadScope.LAST and history is not None and is_local(history)
         observing = [] if first is None else [_Observing(request(first), executor, may_need_none)]
         if may_need_none and observing:
             with listener.stage("reading the cluster"):
@@ -186,6 +239,13 @@ def _auditing(
                 return audit(spark, request(patterns), progress, observed)
 
         yield audit_once, spark
+
+
+def _stack_request(project: Project, stack: str, options: AuditOptions) -> AuditRequest:
+    """Return the request to audit ``stack``; errors in the stack's file come before those of the declarations."""
+    reader_jars.jars(project)
+    sources = _sources(project, stack, options)
+    return _request(project, stack, checked_stack(project, stack, "audited"), options, sources)
 
 
 def audit_request(project: Project, stack: str, checked: CheckedStacks, options: AuditOptions) -> AuditRequest:

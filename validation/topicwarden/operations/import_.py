@@ -18,11 +18,13 @@ from topicwarden.kafka.connect.stack_connection import connect_to, settings_file
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.access import NO_TOPIC_ACCESS, LiveAccess
+from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.operations.find_pulumi import writing_engine_of
 from topicwarden.operations.import_files import ImportReport, SkippedTopics
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.operations.undeclared_cluster import UndeclaredCluster, undeclared_cluster
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.stacks.registry_settings import RegistrySettings
@@ -66,13 +68,15 @@ def importing_topics(
     adopting: bool = True,
     access: bool = False,
     schemas: bool = False,
+    address: ClusterAddress | None = None,
     listener: ProgressListener = SILENT,
 ) -> Iterator[tuple[ImportReport, PendingAdoption | None]]:
     """Write YAML for the undeclared topics on the cluster that match the globs ``patterns``; with ``access``, also for
     the access of these topics, and without patterns for all access of the cluster that the stack owns. ``schemas`` does
     the same with the subjects of the stack's Schema Registry.
 
-    Yields the report, and the adoption that the caller may run next: None with ``dry_run``, without ``adopting``, and
+    ``address`` has the cluster to read in place of the stack's, for an import without ``adopting``. Yields the report,
+    and the adoption that the caller may run next: None with ``dry_run``, without ``adopting``, and
     if the YAML has errors. Changes nothing on the cluster.
 
     Raises Refusal, before a file is written, if Pulumi or the stack is missing, if the cluster is another one, if the
@@ -82,10 +86,11 @@ def importing_topics(
     if session.errors:
         yield ImportReport(session.stack, errors=session.errors), None
         return
-    registry = _registry(project, session.stack) if schemas else None
+    cluster_read = undeclared_cluster(address) if address else None
+    registry = _registry(project, session.stack, cluster_read) if schemas else None
     engine = writing_engine_of(project, session.stack, listener) if adopting and not dry_run else None
     deployed = read_stack_state(engine) if engine else DeployedStack()
-    connection = connect_to(project, session.stack)
+    connection = cluster_read.connection if cluster_read else connect_to(project, session.stack)
     with open_cluster(connection) as cluster:
         with listener.stage("reading the cluster"):
             before = cluster.snapshot()
@@ -103,8 +108,12 @@ def importing_topics(
         yield report, pending
 
 
-def _registry(project: Project, stack: str) -> RegistrySettings:
-    """Return the settings of the stack's Schema Registry. Raise Refusal if it has none."""
+def _registry(project: Project, stack: str, read: UndeclaredCluster | None) -> RegistrySettings:
+    """Return the settings of the Schema Registry of the stack, or of the cluster to read. Raise Refusal without one."""
+    if read is not None:
+        if read.registry:
+            return read.registry
+        raise Refusal("the file of --command-config names no Schema Registry: write schema.registry.url into it")
     if registry := registry_of(project, stack):
         return registry
     raise Refusal(f"the stack {stack} has no Schema Registry: write {SCHEMA_REGISTRY} into {settings_file(stack)}")

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from topicwarden.audit.unused_parts import usage_facts
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.group_lags import group_lags, unread_positions
-from topicwarden.model.access import NO_ACCESS
+from topicwarden.model.access import NO_ACCESS, DeclaredAccess
+from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.project import Project
 from topicwarden.model.topic_selection import selected
 from topicwarden.model.usage import AuthorizerLogs
 from topicwarden.model.usage_report import UsageReport
 from topicwarden.operations.declared_topics import checked_stack, require_topics
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.operations.undeclared_cluster import undeclared_cluster
+from topicwarden.policies.usage_policy import CostPolicy, UsagePolicy
+from topicwarden.specs.resolve import Declaration
 from topicwarden.stacks.history_address import history_address
+from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.stacks.stack_settings import HISTORY
 from topicwarden.usage.assemble_report import usage_report
 from topicwarden.usage.history_files import HistoryFiles, is_local
@@ -59,24 +66,69 @@ def usage_topics(
     """
     settings = options or UsageOptions()
     checked = checked_stack(project, stack, "reported")
-    connection = connect_to(project, stack)
     policy = checked.policy
-    scope = policy.stack_file(stack).scope
-    url = history_address(project, stack, stack_settings(project, stack).get(HISTORY), settings.history)
-    declarations = {each.topic.name: each for each in checked.declarations[stack]}
-    declared_access = checked.access.get(stack, NO_ACCESS)
+    target = _Target(
+        stack,
+        project,
+        connect_to(project, stack),
+        history_address(project, stack, stack_settings(project, stack).get(HISTORY), settings.history),
+        {each.topic.name: each for each in checked.declarations[stack]},
+        checked.access.get(stack, NO_ACCESS),
+        policy.stack_file(stack).scope,
+        policy.usage_for(stack),
+        policy.cost_for(stack),
+    )
+    return _usage(target, patterns, settings, listener)
+
+
+def usage_of_cluster(
+    address: ClusterAddress,
+    patterns: tuple[str, ...] = (),
+    options: UsageOptions | None = None,
+    *,
+    listener: ProgressListener = SILENT,
+) -> UsageReport:
+    """Report the use of the topics of a cluster that no project declares. By default, no history is kept.
+
+    The rest is as in ``usage_topics``.
+    """
+    settings = options or UsageOptions()
+    cluster = undeclared_cluster(address)
+    history = cluster.history(settings.history)
+    return _usage(_Target(cluster.name, cluster.project, cluster.connection, history), patterns, settings, listener)
+
+
+@dataclass(frozen=True)
+class _Target:
+    """The subject of a report: a stack, or a cluster that no project declares; ``url`` is the URI of its history."""
+
+    name: str
+    project: Project
+    connection: Connection
+    url: str | None
+    declarations: Mapping[str, Declaration] = field(default_factory=dict)
+    access: DeclaredAccess = NO_ACCESS
+    scope: StackScope = EVERY_TOPIC
+    usage: UsagePolicy | None = None
+    cost: CostPolicy | None = None
+
+
+def _usage(
+    target: _Target, patterns: tuple[str, ...], settings: UsageOptions, listener: ProgressListener
+) -> UsageReport:
+    declarations, scope, url = target.declarations, target.scope, target.url
     with ExitStack() as resources:
-        spark = _Spark(resources, project, settings.master, listener)
+        spark = _Spark(resources, target.project, settings.master, listener)
         files = spark.files(url)
         logs = spark.logs(settings.authorizer_log, settings.log_time_zone)
-        with listener.stage("reading the cluster"), open_cluster(connection) as cluster:
+        with listener.stage("reading the cluster"), open_cluster(target.connection) as cluster:
             snapshot = cluster.snapshot(expected=declarations)
             require_topics({*declarations, *snapshot.topics}, patterns, scope)
             use = cluster.use(snapshot)
             positions = unread_positions(use.groups, snapshot.topics)
             lags = group_lags(use.groups, snapshot.topics, cluster.unread_records(snapshot, positions))
             access = cluster.access()
-        context = UseContext(declared_access, access, scope, policy.usage_for(stack), logs)
+        context = UseContext(target.access, access, scope, target.usage, logs)
         with listener.stage("comparing with the history"):
             history = UseHistory(url, files)
             remembered, context = remember_in_context(history, snapshot, use, context)
@@ -86,10 +138,10 @@ def usage_topics(
             use,
             remembered,
             context,
-            stack=stack,
+            stack=target.name,
             declarations=declarations,
             lags=lags,
-            cost=policy.cost_for(stack),
+            cost=target.cost,
             patterns=patterns,
             selects=lambda topic: scope.owns(topic) and selected(topic, patterns),
         )

@@ -39,17 +39,18 @@ class _SocketWithDeadline(ssl.SSLSocket):
             socket.socket.shutdown(self, socket.SHUT_RDWR)
 
 
-def client_context(certificates: Certificates, *, verify: bool = True) -> ssl.SSLContext:
+def client_context(certificates: Certificates, *, verify: bool = True, verify_hosts: bool = True) -> ssl.SSLContext:
     """Return the context for a client with ``certificates``, whose handshakes end after ``HANDSHAKE_S`` seconds.
 
-    Without ``verify``, the client accepts any certificate of a server. Raises ValueError if OpenSSL refuses the
+    Without ``verify``, the client accepts any certificate of a server; without ``verify_hosts``, one of another host
+    name. Raises ValueError if OpenSSL refuses the
     certificates or the key, such as a key that is too short.
     """
     try:
         context = ssl.create_default_context(cadata=certificates.ca_cert)
         context.sslsocket_class = _SocketWithDeadline
+        context.check_hostname = verify and verify_hosts
         if not verify:
-            context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if certificates.client_cert and certificates.client_key:
             _load(context, certificates.client_cert, certificates.client_key)

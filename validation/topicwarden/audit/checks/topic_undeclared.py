@@ -3,7 +3,7 @@
 **fail**: the topic is not declared. Topics that Kafka, Kafka Connect and Kafka Streams create for themselves need no
 declaration. **undecidable**: only the name, or the name and the records, indicate such a topic; or the records that
 would show whether a topic is Kafka Connect's are not readable (Read on the topic). Topics outside of the stack's scope
-(``topicwarden:scope``) are not judged.
+(``topicwarden:scope``), and those of a cluster that no project declares (``--bootstrap-server``), are not judged.
 
 Example: a topic created by hand, or by a producer because of a typing error.
 
@@ -31,7 +31,7 @@ class Required(Live): ...
 
 
 def applies(subject: Required) -> bool:
-    return not subject.live.topic.internal
+    return not subject.live.topic.internal and not subject.may_be_undeclared
 
 
 def judge(subject: Required) -> Iterable[CheckResult]:

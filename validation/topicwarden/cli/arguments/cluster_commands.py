@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from topicwarden.cli.arguments.cluster_choice import BootstrapServer, CommandConfig, cluster_address
 from topicwarden.cli.arguments.shared_options import AllStacks, Stack, Stacks, Topics, stack_option
 from topicwarden.cli.arguments.stack_choice import several_stacks, single_stack
+from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import FailOn, ReadScope
 
 app = typer.Typer()
@@ -113,6 +115,8 @@ def audit(
         typer.Option("--master", metavar="URL", help="The Spark master (default: local, or the one of spark-submit)."),
     ] = None,
     *,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
     project: Annotated[
         Path | None,
         typer.Option(
@@ -195,19 +199,28 @@ def audit(
     ] = "text",
     all_stacks: AllStacks = False,
 ) -> None:
-    """Read the records of live topics and compare them with the declarations. Only reads. Needs Java and a cluster."""
+    """Read the records of live topics and compare them with the declarations. Only reads. Needs Java and a cluster.
+
+    With --bootstrap-server, audit a cluster that nobody has declared: retention, compaction, keys, transactions,
+    replication, lag and use are judged, and the report ends with the command that declares its topics.
+    """
+    address = cluster_address(bootstrap_server, command_config, stack=bool(stack or all_stacks))
     several = several_stacks(stack, all_stacks)
-    one = single_stack(stack, context) if several is None else ""
+    one = single_stack(stack, context) if several is None and address is None else ""
     from topicwarden.audit.scan.spark_platform import refuse_unsupported
 
     refuse_unsupported(master)
-    from topicwarden.cli.audit import audit, audit_stacks, bounds
+    from topicwarden.cli.audit import audit, audit_address, audit_stacks, bounds
     from topicwarden.operations.audit import AuditOptions
 
     options = AuditOptions(
         history, since, bounds(max_records, sample, rate), authorizer_log=authorizer_log, log_time_zone=log_time_zone
     )
     patterns = tuple(topics or ())
+    if address is not None:
+        if project is not None:
+            raise Refusal("--project has the declarations of a stack: remove it, or remove --bootstrap-server")
+        raise typer.Exit(audit_address(address, patterns, out, master, options=options, fail_on=fail_on, form=form))
     if several is not None:
         code = audit_stacks(
             several, patterns, out, master, project_folder=project, options=options, fail_on=fail_on, form=form
@@ -324,6 +337,8 @@ def usage(
         ),
     ] = None,
     *,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
     history: Annotated[
         str | None,
         typer.Option(
@@ -367,12 +382,17 @@ def usage(
     all_stacks: AllStacks = False,
 ) -> None:
     """Show who reads and writes each topic, what nobody uses, and what topics cost. Only reads from Kafka."""
+    address = cluster_address(bootstrap_server, command_config, stack=bool(stack or all_stacks))
     several = several_stacks(stack, all_stacks)
-    one = single_stack(stack, context) if several is None else ""
-    from topicwarden.cli.usage import usage, usage_stacks
+    one = single_stack(stack, context) if several is None and address is None else ""
+    from topicwarden.cli.usage import usage, usage_of_address, usage_stacks
     from topicwarden.operations.usage import UsageOptions
 
     options = UsageOptions(history, authorizer_log, master, log_time_zone)
+    if address is not None:
+        if write or dry_run:
+            raise Refusal("--write adds access to the YAML of a stack: remove it, or remove --bootstrap-server")
+        raise typer.Exit(usage_of_address(address, tuple(topics or ()), options, form, out))
     if several is not None:
         raise typer.Exit(usage_stacks(several, tuple(topics or ()), options, form, out, write=write or dry_run))
     raise typer.Exit(usage(one, tuple(topics or ()), options, form, out, write=write, dry_run=dry_run))
@@ -460,11 +480,15 @@ def doctor(
         list[str] | None,
         typer.Option("--command", "-c", help="Only what this command needs (default: all commands). Can be repeated."),
     ] = None,
+    *,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
 ) -> None:
     """Show what is installed, what the cluster supports, the missing permissions, and what each command can do."""
+    address = cluster_address(bootstrap_server, command_config, stack=stack is not None)
     from topicwarden.cli.doctor import doctor
 
-    raise typer.Exit(doctor(stack, form, commands or ()))
+    raise typer.Exit(doctor(address or stack, form, commands or ()))
 
 
 @app.command(epilog="Example: topicwarden demo")

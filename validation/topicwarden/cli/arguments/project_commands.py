@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from topicwarden.cli import completion
+from topicwarden.cli.arguments.cluster_choice import BootstrapServer, CommandConfig, cluster_address
 from topicwarden.cli.arguments.shared_options import OnlyStack, Topics, stack_option
 from topicwarden.cli.arguments.stack_choice import several_stacks
 
@@ -22,11 +23,13 @@ def init(
     ci: Annotated[
         str | None, typer.Option("--ci", help="Also write CI files: github or gitlab.", show_default=False)
     ] = None,
+    *,
+    empty: Annotated[bool, typer.Option("--empty", help="Write no example topics: for an import.")] = False,
 ) -> None:
     """Write a new project: two topics, policies, a stack on the sandbox, Pulumi's files. Overwrites nothing."""
     from topicwarden.cli.init import init
 
-    raise typer.Exit(init(folder, ci))
+    raise typer.Exit(init(folder, ci, empty=empty))
 
 
 @app.command(
@@ -170,8 +173,11 @@ def import_(
             help="Also write the subjects of the stack's Schema Registry: schemas, compatibility, references.",
         ),
     ] = False,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
 ) -> None:
     """Write YAML for live topics and adopt them into the stack. Changes nothing on the cluster."""
+    address = cluster_address(bootstrap_server, command_config, stack=False)
     from topicwarden.cli.import_ import import_
 
     raise typer.Exit(
@@ -185,6 +191,7 @@ def import_(
             access=access,
             schemas=schemas,
             include_unmanaged=include_unmanaged,
+            address=address,
         )
     )
 

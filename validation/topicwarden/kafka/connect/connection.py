@@ -29,11 +29,14 @@ class Connection:
     true for the local sandbox, whose data is disposable. ``moved_to`` is Kafka's id of the cluster that the stack moved
     to, according to its settings. ``profile`` is the service that the settings name, or whose host names they have;
     None if only the cluster can tell. ``aws`` is the identity that signs tokens for Amazon MSK.
+    ``verify_hosts``: the host names of brokers must be those of their certificates. ``origin`` is the setting, or the
+    option, that selects the cluster.
     """
 
     bootstrap_servers: tuple[str, ...]
     tls: bool = True
     verify_tls: bool = True
+    verify_hosts: bool = True
     ca_cert: str | None = None
     client_cert: str | None = None
     client_key: str | None = None
@@ -46,14 +49,15 @@ class Connection:
     sandbox: bool = False
     moved_to: str | None = None
     profile: ServiceProfile | None = None
+    origin: str = "kafka:bootstrapServers"
 
     def __repr__(self) -> str:
         return f"Connection({','.join(self.bootstrap_servers)}, {self.security_protocol})"
 
     @property
     def source(self) -> str:
-        """The setting of ``Pulumi.<stack>.yaml`` that selects the cluster."""
-        return "topicwarden:cluster: sandbox" if self.sandbox else "kafka:bootstrapServers"
+        """The setting of ``Pulumi.<stack>.yaml``, or the option, that selects the cluster."""
+        return "topicwarden:cluster: sandbox" if self.sandbox else self.origin
 
     @property
     def security_protocol(self) -> str:
@@ -69,6 +73,8 @@ class Connection:
         }
         if self.tls and not self.verify_tls:
             settings |= {"ssl.endpoint.identification.algorithm": "", "ssl.engine.factory.class": _UNVERIFIED}
+        elif self.tls and not self.verify_hosts:
+            settings["ssl.endpoint.identification.algorithm"] = ""
         certificates = Certificates(self.ca_cert, self.client_cert, self.client_key)
         return settings | certificates_for_java(certificates) | self._sasl_for_java()
 

@@ -26,12 +26,17 @@ def registry_of(project: Project, stack: str, variables: Mapping[str, str] | Non
 
 def registry_from(value: Any, project: Project, stack: str) -> RegistrySettings:
     """Return the registry in ``value``, the setting of ``stack`` with its secrets decrypted. Refuse invalid ones."""
+    return registry_with(value, project, settings_file(stack))
+
+
+def registry_with(value: Any, project: Project, origin: str) -> RegistrySettings:
+    """Return the registry in ``value``, with its secrets decrypted; ``origin`` says in messages where it comes from."""
     registry, problems = read_registry_settings(value, project.root)
     if problems:
         names = (
             (f"{SCHEMA_REGISTRY}.{each.name}" if each.name else SCHEMA_REGISTRY, each.message) for each in problems
         )
-        raise Refusal("\n".join(f"{settings_file(stack)}: {name}: {message}" for name, message in names))
+        raise Refusal("\n".join(f"{origin}: {name}: {message}" for name, message in names))
     return replace(registry, url=_sandbox_url(project)) if registry.url == SANDBOX else registry
 
 

@@ -14,4 +14,4 @@ from topicwarden.stacks.client_tls import client_context
 def tls_context(connection: Connection) -> ssl.SSLContext:
     """Return the context for a connection with TLS. Raises ValueError as ``client_context`` does."""
     certificates = Certificates(connection.ca_cert, connection.client_cert, connection.client_key)
-    return client_context(certificates, verify=connection.verify_tls)
+    return client_context(certificates, verify=connection.verify_tls, verify_hosts=connection.verify_hosts)

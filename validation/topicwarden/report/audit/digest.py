@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, SettledFinding, TopicFacts
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import WORST_FIRST, ReadScope, Verdict
 from topicwarden.report import display
+from topicwarden.report.display import one_line
 
+NEXT_STEP: Final = (
+    "Declare the topics, so that changes are planned and audits compare (with the same --command-config):"
+)
+"""What the command at the end of a report on an undeclared cluster is for."""
 _UNDECLARED = "topic-undeclared"
 """The check that finds topics without a declaration."""
 
@@ -38,6 +45,8 @@ class TopicDigest:
     """Passes with an explanation."""
     passed: list[str]
     """The checks that passed without an explanation, sorted."""
+    may_be_undeclared: bool = False
+    """Whether the report is on a cluster that no project declares."""
 
     @property
     def domain(self) -> str:
@@ -50,7 +59,7 @@ class TopicDigest:
     @property
     def absence(self) -> str:
         """``not on the cluster`` or ``not declared``; empty for a topic that is both."""
-        if self.facts is None or (self.facts.declared and self.facts.partitions):
+        if self.facts is None or (self.facts.declared and self.facts.partitions) or self.may_be_undeclared:
             return ""
         return "not on the cluster" if self.facts.declared else "not declared"
 
@@ -112,6 +121,22 @@ class AuditDigest:
         )
 
     @property
+    def title(self) -> tuple[str, str]:
+        """The heading of the report in two parts: what it is on, and the name of that."""
+        return ("Audit of stack" if self.report.declared else "Audit of cluster"), self.report.stack
+
+    @property
+    def next_step(self) -> str:
+        """The command that makes a project of a cluster that no project declares; empty for a stack."""
+        if self.report.declared:
+            return ""
+        servers = shlex.quote(one_line(self.report.stack))
+        return (
+            "topicwarden init my-topics --empty && cd my-topics && "
+            f"topicwarden import --files-only --bootstrap-server {servers}"
+        )
+
+    @property
     def limits(self) -> list[str]:
         """Sentences on the records and topics that this audit did not or could not read."""
         return list(_limits(self.report))
@@ -159,7 +184,10 @@ def digest(report: AuditReport) -> AuditDigest:
     for finding in report.findings:
         findings[finding.topic].append(finding)
     facts = {topic.name: topic for topic in report.topics}
-    topics = [_topic(name, facts.get(name), findings.get(name, [])) for name in {**facts, **findings}]
+    topics = [
+        replace(_topic(name, facts.get(name), findings.get(name, [])), may_be_undeclared=not report.declared)
+        for name in {**facts, **findings}
+    ]
     topics.sort(
         key=lambda topic: (WORST_FIRST.index(topic.verdict), topic.only_undeclared, topic.only_contents, topic.name)
     )

@@ -11,7 +11,7 @@ from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.cards import cards
-from topicwarden.report.audit.digest import SYMBOLS, AuditDigest, TopicDigest, age_of, digest, time_span
+from topicwarden.report.audit.digest import NEXT_STEP, SYMBOLS, AuditDigest, TopicDigest, age_of, digest, time_span
 from topicwarden.report.audit.figures import figures
 from topicwarden.report.audit.timeline import LEGEND, Timeline, timeline
 from topicwarden.report.page_environment import filter_script, page_environment
@@ -38,6 +38,7 @@ def render(report: AuditReport, background: ReportBackground | None = None) -> s
     now = PastAudit(started=report.started, topics=dict(_verdicts(view)))
     return _ENVIRONMENT.get_template("report.html.j2").render(
         view=view,
+        next_step=NEXT_STEP,
         report=report,
         worst_first=WORST_FIRST,
         symbols=SYMBOLS,

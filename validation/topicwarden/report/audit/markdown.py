@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from topicwarden.model.finding import AuditReport, Finding, PastAudit, SettledFinding
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
-from topicwarden.report.audit.digest import SYMBOLS, FindingGroup, TopicDigest, digest, time_span
+from topicwarden.report.audit.digest import NEXT_STEP, SYMBOLS, FindingGroup, TopicDigest, digest, time_span
 
 _SPECIAL = re.compile(r"([\\`*_\[\]#|~$])")
 
@@ -18,7 +18,7 @@ def render(report: AuditReport) -> str:
     """Return GitHub-flavoured Markdown: the headline, the limits, tables of topics, and collapsed findings."""
     view = digest(report)
     lines = [
-        f"# Audit of stack {_escape(report.stack)}",
+        f"# {view.title[0]} {_escape(view.title[1])}",
         "",
         f"**{_escape(view.headline)}**",
         "",
@@ -44,6 +44,8 @@ def render(report: AuditReport) -> str:
             lines += [f"### {_escape(name)}", ""]
             for finding in findings:
                 lines += _finding(finding)
+    if view.next_step:
+        lines += [f"{NEXT_STEP}", "", f"    {view.next_step}", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

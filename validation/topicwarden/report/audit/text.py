@@ -14,7 +14,7 @@ from topicwarden.model.finding import AuditReport, Finding, SettledFinding, Topi
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
-from topicwarden.report.audit.digest import SYMBOLS, AuditDigest, TopicDigest, age_of, digest, time_span
+from topicwarden.report.audit.digest import NEXT_STEP, SYMBOLS, AuditDigest, TopicDigest, age_of, digest, time_span
 from topicwarden.report.fixed_width_table import FixedWidthTable
 from topicwarden.report.line_printer import LinePrinter, width_of
 
@@ -65,6 +65,9 @@ class _ReportPrinter(LinePrinter):
             self._wrapped(Text(" ").join([Text("limit", style="yellow"), self._text(limit)]))
         self._print(Text())
         self._print(Text(view.summary, style="bold"))
+        if view.next_step:
+            self._wrapped(Text(" ").join([Text("next", style="bold"), self._text(NEXT_STEP)]))
+            self._print(self._text(f"  {view.next_step}"))
 
     def _table(self, view: AuditDigest) -> Table:
         wide = self._width >= _WIDE
