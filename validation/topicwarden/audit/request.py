@@ -36,8 +36,8 @@ class AuditRequest:
     count as unused; None reports none of them. ``cost`` has the prices of bytes. ``authorizer_log`` is the URL of the
     folder of authorizer logs, None for none, and ``log_time_zone`` the time zone of lines that name none. ``subjects``
     are the subjects of the Schema Registry that the stack declares. ``metadata_max_age`` (ms) is how long producers may
-    take to notice new partitions. ``declared`` is false for a cluster that no project declares: then it is no fault of a
-    topic that it is not declared.
+    take to notice new partitions. ``declared`` is false for a cluster that no project declares: then it is no fault of
+    a topic that it is not declared.
     """
 
     stack: str
