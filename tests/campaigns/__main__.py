@@ -80,8 +80,9 @@ CAMPAIGNS: Final[Mapping[str, tuple[ModuleRun | PytestRun, ...]]] = {
     "readability": (_module("readability", "--pairs", "2000"),),
     "records": (
         PytestRun(
-            ("tests/broker/contents/test_dataframe_counts.py", "tests/broker/schema_registry/test_same_schema.py")
+            ("tests/broker/contents/test_dataframe_counts.py", "tests/broker/contents/test_subjects.py"),
         ),
+        PytestRun(("tests/broker/schema_registry/test_same_schema.py",), rounds={"TOPICWARDEN_AGREEMENTS": "400"}),
     ),
     "redrive": (_tests("redrive"),),
     "soundness": (_module("soundness", "--histories", "300", "--faults", "20"),),

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.support.command import topicwarden
 from tests.support.warm_python import ENVIRONMENT, warm_python
 from topicwarden.model.project import Project
 from topicwarden.toolchain import environment
@@ -42,7 +43,13 @@ class Shell:
             timeout=timeout,
         )
 
+    def in_process(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """Run `topicwarden` in this process, which needs no second to start: not for audits, which would stop Spark."""
+        done = topicwarden(*arguments, cwd=self.folder, **self.variables)
+        return subprocess.CompletedProcess(["topicwarden", *map(str, arguments)], done.code, done.out, done.err)
+
     def topicwarden(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """Run `topicwarden` as a process of its own."""
         environment = os.environ.get(ENVIRONMENT)
         command = [Path(environment) / "bin" / "python", "-c", _COMMAND] if environment else [BIN / "topicwarden"]
         return self.run(*command, *arguments)

@@ -32,7 +32,7 @@ FOREIGN = {
     "spark.md": {"--jars", "--packages"},
     "production.md": {"--suppress-outputs"},
     "exit-codes.md": {"--install-completion"},
-    "CONTRIBUTING.md": {"--hypothesis-profile"},
+    "CONTRIBUTING.md": {"--fail-on-flaky", "--hypothesis-profile"},
     "SECURITY.md": {"--require-hashes"},
 }
 """Options of other programs, and of typer itself, that a document names without the command."""

@@ -1,8 +1,12 @@
-"""Test the checks of declared subjects with a real broker and a real Schema Registry."""
+"""Test the checks of declared subjects with a real broker and a real Schema Registry.
+
+``TOPICWARDEN_AGREEMENTS`` is the number of random histories, ``TOPICWARDEN_SEED`` selects others.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,6 +32,8 @@ from topicwarden.registry.client import RegistryClient
 from topicwarden.registry.write import register, set_compatibility
 from topicwarden.stacks.registry_settings import RegistrySettings
 
+HISTORIES = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "1"))
+SEED = int(os.environ.get("TOPICWARDEN_SEED", "1"))
 CHECKS = ("registered-schema", "schema-version", "unused-schema-version")
 BACKWARD, FULL, NONE = Compatibility.BACKWARD, Compatibility.FULL, Compatibility.NONE
 
@@ -275,7 +281,7 @@ def expire(servers: Sequence[str], log: Log, rng: random.Random) -> None:
         admin.delete_records({TopicPartition(log.topic, 0): log.start})
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", range(SEED, SEED + HISTORIES))
 def test_a_legitimate_history_never_fails_and_unused_versions_are_exact(
     project: Project, registered: Registry, servers: list[str], tmp_path: Path, seed: int
 ) -> None:

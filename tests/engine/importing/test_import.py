@@ -27,7 +27,7 @@ def written(shell: Shell) -> dict[str, str]:
 
 def test_a_stack_without_a_cluster(shell: Made, cluster: Cluster) -> None:
     project, before = shell(), settings(cluster)
-    done = project.topicwarden("import", "--stack", "dev")
+    done = project.in_process("import", "--stack", "dev")
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{len(UNDECLARED)} topics adopted into stack dev; compared before and after" in done.stderr
     assert settings(cluster) == before
@@ -41,23 +41,23 @@ def test_a_stack_without_a_cluster(shell: Made, cluster: Cluster) -> None:
     assert files["customers/customers.yaml"] == "config:\n  delete.retention.ms: 100ms\n  segment.ms: 100ms\n"
     assert files["schemas.yaml"] == "topic: _schemas\npartitions: 1\nconfig:\n  cleanup.policy: compact\n"
     assert files["kept.yaml"] == "partitions: 1\nconfig:\n  cleanup.policy: []  # nothing is ever deleted\n"
-    again = project.topicwarden("import", "--stack", "dev")
+    again = project.in_process("import", "--stack", "dev")
     assert again.returncode == 0
     assert "nothing to adopt" in again.stderr
     assert written(project) == files
-    fixed = project.topicwarden("check", "--diff")
+    fixed = project.in_process("check", "--diff")
     assert fixed.returncode == 0, fixed.stdout
 
 
 def test_only_the_selected_topics_change(shell: Made, cluster: Cluster, sandbox: Sandbox) -> None:
     project = shell()
-    assert project.topicwarden("import", "orders.*", "!orders.lost.*").returncode == 0
+    assert project.in_process("import", "orders.*", "!orders.lost.*").returncode == 0
     assert adopted(project) == {name for name in UNDECLARED if name.startswith("orders.")} - {"orders.lost.v1"}
     file = project.folder / "topics" / "orders" / "orders.paid.v1.yaml"
     file.write_text("config: {retention.ms: 8d}\n")
     (project.folder / "topics" / "orders" / "orders.new.v1.yaml").write_text("topic: orders.new.v1\n")
     before = settings(cluster)
-    done = project.topicwarden("import", "payments.*", "orders.lost.*")
+    done = project.in_process("import", "payments.*", "orders.lost.*")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "4 topics adopted" in done.stderr
     assert "2 other changes pending, not touched" in done.stderr
@@ -70,11 +70,11 @@ def test_warnings_are_printed_and_do_not_stop_a_deploy(shell: Made, cluster: Clu
     project = shell()
     (project.folder / "policies").mkdir()
     (project.folder / "policies" / "rules.yaml").write_text("rules: {owner: {level: error}}\n")
-    shown = project.topicwarden("import", "--dry-run", "payments.*")
+    shown = project.in_process("import", "--dry-run", "payments.*")
     assert shown.returncode == 1, "a dry run ends as the real run"
     assert "payments.fees.v2 has no owner" in shown.stdout
     assert written(project) == {}
-    done = project.topicwarden("import", "payments.*")
+    done = project.in_process("import", "payments.*")
     assert done.returncode == 1
     assert "payments.fees.v2 has no owner" in done.stdout
     assert "3 topics adopted" in done.stderr
@@ -84,7 +84,7 @@ def test_warnings_are_printed_and_do_not_stop_a_deploy(shell: Made, cluster: Clu
 def test_differently_declared_topics_are_reported_and_not_changed(shell: Made, cluster: Cluster) -> None:
     declared = "partitions: 13\nreplication_factor: 2\nconfig: {retention.ms: 7d, min.insync.replicas: 1}\n"
     project, before = shell({"orders/orders.paid.v1.yaml": declared}), settings(cluster)
-    done = project.topicwarden("import", "orders.paid.*")
+    done = project.in_process("import", "orders.paid.*")
     assert done.returncode == 1
     assert "topics/orders/orders.paid.v1.yaml:1:13: orders.paid.v1: partitions is 13 in YAML, but 12 on" in done.stdout
     assert "nothing to adopt" in done.stderr
@@ -111,7 +111,7 @@ def test_a_dry_run_and_files_only_need_no_pulumi(shell: Made) -> None:
 def test_values_without_a_yaml_form_are_skipped_with_a_reason(shell: Made, sandbox: Sandbox) -> None:
     create(sandbox.bootstrap_servers, {"moving.topic": (1, 2, {"leader.replication.throttled.replicas": "*"})})
     project = shell()
-    done = project.topicwarden("import", "moving.*")
+    done = project.in_process("import", "moving.*")
     assert done.returncode == 1
     assert "not imported: moving.topic: it has a replication throttle" in done.stderr
     assert written(project) == {}
@@ -120,7 +120,7 @@ def test_values_without_a_yaml_form_are_skipped_with_a_reason(shell: Made, sandb
 def test_an_existing_file_is_never_overwritten(shell: Made) -> None:
     live_topics = {"payments/payments.fees.v2.yaml": "topic: other\npartitions: 1\nreplication_factor: 1\n"}
     project = shell(live_topics)
-    assert project.topicwarden("import", "--files-only", "payments.*").returncode == 0
+    assert project.in_process("import", "--files-only", "payments.*").returncode == 0
     files = written(project)
     assert files.items() >= live_topics.items()
     assert files["payments/payments.fees.v2-2.yaml"].startswith("topic: payments.fees.v2\n")
@@ -129,7 +129,7 @@ def test_an_existing_file_is_never_overwritten(shell: Made) -> None:
 def test_without_the_stack_nothing_is_written(shell: Made) -> None:
     project = shell()
     (project.folder / "stacks" / "Pulumi.prod.yaml").write_text("config: {'topicwarden:cluster': sandbox}\n")
-    done = project.topicwarden("import", "--stack", "prod")
+    done = project.in_process("import", "--stack", "prod")
     assert done.returncode == 2
     assert "`pulumi stack init prod` creates it" in done.stderr
     assert written(project) == {}
@@ -142,9 +142,9 @@ def test_topics_of_another_tool_are_adopted_if_equal(shell: Made, tmp_path: Path
         "apiVersion: kafka.strimzi.io/v1beta2\nkind: KafkaTopic\nmetadata: {name: plain}\n"
         "spec: {partitions: 1, replicas: 2}\n"
     )
-    assert project.topicwarden("import", "--from", strimzi).returncode == 0
+    assert project.in_process("import", "--from", strimzi).returncode == 0
     assert adopted(project) == set()
-    done = project.topicwarden("import", "plain")
+    done = project.in_process("import", "plain")
     assert done.returncode == 0
     assert "1 topic adopted" in done.stderr
     assert_nothing_to_do(project)
@@ -153,7 +153,7 @@ def test_topics_of_another_tool_are_adopted_if_equal(shell: Made, tmp_path: Path
 def test_invalid_entries_of_another_tool_write_nothing(shell: Made, tmp_path: Path) -> None:
     project, file = shell(), tmp_path / "topics.env"
     file.write_text("KAFKA_CREATE_TOPICS=one:1:1,two:1,three:x:1\n")
-    done = project.topicwarden("import", "--from", file)
+    done = project.in_process("import", "--from", file)
     assert done.returncode == 1
     assert f"{file}:1:29: " in done.stdout
     assert f"{file}:1:35: " in done.stdout

@@ -139,7 +139,7 @@ class Deployed:
 
     def deploy(self) -> None:
         with self.cluster.granted(EVERYTHING):
-            done = self.shell.topicwarden("up", "--stack", "dev", "--yes")
+            done = self.shell.in_process("up", "--stack", "dev", "--yes")
             assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -201,7 +201,7 @@ class UpScene:
         deletes = required is not None and required.permission.operation == "Delete"
         after = AFTER | ({} if deletes else {"gone.v1": BEFORE["gone.v1"]})
         self._stack.declare(prefix, after)
-        done = self._stack.shell.topicwarden("up", "--stack", "dev", "--yes")
+        done = self._stack.shell.in_process("up", "--stack", "dev", "--yes")
         text = done.stdout + done.stderr
         if not done.returncode:
             less = required is not None and required.effect is Effect.LESS_PRECISE
@@ -230,7 +230,7 @@ class DestroyScene:
             commit(cluster.servers, f"x{row}.reader", {(f"x{row}.gone.v1", 0): 0})
 
     def run(self, row: int) -> Observed:
-        done = self._stacks[row].shell.topicwarden("destroy", "--stack", "dev", "--yes")
+        done = self._stacks[row].shell.in_process("destroy", "--stack", "dev", "--yes")
         text = done.stdout + done.stderr
         less = row > 0 and self._permissions[row - 1].effect is Effect.LESS_PRECISE
         if not done.returncode:
@@ -248,7 +248,7 @@ class RefreshScene:
 
     def run(self, row: int) -> Observed:
         before = read_stack_state(self._engine())
-        done = self._stack.shell.topicwarden("refresh", "--stack", "dev")
+        done = self._stack.shell.in_process("refresh", "--stack", "dev")
         assert read_stack_state(self._engine()) == before, "nothing was changed by hand"
         return Observed(Effect.REFUSED if done.returncode else None, text=done.stdout + done.stderr)
 
@@ -268,7 +268,7 @@ class RebalanceScene:
     def run(self, row: int, *options: str) -> Observed:
         topic = f"{self._prefix}{row}.moved.v1"
         self._stack.declare(f"{self._prefix}{row}", {"moved.v1": declared(factor=2)})
-        done = self._stack.shell.topicwarden("rebalance", "--stack", "dev", "--yes", "--topics", topic, *options)
+        done = self._stack.shell.in_process("rebalance", "--stack", "dev", "--yes", "--topics", topic, *options)
         with KafkaAdminClient(bootstrap_servers=self._cluster.servers) as admin:
             (partition,) = admin.describe_topics([topic])[0]["partitions"]
             assert _throttles(admin, topic) == {}, "no throttle stays behind"
@@ -307,7 +307,7 @@ class ImportScene:
             )
 
     def run(self, row: int) -> Observed:
-        done = self._stack.shell.topicwarden("import", "--stack", "dev", f"i{row}.*")
+        done = self._stack.shell.in_process("import", "--stack", "dev", f"i{row}.*")
         text = done.stdout + done.stderr
         if not done.returncode:
             assert "1 topic adopted" in text

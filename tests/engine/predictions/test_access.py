@@ -54,7 +54,7 @@ def assigned(project: Project) -> bool:
 
 
 def run(shell: Shell, command: str) -> tuple[int, str]:
-    done = shell.topicwarden(*command.split(), "--stack", "dev")
+    done = shell.in_process(*command.split(), "--stack", "dev")
     assert "Traceback" not in done.stdout + done.stderr
     return done.returncode, done.stdout
 

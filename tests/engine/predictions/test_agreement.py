@@ -112,7 +112,7 @@ def test_plan_preview_and_up_refuse_the_same(
         live = sorted(topic for topic in cluster.snapshot().topics if topic in NAMES) or ["agree.kept"]
         operate(operation, chance.choice(live), chance, agree, servers)
         round_ = f"round {number}: {operation}; {name}: {accepted[name]} becomes {after}".replace("\n", "")
-        plan = agree.shell.topicwarden("plan", "--stack", "dev")
+        plan = agree.shell.in_process("plan", "--stack", "dev")
         ran = [
             agree.shell.run("pulumi", *command.split(), "--non-interactive")
             for command in ("preview", "up --yes --skip-preview --suppress-outputs")

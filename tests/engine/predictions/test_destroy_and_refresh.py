@@ -37,7 +37,7 @@ def stack(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Depl
 
 def run(stack: Deployment, *arguments: str) -> tuple[int, str]:
     """Return the exit code of a command, and its output on one line."""
-    done = stack.shell.topicwarden(*arguments, "--stack", "dev")
+    done = stack.shell.in_process(*arguments, "--stack", "dev")
     assert "Traceback" not in done.stdout + done.stderr
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 

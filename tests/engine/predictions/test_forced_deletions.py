@@ -56,7 +56,7 @@ def test_a_tainted_topic_is_refused_until_the_taint_is_removed(deployed: Deploym
     assert tainted.severity is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
         assert "marked for replacement" in deployed.refused(command)
-    assert deployed.shell.topicwarden("up", "--yes", "--stack", "dev").returncode == 1
+    assert deployed.shell.in_process("up", "--yes", "--stack", "dev").returncode == 1
     remedy = tainted.remedy.partition("`")[2].partition("`")[0].replace("'", "")
     deployed.pulumi(remedy.removeprefix("pulumi ") + " --yes")
     deployed.pulumi("up --yes --suppress-outputs --expect-no-changes")
@@ -90,7 +90,7 @@ def test_a_renamed_resource_does_not_delete_its_topic(deployed: Deployment) -> N
     deployed.write({FILE: KEPT})
     deployed.pulumi("up --yes --suppress-outputs")
     deployed.pulumi(f"state rename {REGISTERED} other.v1 --yes")
-    planned = deployed.shell.topicwarden("plan", "--stack", "dev")
+    planned = deployed.shell.in_process("plan", "--stack", "dev")
     assert planned.returncode == 1
     assert "under another URN" in " ".join(planned.stdout.split())
     assert "unprotect" not in planned.stdout + planned.stderr

@@ -49,7 +49,7 @@ def test_deleting_a_topic_takes_two_merges(deployed: Deployment, cluster: Cluste
         assert "topics/door/door.v1.yaml:1:1: door.v1: no YAML declares it any more, so the topic would be" in output
         assert "at most 2 records in " in output
         assert "first deploy it with `allow: [delete]`" in output
-    annotations = deployed.shell.topicwarden("plan", "--stack", "dev", "--format", "github").stdout
+    annotations = deployed.shell.in_process("plan", "--stack", "dev", "--format", "github").stdout
     assert "::error file=topics/door/door.v1.yaml,line=1,col=1,title=topicwarden plan%3A destroyed::" in annotations
     assert "kept.v1" not in topics(cluster)
 
@@ -117,7 +117,7 @@ def test_a_rebalance_places_replicas_as_predicted(deployed: Deployment, cluster:
     assert (live.replicas, live.topic.config["retention.ms"]) == (before, "691200000")
     assert of(deployed.plan(), "door.v1").action is Action.MOVE
 
-    done = deployed.shell.topicwarden("rebalance", "--stack", "dev", "--yes")
+    done = deployed.shell.in_process("rebalance", "--stack", "dev", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     moved = cluster.snapshot({"door.v1"}).topics["door.v1"].replicas
     assert {state.partition: list(state.replicas) for state in moved} == {
@@ -219,7 +219,7 @@ def test_an_expired_allowance_allows_nothing(protected: Deployment, cluster: Clu
 
     protected.remove("door/other.yaml")
     protected.write({FILE: text.replace(day(1), day(-1))})
-    warned = protected.shell.topicwarden("check", "--stack", "dev").stdout
+    warned = protected.shell.in_process("check", "--stack", "dev").stdout
     assert "[allowance-expired]" in warned
     protected.pulumi("up --yes --skip-preview --suppress-outputs")
     assert resource(protected)["protect"] is True

@@ -59,7 +59,7 @@ def test_an_undeclared_setting_is_left_unchanged(hand: Deployment, cluster: Clus
         output = hand.pulumi(f"{command} --yes --skip-preview --suppress-outputs")
         assert "raised.v1: it has drifted and stays as it is" in " ".join(output.split())
         assert cluster.snapshot({"raised.v1", "wider.v1"}).topics == before, command
-    assert hand.shell.topicwarden("plan", "--stack", "dev").returncode == 0
+    assert hand.shell.in_process("plan", "--stack", "dev").returncode == 0
 
     hand.write({RAISED: topic("30d"), WIDER: topic(partitions=3)})
     assert hand.plan().topics == []
@@ -136,7 +136,7 @@ def test_topicwarden_up_reverts_harmless_drift_and_recreates_a_deleted_topic(
         client.delete_topics(["wider.v1"])
     assert "`topicwarden up --refresh` creates it again" in of(hand.plan(), "wider.v1").consequences[0].remedy
     for arguments, retention, topics in (([], 6, {"raised.v1"}), (["--refresh"], 7, {"raised.v1", "wider.v1"})):
-        done = hand.shell.topicwarden("up", "--stack", "dev", "--yes", *arguments)
+        done = hand.shell.in_process("up", "--stack", "dev", "--yes", *arguments)
         assert done.returncode == 0, done.stdout + done.stderr
         live = cluster.snapshot({"raised.v1", "wider.v1"}).topics
         assert live["raised.v1"].own_config["retention.ms"] == str(retention * DAY)

@@ -135,7 +135,7 @@ def test_preview_and_deploy_refuse_the_same_changes(
         for name in WAYS:
             assert f"topics/ways/{name}.yaml:1:" in output
     assert {name: cluster.snapshot({name}).topics[name].own_config for name in WAYS} == before
-    assert deployed.shell.topicwarden("plan", "--stack", "dev").returncode == 1
+    assert deployed.shell.in_process("plan", "--stack", "dev").returncode == 1
 
 
 def test_an_allowance_for_another_change_does_not_allow_it(deployed: Deployment, refused: PlanReport) -> None:

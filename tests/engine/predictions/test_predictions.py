@@ -137,7 +137,7 @@ def test_a_loss_is_refused_everywhere_until_it_is_allowed(
         output = deployed.refused(command)
         assert "topics/cut/time.v1.yaml:1:" in output
         assert "at most 20 records of 30 in 2 partitions expire at once" in output
-    assert deployed.shell.topicwarden("plan", "--stack", "dev").returncode == 1
+    assert deployed.shell.in_process("plan", "--stack", "dev").returncode == 1
     unchanged = cluster.snapshot().topics
     assert {name: topic.topic for name, topic in unchanged.items()} == {n: t.topic for n, t in live.items()}
 

@@ -116,7 +116,7 @@ def test_a_plan_and_a_deploy_concern_only_what_the_stack_owns(teams: Teams, clus
     assert [plan.topic for plan in report.topics] == ["orders.placed"]
     assert teams.billing.plan().topics == []
     teams.orders.up()
-    done = teams.orders.shell.topicwarden("rebalance", "--stack", "dev", "--yes")
+    done = teams.orders.shell.in_process("rebalance", "--stack", "dev", "--yes")
     assert (done.returncode, "nothing to move: 1 topic" in done.stdout) == (0, True), done.stdout + done.stderr
     assert cluster.snapshot({"orders.placed"}).topics["orders.placed"].topic.partitions == 3
     assert (state(cluster, "billing."), state(cluster, TMP)) == (before, tmp)
@@ -124,10 +124,10 @@ def test_a_plan_and_a_deploy_concern_only_what_the_stack_owns(teams: Teams, clus
 
 def test_an_import_takes_what_is_in_scope_and_adopts_nothing_else(teams: Teams, cluster: Cluster) -> None:
     before = state(cluster, "")
-    done = teams.orders.shell.topicwarden("import", "--stack", "dev")
+    done = teams.orders.shell.in_process("import", "--stack", "dev")
     assert (done.returncode, "nothing to adopt" in done.stderr) == (0, True), done.stdout + done.stderr
     assert "billing" not in done.stdout + done.stderr
-    named = teams.orders.shell.topicwarden("import", "--stack", "dev", "billing.orders")
+    named = teams.orders.shell.in_process("import", "--stack", "dev", "billing.orders")
     topics = teams.orders.project.topics
     files = [path for path in topics.rglob("*.yaml") if "billing.orders" in path.read_text() + path.name]
     try:
@@ -151,7 +151,7 @@ def test_a_declared_topic_outside_the_scope_stops_every_command(teams: Teams, cl
     try:
         assert "billing.yaml:1:9: billing.orders is outside" in teams.orders.refused("up --yes --skip-preview")
         for command in (["audit"], ["plan"], ["rebalance", "--yes"], ["up", "--yes"]):
-            done = teams.orders.shell.topicwarden(*command, "--stack", "dev")
+            done = teams.orders.shell.in_process(*command, "--stack", "dev")
             assert (done.returncode, "billing.orders is outside" in done.stderr) == (2, True), done.stderr
     finally:
         teams.orders.remove("billing.yaml")

@@ -62,7 +62,7 @@ def assert_refused_until_forgotten(deployed: Deployment, cluster: Cluster, topic
     before = cluster.snapshot({"held.v1", "stray.v1"}).topics
     duplicate = one(deployed.plan(), topic, "duplicate")
     assert duplicate.severity is Severity.REFUSED
-    assert deployed.shell.topicwarden("plan", "--stack", "dev").returncode == 1
+    assert deployed.shell.in_process("plan", "--stack", "dev").returncode == 1
     for command in ("preview", "up --yes --skip-preview", "up --yes --skip-preview --refresh"):
         output = " ".join(deployed.refused(command).split())
         assert f"{topic}: Pulumi's state has" in output

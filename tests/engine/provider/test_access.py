@@ -70,7 +70,7 @@ class AccessStack:
         return done.stdout + done.stderr
 
     def up(self, *arguments: str) -> str:
-        done = self.shell.topicwarden("up", "--stack", "dev", "--yes", *arguments)
+        done = self.shell.in_process("up", "--stack", "dev", "--yes", *arguments)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -126,7 +126,7 @@ def roles(name: str) -> set[Acl]:
 def test_all_access_is_created_and_no_password_is_written_anywhere(stack: AccessStack, tmp_path: Path) -> None:
     name, log = stack.name, tmp_path / "events.json"
     stack.declare(EVERYTHING, ROLES)
-    refused = stack.shell.topicwarden("up", "--stack", "dev", "--yes")
+    refused = stack.shell.in_process("up", "--stack", "dev", "--yes")
     assert refused.returncode == 1
     assert "access/all.yaml:6" in refused.stdout
     assert "`pulumi config set --secret app --stack dev` sets it" in refused.stdout
@@ -153,7 +153,7 @@ def test_all_access_is_created_and_no_password_is_written_anywhere(stack: Access
     assert live.group_configs[f"{name}-group"] == {"consumer.session.timeout.ms": "50000"}
 
     stack.pulumi("preview --expect-no-changes")
-    plan = stack.shell.topicwarden("plan", "--stack", "dev", "--format", "json")
+    plan = stack.shell.in_process("plan", "--stack", "dev", "--format", "json")
     written = [printed, log.read_text(encoding="utf-8"), plan.stdout, plan.stderr, stack.up()]
     written += [stack.pulumi(f"stack export{option}") for option in ("", " --show-secrets")]
     written += [stack.pulumi("stack output --show-secrets --json")]
@@ -347,7 +347,7 @@ def test_a_killed_deploy_locks_nobody_out_and_the_next_one_converges(
         assert stack.acls() >= before or stack.acls() >= after
         stack.shell.run("pulumi", "cancel", "--yes", "--stack", "dev")  # in a container, nobody sees that it was killed
         stack.declare(_acls(literal))
-        refused = stack.shell.topicwarden("up", "--stack", "dev", "--yes")
+        refused = stack.shell.in_process("up", "--stack", "dev", "--yes")
         if refused.returncode:  # otherwise the engine still wrote the state, so that it has the prefixed grants
             assert refused.returncode == 1
             assert "a deploy that was killed created this" in refused.stdout

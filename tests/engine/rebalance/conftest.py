@@ -110,7 +110,7 @@ class Stack:
         return {kind: values for kind, values in found.items() if values}
 
     def rebalance(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self.shell.topicwarden("rebalance", "--stack", "dev", *arguments)
+        return self.shell.in_process("rebalance", "--stack", "dev", *arguments)
 
     def rebalancing(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

@@ -102,7 +102,7 @@ def test_a_replica_swap_in_progress_is_no_reduction(stack_of: Deploy) -> None:
     assert stack.movable.reassignment.start({(stack.topic, n): brokers for n, brokers in after.items()}) == {}
     until(lambda: {len(brokers) for brokers in stack.replicas().values()} == {4})
     try:
-        planned = stack.shell.topicwarden("plan", "--stack", "dev")
+        planned = stack.shell.in_process("plan", "--stack", "dev")
         assert planned.returncode == 0, planned.stdout + planned.stderr
         assert "reduce-replicas" not in planned.stdout
         stack.up("--refresh")

@@ -157,7 +157,7 @@ def test_a_deployed_topic_has_no_drift(name: str, on_service: ServiceFixture) ->
     stack = on_service(name).stack
     report = stack.plan()
     assert report.topics == []
-    done = stack.shell.topicwarden("plan", "--stack", "dev", "--detailed-exitcode")
+    done = stack.shell.in_process("plan", "--stack", "dev", "--detailed-exitcode")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -220,7 +220,7 @@ def test_an_import_writes_explicit_settings(name: str, on_service: ServiceFixtur
     topic, day = f"{name}.found", {"retention.ms": str(DAY)}
     with connected(sandbox.bootstrap_servers) as admin:
         admin.create_topics({topic: {"num_partitions": 1, "replication_factor": 3, "configs": day}})
-    done = stack.shell.topicwarden("import", "--stack", "dev", "--files-only", "--dry-run", topic)
+    done = stack.shell.in_process("import", "--stack", "dev", "--files-only", "--dry-run", topic)
     assert done.returncode == 0, done.stdout + done.stderr
     written = [line.lstrip("+ ") for line in done.stdout.splitlines() if line.startswith("+  ")]
     assert written == ["retention.ms: 1d"]
@@ -229,7 +229,7 @@ def test_an_import_writes_explicit_settings(name: str, on_service: ServiceFixtur
 @pytest.mark.parametrize("name", ["warpstream"])
 def test_replicas_of_warpstream_cannot_be_moved(name: str, on_service: ServiceFixture) -> None:
     stack = on_service(name).stack
-    done = stack.shell.topicwarden("rebalance", "--stack", "dev", "--dry-run")
+    done = stack.shell.in_process("rebalance", "--stack", "dev", "--dry-run")
     assert done.returncode == 2
     assert "WarpStream has no AlterPartitionReassignments: an object store keeps the records" in done.stderr
     assert "https://docs.warpstream.com/" in done.stderr

@@ -72,13 +72,13 @@ class SubjectStack:
         self.write({"topics/orders.yaml": topic, "topics/schemas/order.avsc": json.dumps(schema)})
 
     def up(self, *arguments: str) -> str:
-        done = self.shell.topicwarden("up", "--stack", "dev", "--yes", *arguments)
+        done = self.shell.in_process("up", "--stack", "dev", "--yes", *arguments)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr
 
     def refused(self, *command: str) -> str:
         """Run a command of topicwarden that must end with exit code 1; return its output."""
-        done = self.shell.topicwarden(*(command or ("up", "--stack", "dev", "--yes")))
+        done = self.shell.in_process(*(command or ("up", "--stack", "dev", "--yes")))
         assert done.returncode == 1, done.stdout + done.stderr
         assert "Traceback" not in done.stdout + done.stderr
         return done.stdout + done.stderr

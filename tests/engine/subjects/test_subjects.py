@@ -225,13 +225,13 @@ def test_pulumi_destroy_leaves_subjects_that_may_not_be_deleted(stack: SubjectSt
     assert stack.versions() == before and not stack.in_state()
 
     stack.up()
-    done = stack.shell.topicwarden("destroy", "--stack", "dev", "--yes")
+    done = stack.shell.in_process("destroy", "--stack", "dev", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     assert stack.versions() == before and not stack.in_state()
 
     stack.declare(schema("id"), more=", allow: [delete, delete-subject]")
     stack.up()
-    done = stack.shell.topicwarden("destroy", "--stack", "dev", "--yes")
+    done = stack.shell.in_process("destroy", "--stack", "dev", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     assert not stack.versions() and not stack.in_state()
 

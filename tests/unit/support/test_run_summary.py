@@ -48,8 +48,9 @@ def test_page():
 """
 
 
-def run(folder: Path, content: str, *options: str, **variables: str) -> tuple[int, str]:
-    (folder / "test_it.py").write_text(content)
+def run(folder: Path, content: str, *options: str, path: str = "test_it.py", **variables: str) -> tuple[int, str]:
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    (folder / path).write_text(content)
     (folder / "pytest.ini").write_text("[pytest]\n")
     own = ["-p", "tests.support.run_summary", "--rootdir", folder, "-c", folder / "pytest.ini"]
     unset = ("TOPICWARDEN_REQUIRED", "REPOSITORY_TESTS", "PYTEST_ADDOPTS")
@@ -96,3 +97,21 @@ def test_a_required_part_that_is_missing_is_a_failure(tmp_path: Path) -> None:
     assert returned == 1, output
     assert "3 failed" in output
     assert "the conformance suite unknown is missing" in output
+
+
+ONE = "def test_one(): pass\n"
+
+
+@pytest.mark.parametrize(("options", "result"), [((), "1 deselected"), (("--campaign",), "1 passed")])
+def test_a_test_that_needs_the_official_provider_runs_only_in_a_campaign(
+    tmp_path: Path, options: tuple[str, ...], result: str
+) -> None:
+    _, output = run(tmp_path, ONE, *options, path="tests/campaigns/official_provider/test_it.py")
+    assert result in output
+
+
+@pytest.mark.parametrize(("folder", "result"), [("workflows", "1 skipped"), ("report", "1 passed")])
+def test_tests_of_the_repository_itself_are_skipped_by_name(tmp_path: Path, folder: str, result: str) -> None:
+    _, output = run(tmp_path, ONE, "-rs", path=f"tests/system/{folder}/test_it.py", REPOSITORY_TESTS="no")
+    assert f"= {result} in " in output
+    assert ("a test of the repository itself: REPOSITORY_TESTS=no" in output) == ("skipped" in result)
