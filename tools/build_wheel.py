@@ -1,4 +1,4 @@
-"""Verify that the Spark reader serves each supported Spark line: `python3 -m tools.build_wheel`, a part of `make wheel`.
+"""Verify that the Spark reader serves each supported Spark line: `python3 -m tools.build_wheel`, for `make wheel`.
 
 The wheel has one jar, so its classes must be equal for all lines. The libraries in the jar have other package names
 than Spark's, and are the same for each line.

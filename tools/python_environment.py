@@ -1,7 +1,7 @@
 """Install locked Python packages into `.venv`, and uv and hatchling into `.cache/tools`. Standard library only.
 
-`python3 -m tools.python_environment demo|all|tools`. uv installs the packages. If uv cannot be installed, pip does. Both
-verify the hashes of the locks. A stamp says which lock an environment has, and is written last: an environment
+`python3 -m tools.python_environment demo|all|tools`. uv installs the packages. If uv cannot be installed, pip does.
+Both verify the hashes of the locks. A stamp says which lock an environment has, and is written last: an environment
 without a stamp is made again.
 """
 
