@@ -25,7 +25,7 @@ def use(stack: ExchangeableStack, pulumi: Path) -> None:
     assert expected and stack.pulumi("version").strip() == f"v{expected}"
 
 
-@pytest.mark.skipif(not newest.built(), reason="not built: `python -m tests.campaigns.pulumi_versions`")
+@pytest.mark.skipif(not newest.built(), reason="not built: `make campaigns ONLY=pulumi_versions`")
 @pytest.mark.parametrize("order", [("oldest", "newest"), ("newest", "oldest")])
 def test_each_version_opens_and_changes_the_state_of_the_other_one(
     stack: ExchangeableStack, tools: Toolchain, order: tuple[str, str]
