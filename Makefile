@@ -1,23 +1,23 @@
 # Two commands do it all: `make demo` and `make test`. Everything lands in .venv and .cache, once.
-.PHONY: setup demo test test-fast campaigns coverage mutants check types wording site wheel image lock shell clean
+.PHONY: setup packages demo test test-fast campaigns coverage mutants check types wording site wheel image lock shell clean
 .SILENT:
 SHELL := bash
 
 PYTHON ?= python3
 VENV := .venv/bin
-LOCKED := .venv/.locked
 # Three workers, each with clusters of its own: each waits for its brokers often. One test at a time: make test PARALLEL=
 PARALLEL ?= -n 3
 # Otherwise, each start of Python would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
-# What pip says, as a number that grows; nothing in a log.
-COUNT := if test -t 1; then awk '/^Collecting/ { printf "\r%d packages", ++n; fflush() } END { print "" }'; else cat >/dev/null; fi
+# Each lock has the hashes of all its packages.
+COMPILE := .cache/tools/bin/uv pip compile --universal --no-strip-extras --generate-hashes --no-emit-index-url --no-header --quiet
 
-demo: setup  ## The whole way on a real cluster: declare, deploy, fill, break, audit, and an alert while a watch runs.
+demo:  ## The whole way on a real cluster: declare, deploy, fill, break, audit, and an alert while a watch runs.
+	$(PYTHON) -m tools.set_up demo
 	tests/install-prometheus demo
 	$(VENV)/topicwarden demo
 
-test-fast: $(LOCKED)  ## After each change, at most three minutes: ruff, and the unit tests, without JVM, broker and Pulumi.
+test-fast: packages  ## After each change, at most three minutes: ruff, and the unit tests, without JVM, broker and Pulumi.
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(VENV)/pytest $(PARALLEL) tests/unit
@@ -34,57 +34,51 @@ campaigns: setup  ## All random tests at full length, with new seeds: tests/camp
 coverage: setup  ## The tests again, with the branches of the Python code that they reach: at least 90 %.
 	$(VENV)/pytest $(PARALLEL) --cov --cov-report=term --cov-report=xml:.cache/coverage.xml
 
-mutants: $(LOCKED)  ## Which changes of a rule, a consequence or a check no unit test notices: docs/mutants.md.
+mutants: packages  ## Which changes of a rule, a consequence or a check no unit test notices: docs/mutants.md.
 	$(PYTHON) -m venv .cache/mutmut
 	.cache/mutmut/bin/pip install --quiet mutmut==3.8.1
 	ls -d $(CURDIR)/.venv/lib/python*/site-packages > $$(ls -d .cache/mutmut/lib/python*/site-packages)/project.pth
 	.cache/mutmut/bin/python -P tests/mutants.py run
 
-check: $(LOCKED)  ## Style, types, wording, and which room may import which.
+check: packages  ## Style, types, wording, and which room may import which.
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(MAKE) --no-print-directory -j 2 types wording
 
-types: $(LOCKED)
+types: packages
 	$(VENV)/mypy
 	$(VENV)/mypy benchmarks
 
-wording: $(LOCKED)
+wording: packages
 	$(VENV)/lint-imports
 	$(VENV)/python -m tests.style
 
-site: $(LOCKED)  ## The documentation as a website in .cache/site; a broken link or anchor is an error.
+site: packages  ## The documentation as a website in .cache/site; a broken link or anchor is an error.
 	NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --strict --quiet --site-dir .cache/site && echo .cache/site/index.html
 
-wheel: $(LOCKED)  ## dist/topicwarden-*.whl with the Spark reader, after a check that it serves each supported Spark line.
-	$(VENV)/python -W ignore::RuntimeWarning -m topicwarden.toolchain.spark_reader
-	$(VENV)/python -m hatchling build --target wheel
+wheel:  ## dist/topicwarden-*.whl with the Spark reader, after a check that it serves each supported Spark line.
+	$(PYTHON) -m tools.set_up wheel
 
 image: wheel  ## The container image, for this machine. docs/how-to/continuous-integration.md says how to use it.
 	docker build --tag topicwarden .
 
-setup: $(LOCKED)  ## The locked environment, Kafka, the Spark reader, Pulumi.
-	$(VENV)/topicwarden sandbox install
+setup:  ## The locked environment, Kafka, the Spark reader, Pulumi.
+	$(PYTHON) -m tools.set_up all
 
-$(LOCKED): requirements.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
-	  { echo "Python 3.11 or later is needed, seen: $$($(PYTHON) --version 2>&1); install it, or: make PYTHON=python3.12 setup"; exit 2; }
-	echo "Installing the locked environment into .venv"
-	$(PYTHON) -m venv .venv || { echo "no virtual environment: on Debian, apt-get install python3-venv"; exit 2; }
-	set -o pipefail; $(VENV)/pip install --require-hashes -r requirements.lock | $(COUNT)
-	$(VENV)/pip install --quiet --no-deps --no-build-isolation --editable .
-	touch $(LOCKED)
+packages:
+	$(PYTHON) -m tools.set_up packages
 
 shell: setup  ## A shell in which `pulumi up` and `spark-submit` work; STACK=dev where not every stack is on the sandbox.
 	eval "$$($(VENV)/topicwarden sandbox env $(if $(STACK),--stack $(STACK)))" && exec "$${SHELL:-bash}"
 
-lock:  ## Resolve requirements.lock and container/requirements.lock again, from pyproject.toml.
-	$(PYTHON) -m venv .cache/uv && .cache/uv/bin/pip install --quiet uv
-	.cache/uv/bin/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
-	  --no-strip-extras --generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements.lock
-	.cache/uv/bin/uv pip compile pyproject.toml --extra audit --extra deploy --extra aws --constraint requirements.lock \
-	  --universal --python-version 3.12 \
-	  --no-strip-extras --generate-hashes --no-emit-index-url --no-header --quiet --output-file container/requirements.lock
+lock:  ## Resolve the locks of Python packages again: of the repository, the demo, the image and the tools.
+	$(PYTHON) -m tools.python_environment tools
+	$(COMPILE) pyproject.toml --all-extras --group dev --python-version 3.11 --output-file requirements.lock
+	$(COMPILE) pyproject.toml --extra audit --extra deploy --group demo --constraint requirements.lock \
+	  --python-version 3.11 --output-file requirements-demo.lock
+	$(COMPILE) pyproject.toml --extra audit --extra deploy --extra aws --constraint requirements.lock \
+	  --python-version 3.12 --output-file container/requirements.lock
+	$(COMPILE) tools/requirements.in --constraint requirements.lock --python-version 3.11 --output-file tools/requirements.lock
 
 clean:  ## Stop the sandbox and remove everything that can be made again.
 	test ! -x $(VENV)/topicwarden || $(VENV)/topicwarden sandbox down

@@ -77,6 +77,7 @@ CAMPAIGNS: Final[Mapping[str, tuple[ModuleRun | PytestRun, ...]]] = {
     "hostile": (_module("hostile", "--records", "2000"),),
     "notices": (_tests("notices"),),
     "official_provider": (_module("official_provider", seeded=False), _tests("official_provider")),
+    "pulumi_versions": (_module("pulumi_versions", "--kills", "10"),),
     "readability": (_module("readability", "--pairs", "2000"),),
     "records": (
         PytestRun(

@@ -140,7 +140,7 @@ def own_cache(folder: Path, *, warm: bool = False) -> Iterator[Path]:
 
 def borrowing_cache(folder: Path) -> Path:
     """Create a cache without a sandbox and without Pulumi state; jars and Pulumi are links into this repository."""
-    installed = REPOSITORY / ".cache"
+    installed = Project(REPOSITORY).tools_cache
     for name in ("jars", "pulumi/bin", "pulumi/home", "pulumi/chosen.json"):
         link = folder / name
         link.parent.mkdir(parents=True, exist_ok=True)

@@ -98,8 +98,11 @@ def change(verb: str, broker: int) -> int:
     return 0
 
 
-def install(jars_from: Path | None = None) -> int:
-    """Install all tools; ``jars_from`` is a folder that has Kafka's jars."""
+def install(jars_from: Path | None = None, *, archive_spark: bool = True) -> int:
+    """Install all tools; ``jars_from`` is a folder that has Kafka's jars.
+
+    ``archive_spark``: also archive Spark's classes, with which audits start faster.
+    """
     project = find_project()
     tools = install_tools(project, note, jars_from)
     if pulumi_cli.built(project.tools_cache):
@@ -111,7 +114,8 @@ def install(jars_from: Path | None = None) -> int:
         from topicwarden.audit.scan import spark_session  # noqa: PLC0415 - the sandbox itself needs no Spark
 
         spark_session.configure(project)
-        spark_session.archive_spark_classes(project, note)
+        if archive_spark:
+            spark_session.archive_spark_classes(project, note)
     for stack in project.stack_names():
         if is_local(project, stack):
             provide_stack(project, stack)

@@ -15,7 +15,7 @@ from pathlib import Path
 from topicwarden.model.problem import Refusal
 
 _CLI = Path(__file__).parent / "go" / "cli"
-_HEARTBEAT_S = 30  # seconds between progress lines of a running build
+_HEARTBEAT_S = 10  # seconds between progress lines of a running build
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def go_build(program: GoProgram, target: Path, root: Path, say: Callable[[str], 
     partial = root / f".build-{name}.partial"
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    say(f"pulumi: go build of {name}; the first build takes about 5 minutes on two cores, later builds take seconds")
+    say(f"pulumi: go build of {name}; the first build takes about 3 minutes on two cores, later builds take seconds")
     process = _start(program, partial / name)
     try:
         _wait(name, process, began, say)
@@ -93,7 +93,7 @@ def _wait(name: str, process: subprocess.Popen[bytes], began: float, say: Callab
     try:
         process.wait(_HEARTBEAT_S)
     except subprocess.TimeoutExpired:
-        say(f"pulumi: {name} still building, {time.monotonic() - began:.0f} s; about 5 minutes on two cores")
+        say(f"pulumi: {name} still building, {time.monotonic() - began:.0f} s; about 3 minutes on two cores")
         _wait(name, process, began, say)
 
 

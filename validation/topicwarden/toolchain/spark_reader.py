@@ -1,23 +1,16 @@
-"""Build the Spark reader from its Maven module. Only a source checkout has the module; the wheel has the jar.
-
-``python -m topicwarden.toolchain.spark_reader`` builds the jar for the wheel. It verifies that the jar serves all Spark
-lines.
-"""
+"""Build the Spark reader from its Maven module. Only a source checkout has the module; the wheel has the jar."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
-import sys
 import time
-import zipfile
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 from topicwarden.model.files import replace_file
-from topicwarden.model.problem import Refusal
-from topicwarden.model.project import Project, find_project
+from topicwarden.model.project import Project
 from topicwarden.toolchain import maven_jars
 
 LINES = ("4.0", "4.1", "4.2")
@@ -56,7 +49,12 @@ def problem(project: Project | None, pyspark: str | None) -> str | None:
 
 def outdated(project: Project) -> bool:
     """Return whether the jar must be built: there are sources and a pyspark, and no jar that was built from them."""
-    if not (MODULE / "pom.xml").is_file() or find_spec("pyspark") is None:
+    return find_spec("pyspark") is not None and is_missing(project)
+
+
+def is_missing(project: Project) -> bool:
+    """Return whether there are sources, and no jar that was built from them."""
+    if not (MODULE / "pom.xml").is_file():
         return False
     stamp = _stamp_file(jar(project))
     return not jar(project).is_file() or not stamp.is_file() or stamp.read_text(encoding="utf-8") != fingerprint()
@@ -74,7 +72,8 @@ def build(project: Project, say: Callable[[str], None]) -> None:
     target = jar(project)
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(".partial")
-    shutil.copyfile(_built(LINES[-1]), partial)
+    maven_jars.run([*_options(LINES[-1]), "package"], MODULE, "build the Spark reader")
+    shutil.copyfile(MODULE / "target" / LINES[-1] / target.name, partial)
     partial.replace(target)
     replace_file(_stamp_file(target), fingerprint())  # a cache may be a copy with hard links
     say(f"Spark reader: {target.stat().st_size >> 20} MiB in {time.monotonic() - started:.0f} s")
@@ -89,10 +88,14 @@ def fingerprint() -> str:
     return digest.hexdigest()
 
 
-def _built(line: str) -> Path:
-    """Build the jar for a Spark line, and return its path in the module."""
-    maven_jars.run([f"-Dspark.line={line}", "-Dquick", "-DskipTests", "package"], MODULE, "build the Spark reader")
-    return MODULE / "target" / line / _name(line)
+def compile_classes(line: str) -> Path:
+    """Compile the classes for a Spark line, without libraries, and return their folder. Raises Refusal otherwise."""
+    maven_jars.run([*_options(line), "compile"], MODULE, f"compile the Spark reader for Spark {line}")
+    return MODULE / "target" / line / "classes"
+
+
+def _options(line: str) -> list[str]:
+    return [f"-Dspark.line={line}", "-Dquick", "-DskipTests"]
 
 
 def _name(line: str) -> str:
@@ -101,29 +104,3 @@ def _name(line: str) -> str:
 
 def _stamp_file(target: Path) -> Path:
     return target.with_suffix(".sha256")
-
-
-def _contents(path: Path) -> dict[str, int]:
-    """Return the checksums of the files in a jar, without the times, in which all jars differ."""
-    with zipfile.ZipFile(path) as archive:
-        return {entry.filename: entry.CRC for entry in archive.infolist()}
-
-
-def main() -> int:
-    """Build the jar if it is outdated. Return 2 if that fails, or if the jar for another line has other classes."""
-    project = find_project()
-    try:
-        if outdated(project):
-            build(project, print)
-        for line in LINES[:-1]:
-            print(f"Spark reader: comparing with the jar for Spark {line}")
-            if _contents(_built(line)) != _contents(jar(project)):
-                raise Refusal(f"the jar for Spark {line} differs from the one for Spark {LINES[-1]}: ship both")
-    except Refusal as refusal:
-        print(refusal, file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
