@@ -10,7 +10,14 @@ from dataclasses import dataclass, field, replace
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.deploy.access_program import AccessBefore, access_before, create_together, missing_line, passwords
+from topicwarden.deploy.access_program import (
+    AccessBefore,
+    access_before,
+    create_together,
+    missing_line,
+    passwords,
+    protect_credentials,
+)
 from topicwarden.deploy.access_resources import AccessResources, acl_urn
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.dangers import dangers
@@ -159,6 +166,7 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
         live = cluster.snapshot(names, expected=names, extents=False)
         remark = check_cluster(stack, declared.connection, deployed, live)
         access = access_before(cluster, run.engine.project, stack, declared.access, deployed.access)
+        deployed = replace(deployed, access=access.deployed)
         prediction = predict(
             cluster,
             live,
@@ -229,6 +237,8 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
     access = None
     if not registration.access.empty:
         create_together(observed.access.first_acls(), provider)
+        if registration.protected:
+            protect_credentials(registration.protected, provider)
         access = AccessResources(stack, registration, root=run.engine.project.root, provider=provider)
     topics = TopicResources(
         stack,

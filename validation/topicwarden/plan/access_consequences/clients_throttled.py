@@ -52,9 +52,9 @@ def _consequence(
     if rate is not None:
         return Consequence(
             kind=KIND,
-            severity=context.severity(AllowedChange.THROTTLE_CLIENTS),
+            severity=context.severity(AllowedChange.THROTTLE_CLIENTS, [entity]),
             message=f"{change}, and its clients have {_number(rate)} now: brokers delay them",
-            remedy=context.remedy(AllowedChange.THROTTLE_CLIENTS, "set a higher quota"),
+            remedy=context.remedy(AllowedChange.THROTTLE_CLIENTS, "set a higher quota", [entity]),
             evidence=evidence,
             location=location,
         )
