@@ -70,6 +70,18 @@ def test_destroy_deletes_nothing_before_the_yaml_of_every_topic_allows_it(stack:
     assert live(cluster) == {*NAMES}
 
 
+def test_destroy_deletes_nothing_whose_yaml_has_withdrawn_the_word(stack: Deployment, cluster: Cluster) -> None:
+    stack.write({KEPT: topic("delete")})
+    assert run(stack, "up", "--yes")[0] == 0
+    stack.write({FREE: topic()})
+    code, output = run(stack, "destroy", "--yes")
+    assert code == 1
+    assert "`topicwarden destroy` deletes the topic" in output
+    stack.write({FREE: "{owner: team, allow: ["})
+    assert run(stack, "destroy", "--yes")[0] == 2, "a file that cannot be read may have withdrawn it"
+    assert live(cluster) == {*NAMES}
+
+
 def test_destroy_deletes_nothing_after_the_last_day(stack: Deployment, cluster: Cluster) -> None:
     stack.write({KEPT: topic(f"{{change: delete, until: {day(1)}}}")})
     assert run(stack, "up", "--yes")[0] == 0
