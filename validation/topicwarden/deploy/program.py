@@ -23,7 +23,7 @@ from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.dangers import dangers
 from topicwarden.deploy.intent_log import Intent, access_intent_log, intent_log, orphans, unfinished
 from topicwarden.deploy.program_execution import fail_unless_complete
-from topicwarden.deploy.program_run import ProgramRun, Purpose, Refused, current_run
+from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Purpose, Refused, current_run
 from topicwarden.deploy.provider_choice import require_cluster, require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.sdk_registration import shorten_debug_messages
@@ -51,6 +51,7 @@ from topicwarden.model.project import Project, find_project
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.model.topic import AllowedChange, Topic
 from topicwarden.model.topic_selection import selected
+from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.earlier_use import EarlierUse
@@ -211,6 +212,10 @@ def _refuse(run: ProgramRun, declared: _Declared, observed: _Observed) -> None:
     if run.purpose is not Purpose.PLAN:
         # A registry that does not answer, or is read-only, stops its subjects only.
         _stop_at([each for each in refusals(observed.prediction) if each.rule not in OF_REGISTRY])
+    if run.confirmed is None or run.prediction is None:
+        return
+    if losses := new_losses(run.confirmed, run.prediction.report):
+        raise PlanChanged(losses)
 
 
 def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None:

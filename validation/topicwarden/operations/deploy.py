@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.intent_log import Intent, access_intent_log, intent_log
-from topicwarden.deploy.program_run import ProgramRun, Refused
+from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Refused
 from topicwarden.deploy.pulumi_commands import pulumi_up, pulumi_without_program
 from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backend
 from topicwarden.deploy.stack_state import read_stack_state
@@ -22,6 +22,7 @@ from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.problem import Level, Refusal
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.earlier_use import EarlierUse
@@ -49,10 +50,12 @@ def deploy_topics(
     on_line: OutputLine,
     *,
     refreshing: bool = False,
+    confirmed: PlanReport | None = None,
     listener: ProgressListener = SILENT,
 ) -> bool:
     """Deploy the ``checked`` topics; return False if a topic or a change was refused.
 
+    Raises PlanChanged, and deploys nothing, if the deploy would lose what the ``confirmed`` plan did not show.
     ``refreshing`` also reverts changes that were made by hand, and creates topics again that were deleted by hand.
     Raises Refusal if the cluster or Pulumi does not respond, or if the cluster is another one than that of the last
     deploy.
@@ -65,13 +68,13 @@ def deploy_topics(
     resources += len(checked.subjects.get(stack, NO_SUBJECTS).subjects)
     options = write_options("up", backend_url(engine), resources, refresh=reason)
     listener.warn(f"pulumi up: {options.line}")
-    run = ProgramRun(engine, checked=checked)
+    run = ProgramRun(engine, checked=checked, confirmed=confirmed)
     done = pulumi_up(run, options, "--suppress-outputs", on_line=on_line)
     succeeded = _succeeded(engine, done)
     if not succeeded:
         if "no stack named" in done.stdout:
             engine.require_stack()
-        if run.refusal is not None and not isinstance(run.refusal, Refused):
+        if run.refusal is not None and type(run.refusal) is not Refused:
             raise run.refusal
     return succeeded
 
@@ -134,12 +137,20 @@ def _declared_now(engine: PulumiEngine) -> _DeclaredNow:
 
 
 def destroy_topics(
-    engine: PulumiEngine, plan: PlanReport, on_line: OutputLine, *, listener: ProgressListener = SILENT
+    engine: PulumiEngine,
+    plan: PlanReport,
+    on_line: OutputLine,
+    *,
+    confirmed: PlanReport | None = None,
+    listener: ProgressListener = SILENT,
 ) -> bool:
     """Delete all topics of the stack; return False if Pulumi failed.
 
-    ``plan`` is the result of ``planned_destroy``. Raises Refusal if it has a refused change.
+    ``plan`` is the result of ``planned_destroy``. Raises Refusal if it has a refused change, and PlanChanged if it has
+    losses that an earlier ``confirmed`` one did not show.
     """
+    if confirmed is not None and (losses := new_losses(confirmed, plan)):
+        raise PlanChanged(losses)
     if plan.refused:
         raise Refusal(f"nothing was deleted: the plan of stack {engine.stack} has refused changes")
     resources = len(plan.topics) + (len(plan.access.items) if plan.access else 0)
