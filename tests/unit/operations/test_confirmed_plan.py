@@ -21,22 +21,22 @@ def plan(records: int) -> PlanReport:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def questions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The questions; the second one gets the answer no."""
-    questions: list[str] = []
+    found: list[str] = []
 
     def answer(question: str) -> bool:
-        questions.append(question)
-        return len(questions) == 1
+        found.append(question)
+        return len(found) == 1
 
     monkeypatch.setattr(deploy, "confirmed", answer)
     for name in ("find_project", "writing_engine_of", "checked_stack", "require_terminal"):
         monkeypatch.setattr(deploy, name, lambda *_, **__: None)
-    return questions
+    return found
 
 
 def test_a_deploy_with_a_loss_that_was_not_confirmed_asks_again(
-    asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    questions: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     confirmed: list[Any] = []
 
@@ -48,17 +48,17 @@ def test_a_deploy_with_a_loss_that_was_not_confirmed_asks_again(
     monkeypatch.setattr(deploy, "planned", lambda *_, **__: next(plans))
     monkeypatch.setattr(deploy, "deploy_topics", changed)
     assert deploy.up("dev", yes=False) == 0
-    assert asked == ["Deploy this?"] * 2
+    assert questions == ["Deploy this?"] * 2
     assert confirmed == [plan(0)]
     assert "the confirmed plan did not show these losses, so nothing was deployed:" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("later", "questions"), [(300, 2), (0, 1)])
+@pytest.mark.parametrize(("later", "times"), [(300, 2), (0, 1)])
 def test_a_destroy_looks_again_after_the_answer(
-    asked: list[str], monkeypatch: pytest.MonkeyPatch, later: int, questions: int
+    questions: list[str], monkeypatch: pytest.MonkeyPatch, later: int, times: int
 ) -> None:
     plans, ran = iter([plan(0), plan(later), plan(later)]), list[str]()
     monkeypatch.setattr(deploy, "planned_destroy", lambda *_, **__: next(plans))
     monkeypatch.setattr("topicwarden.operations.deploy._without_program", lambda *_: not ran.append("destroyed"))
     assert deploy.destroy("dev", yes=False) == 0
-    assert (len(asked), ran) == (questions, ["destroyed"] if questions == 1 else [])
+    assert (len(questions), ran) == (times, ["destroyed"] if times == 1 else [])

@@ -11,7 +11,7 @@ _Key: TypeAlias = tuple[str, str, frozenset[str]]
 
 
 def new_losses(shown: PlanReport, now: PlanReport) -> list[str]:
-    """Return the losses in ``now`` that ``shown`` did not name, or of which it said that there are none, one line each.
+    """Return the losses in ``now`` that ``shown`` did not name, or where it said that nothing is lost, one line each.
 
     A higher count of a loss that was shown is no new loss. Refused consequences count as well.
     """
