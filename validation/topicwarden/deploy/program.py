@@ -20,7 +20,7 @@ from topicwarden.deploy.access_program import (
 )
 from topicwarden.deploy.access_resources import AccessResources, acl_urn
 from topicwarden.deploy.access_state import resource_names
-from topicwarden.deploy.dangers import dangers
+from topicwarden.deploy.dangers import dangers, drift_line
 from topicwarden.deploy.intent_log import Intent, access_intent_log, intent_log, orphans, unfinished
 from topicwarden.deploy.program_execution import fail_unless_complete
 from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Purpose, Refused, current_run
@@ -233,6 +233,8 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
     )
     missing = observed.access.missing()
     remarks = [*([observed.remark] if observed.remark else []), *([missing_line(missing, stack)] if missing else [])]
+    if (drift := drift_line(plans, stack)) is not None:
+        remarks.append(drift)
     unseen = predicted_subjects.unseen if predicted_subjects else ()
     for line in (*remarks, *observed.prediction.remarks, *unseen, *lines):
         pulumi.warn(line)
