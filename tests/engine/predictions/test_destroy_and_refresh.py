@@ -9,9 +9,14 @@ from typing import Any
 import pytest
 
 from tests.engine.predictions.conftest import Deployment, day, deployment, edited
+from topicwarden.deploy.program_run import PlanChanged
 from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
+from topicwarden.operations.declared_topics import checked_stack
+from topicwarden.operations.deploy import deploy_topics
+from topicwarden.operations.find_pulumi import engine_of
+from topicwarden.operations.plan import planned
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 
@@ -68,6 +73,43 @@ def test_destroy_deletes_nothing_before_the_yaml_of_every_topic_allows_it(stack:
     assert code == 0, output
     assert run(stack, "up", "--yes")[0] == 0
     assert live(cluster) == {*NAMES}
+
+
+def test_destroy_deletes_nothing_whose_yaml_has_withdrawn_the_word(stack: Deployment, cluster: Cluster) -> None:
+    stack.write({KEPT: topic("delete")})
+    assert run(stack, "up", "--yes")[0] == 0
+    stack.write({FREE: topic()})
+    code, output = run(stack, "destroy", "--yes")
+    assert code == 1
+    assert "`topicwarden destroy` deletes the topic" in output
+    stack.write({FREE: "{owner: team, allow: ["})
+    assert run(stack, "destroy", "--yes")[0] == 2, "a file that cannot be read may have withdrawn it"
+    assert live(cluster) == {*NAMES}
+
+
+def test_records_that_arrive_after_the_plan_was_confirmed_stop_the_deploy(
+    stack: Deployment, servers: list[str], cluster: Cluster
+) -> None:
+    empty, few = "destroy/empty.v1.yaml", topic("recreate").replace("partitions: 1", "partitions: 2")
+    stack.write({empty: few})
+    assert run(stack, "up", "--yes")[0] == 0
+    try:
+        stack.write({empty: topic("recreate")})
+        engine = engine_of(stack.project, "dev")
+        checked = checked_stack(stack.project, "dev", "deployed")
+        shown = planned(engine, (), checked)
+        before = cluster.snapshot({"empty.v1"}).topics["empty.v1"].id
+        with writing(servers) as writer:
+            for number in range(30):
+                writer.send("empty.v1", f"k{number}", "v")
+        with pytest.raises(PlanChanged, match=r"empty\.v1: lowering partitions from 2 to 1"):
+            deploy_topics(engine, checked, lambda line: None, confirmed=shown)
+        assert cluster.snapshot({"empty.v1"}).topics["empty.v1"].id == before
+        assert deploy_topics(engine, checked, lambda line: None, confirmed=planned(engine, (), checked))
+        assert cluster.snapshot({"empty.v1"}).topics["empty.v1"].id != before
+    finally:
+        with connected(servers) as admin:
+            admin.delete_topics(["empty.v1"])
 
 
 def test_destroy_deletes_nothing_after_the_last_day(stack: Deployment, cluster: Cluster) -> None:

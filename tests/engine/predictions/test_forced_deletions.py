@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka.admin import NewTopic
 
 from tests.engine.predictions.conftest import REGISTERED, TOPIC, Deployment, day, deployment, edited, one
-from topicwarden.deploy.stack_state import SET_TYPE
+from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.planned_change import Severity
@@ -97,7 +98,7 @@ def test_a_renamed_resource_does_not_delete_its_topic(deployed: Deployment) -> N
     assert "another URN" in deployed.refused("up --yes --skip-preview")
     renamed = REGISTERED.replace("held.v1", "other.v1")
     deployed.pulumi(f"state unprotect {renamed} --yes")
-    assert "no YAML declares this topic" in deployed.refused(f"destroy --yes --skip-preview --target {renamed}")
+    assert "no deploy has declared this topic" in deployed.refused(f"destroy --yes --skip-preview --target {renamed}")
 
 
 def test_a_topic_that_was_imported_into_an_emptied_state_is_not_destroyed(deployed: Deployment) -> None:
@@ -111,7 +112,28 @@ def test_a_topic_that_was_imported_into_an_emptied_state_is_not_destroyed(deploy
     prefix, _, _ = REGISTERED.partition(SET_TYPE)
     alias = f"{prefix}{TOPIC}::held.v1-alias"
     edited(deployed, empty)
-    assert "no YAML declares this topic" in " ".join(deployed.refused("destroy --yes --skip-preview").split())
+    assert "no deploy has declared this topic" in " ".join(deployed.refused("destroy --yes --skip-preview").split())
+
+
+@pytest.mark.parametrize("parent", [False, True])
+def test_an_imported_topic_is_never_deleted(deployed: Deployment, servers: list[str], parent: bool) -> None:
+    prefix, _, _ = REGISTERED.partition(SET_TYPE)
+    with connected(servers) as admin:
+        admin.create_topics([NewTopic("foreign.v1", 1, 1)])
+    domain = f" --parent d={prefix}{SET_TYPE}${DOMAIN_TYPE}::dev/state" if parent else ""
+    provider = f"--provider p={prefix}pulumi:providers:kafka::sandbox"
+    options = f"{provider}{domain} --protect=false --yes --generate-code=false"
+    deployed.pulumi(f"import {TOPIC} foreign.v1 foreign.v1 {options}")
+    urn = f"{REGISTERED.rpartition('::')[0] if parent else prefix + TOPIC}::foreign.v1"
+    try:
+        for command in ("preview", "up --yes --skip-preview", f"destroy --yes --skip-preview --target {urn}"):
+            deployed.refused(command)
+        assert deployed.shell.topicwarden("destroy", "--yes", "--stack", "dev").returncode == 1
+        with connected(servers) as admin:
+            assert "foreign.v1" in admin.list_topics()
+    finally:
+        with connected(servers) as admin:
+            admin.delete_topics(["foreign.v1"])
 
 
 def _own(resources: list[dict[str, Any]]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from tests.support.killed_deploys import killed_up
 from tests.support.projects import Shell, empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.deploy.access_state import ACCESS_SET_TYPE, ACL_TYPE, QUOTA_TYPE, SCRAM_TYPE, acl_name, user_name
 from topicwarden.deploy.intent_log import access_intent_log
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.acl_reads import list_acls
@@ -246,6 +247,84 @@ def test_two_resources_of_one_acl_are_one_acl(stack: AccessStack) -> None:
     assert "::again" not in stack.pulumi("stack export")
     assert stack.acls() == before
     assert len(before) == 5
+
+
+def test_imported_access_is_never_removed_or_written_by_any_command(stack: AccessStack) -> None:
+    name = stack.name
+    stack.set_password("app", PASSWORD)
+    stack.declare(EVERYTHING, ROLES)
+    foreign = acl(f"User:{name}-foreign", Operation.READ, f"{name}.orders")
+    other = acl(f"User:{name}-other", Operation.READ, f"{name}.orders")
+    users = {Credential(f"{name}-{each}", "SCRAM-SHA-256"): Password(OTHER_PASSWORD, 4096) for each in ("one", "two")}
+    entity = (("client-id", f"{name}-client"),)
+    stack.up()
+    with stack.admin() as admin:
+        assert create_acls(admin, [foreign, other]) == {}
+        assert alter_quotas(admin, {entity: {"producer_byte_rate": 9.0}}) == {}
+        assert write_credentials(admin, users) == {}
+    urn = "urn:pulumi:dev::topicwarden::"
+    provider = f"--provider sandbox={urn}pulumi:providers:kafka::sandbox"
+    parent = f"--parent access={urn}topicwarden:index:AccessSet::dev"
+    for token, resource, id, option in (
+        (ACL_TYPE, acl_name(foreign), f"User:{name}-foreign|*|Read|Allow|Topic|{name}.orders|Literal", parent),
+        (ACL_TYPE, "other", f"User:{name}-other|*|Read|Allow|Topic|{name}.orders|Literal", ""),
+        (SCRAM_TYPE, user_name(f"{name}-one", "SCRAM-SHA-256"), f"{name}-one|SCRAM-SHA-256|{OTHER_PASSWORD}", parent),
+        (SCRAM_TYPE, "two", f"{name}-two|SCRAM-SHA-256|{OTHER_PASSWORD}", ""),
+        (QUOTA_TYPE, "quota", f"{name}-client|client-id", parent),
+    ):
+        stack.pulumi(f"import {token} {resource} {id} --yes --protect=false --generate-code=false {provider} {option}")
+    before = stack.live()
+    plan = json.loads(stack.shell.topicwarden("plan", "--stack", "dev", "--format", "json").stdout)
+    kinds = [each["kind"] for each in plan["access"]["consequences"] if each["severity"] == "refused"]
+    assert kinds.count("undeclared-resource") == 5
+    for command in ("preview", "up --yes --skip-preview", "destroy --yes --skip-preview"):
+        done = stack.shell.run("pulumi", *command.split(), "--non-interactive")
+        assert done.returncode != 0, command
+        assert "no deploy has declared" in done.stdout + done.stderr, command
+    assert stack.shell.topicwarden("destroy", "--stack", "dev", "--yes").returncode == 1
+    after = stack.live()
+    assert {foreign, other} <= stack.acls()
+    assert after.users == before.users
+    assert (after.quotas or {})[entity] == {"producer_byte_rate": 9.0}
+
+
+def test_the_password_of_an_adopted_user_is_replaced_only_with_the_word(stack: AccessStack) -> None:
+    name = stack.name
+    users = "users:\n  NAME-app: {mechanism: SCRAM-SHA-256, iterations: 4096, password: {secret: app, version: 1}}\n"
+    urn = f"urn:pulumi:dev::topicwarden::{ACCESS_SET_TYPE}${SCRAM_TYPE}::{user_name(f'{name}-app', 'SCRAM-SHA-256')}"
+    user = Credential(f"{name}-app", "SCRAM-SHA-256")
+    with stack.admin() as admin:
+        assert write_credentials(admin, {user: Password(OTHER_PASSWORD, 4096)}) == {}
+    stack.set_password("app", PASSWORD)
+    stack.declare(users)
+    stack.up()
+    stack.declare(users.replace("4096", "8192"))
+    refused = stack.shell.topicwarden("up", "--stack", "dev", "--yes")
+    assert refused.returncode == 1
+    assert "credential-replaced" in refused.stdout
+    stack.declare(users)
+    for command in (("up", "--replace", urn), ("state", "taint", urn), ("up",)):
+        done = stack.shell.run(
+            "pulumi", *command, "--yes", "--non-interactive", *["--skip-preview"][: command[0] == "up"]
+        )
+        assert (done.returncode == 0) is (command[0] == "state"), done.stdout + done.stderr
+    stack.pulumi(f"state untaint {urn} --yes")
+    with open_cluster(connect_to(stack.project, "dev")) as cluster:
+        assert (cluster.access([]).users or {})[f"{name}-app", "SCRAM-SHA-256"].iterations == 4096
+    stack.declare(users.replace("4096", "8192") + "allow: [replace-credential]\n")
+    stack.up()
+    stack.declare(users.replace("4096", "9000"))  # a password that was deployed here
+    stack.up()
+    assert (stack.live().users or {})[f"{name}-app", "SCRAM-SHA-256"].iterations == 9000
+
+
+def test_plain_destroy_revokes_only_what_each_declaring_file_allowed(stack: AccessStack) -> None:
+    stack.declare("allow: [revoke-access]", ", allow: [delete]" + ROLES)
+    stack.up()
+    done = stack.shell.run("pulumi", "destroy", "--yes", "--skip-preview", "--non-interactive")
+    assert done.returncode != 0
+    assert f"into the YAML of {stack.name}.orders and deploy it first" in done.stdout + done.stderr
+    assert stack.acls() == roles(stack.name)
 
 
 def test_no_moment_has_a_grant_without_the_denial_that_restricts_it(stack: AccessStack) -> None:

@@ -21,6 +21,7 @@ from topicwarden.deploy.access_state import (
     acl_of,
     acl_properties,
     deployed_access,
+    group_name,
     quota_entity_of,
     quota_name,
     quota_properties,
@@ -97,15 +98,19 @@ def test_the_state_gives_the_access_that_was_registered() -> None:
         quotas={entity: (rates, HERE) for entity, rates in quotas.items()},
         users={("a", "SCRAM-SHA-512"): (user, HERE)},
         group_configs={"billing": ({"consumer.session.timeout.ms": "60000"}, HERE)},
-        allow=frozenset({Allowance(AllowedChange.REVOKE_ACCESS, date(2030, 1, 2))}),
+        allow={"access/a.yaml": frozenset({Allowance(AllowedChange.REVOKE_ACCESS, date(2030, 1, 2))})},
     )
     state: list[Mapping[str, Any]] = [
-        resource(ACCESS_SET_TYPE, "dev", **recorded_access(declared)),
+        resource(ACCESS_SET_TYPE, "dev", **recorded_access(declared, [("a", "SCRAM-SHA-512")])),
         *(resource(ACL_TYPE, acl_name(acl), **acl_properties(acl)) for acl in declared.acls),
-        *(resource(quota_type(entity), "q", **quota_properties(entity, rates)) for entity, rates in quotas.items()),
-        resource(SCRAM_TYPE, "u", **user_properties(user)),
-        resource(GROUP_CONFIG_TYPE, "g", group="billing", config={"consumer.session.timeout.ms": "60000"}),
-        {"type": ACL_TYPE, "urn": f"urn:pulumi:dev::shop::{ACL_TYPE}::own", "inputs": acl_properties(WRITE)},
+        *(
+            resource(quota_type(entity), quota_name(entity), **quota_properties(entity, rates))
+            for entity, rates in quotas.items()
+        ),
+        resource(SCRAM_TYPE, user_name("a", "SCRAM-SHA-512"), **user_properties(user)),
+        resource(
+            GROUP_CONFIG_TYPE, group_name("billing"), group="billing", config={"consumer.session.timeout.ms": "60000"}
+        ),
     ]
     assert [quota_type(entity) for entity in quotas] == [QUOTA_TYPE, CLIENT_QUOTA_TYPE]
     assert deployed_access(state) == DeployedAccess(
@@ -113,14 +118,48 @@ def test_the_state_gives_the_access_that_was_registered() -> None:
         quotas=quotas,
         users={("a", "SCRAM-SHA-512"): user},
         group_configs={"billing": {"consumer.session.timeout.ms": "60000"}},
-        topics={READ: ("orders",)},
+        homes={READ: ("orders",), **dict.fromkeys([WRITE, *quotas, ("a", "SCRAM-SHA-512"), "billing"], (HERE.file,))},
         allow=declared.allow,
+        passwords=frozenset({("a", "SCRAM-SHA-512")}),
     )
 
 
-def test_resources_of_other_programs_are_not_ours() -> None:
-    other = {"type": ACL_TYPE, "urn": f"urn:pulumi:dev::shop::{ACL_TYPE}::own", "inputs": acl_properties(READ)}
-    assert deployed_access([other]).empty
+DECLARED = DeclaredAccess(
+    {READ: (AccessSource(HERE, "an ACL"),)}, {(("user", "a"),): ({"producer_byte_rate": 1.0}, HERE)}
+)
+RECORD = resource(ACCESS_SET_TYPE, "dev", **recorded_access(DECLARED))
+LIMIT = {"entityName": "a", "entityType": "user"}
+
+
+@pytest.mark.parametrize(
+    ("resources", "undeclared"),
+    [
+        ([RECORD, resource(ACL_TYPE, acl_name(READ), **acl_properties(READ))], []),
+        ([resource(ACL_TYPE, acl_name(READ), **acl_properties(READ))], [(READ, True)]),
+        ([RECORD, resource(ACL_TYPE, acl_name(WRITE), **acl_properties(WRITE))], [(WRITE, True)]),
+        ([RECORD, resource(ACL_TYPE, "own", **acl_properties(READ))], [(READ, False)]),
+        ([RECORD, resource(ACL_TYPE, acl_name(READ), **acl_properties(WRITE))], [(WRITE, False)]),
+        ([RECORD, resource(ACL_TYPE, "own", aclHost="*")], [("", False)]),
+        (
+            [RECORD, resource(QUOTA_TYPE, quota_name((("user", "a"),)), **LIMIT, config={"consumer_byte_rate": "1"})],
+            [((("user", "a"),), True)],
+        ),
+        ([RECORD, {**resource(ACL_TYPE, acl_name(READ), **acl_properties(READ)), "taint": True}], [(READ, True)]),
+    ],
+)
+def test_what_no_deploy_has_declared_as_it_is_in_the_state_is_undeclared(
+    resources: list[Mapping[str, Any]], undeclared: list[tuple[Any, bool]]
+) -> None:
+    found = deployed_access(resources).undeclared
+    assert [("" if each.key == each.urn else each.key, each.registered) for each in found] == undeclared
+
+
+def test_the_record_of_what_departs_stays_until_it_is_gone() -> None:
+    state = [RECORD, resource(ACL_TYPE, acl_name(READ), **acl_properties(READ))]
+    departing = deployed_access([*state, resource(QUOTA_TYPE, quota_name((("user", "a"),)), **LIMIT, config={})])
+    record = recorded_access(DeclaredAccess(), departing=departing)
+    again = deployed_access([resource(ACCESS_SET_TYPE, "dev", **record), *state[1:]])
+    assert (again.homes, again.undeclared) == ({READ: (HERE.file,)}, ())
 
 
 def acl(name: str, prefixed: bool = False, denied: bool = False, kind: ResourceType = ResourceType.TOPIC) -> Acl:
@@ -133,6 +172,38 @@ def before(*acls: Acl, open_without_acl: bool | None = True, live: LiveAccess | 
     settings = {1: AuthorizerSettings("A", frozenset(), False), 2: AuthorizerSettings("A", None, open_without_acl)}
     live = live or LiveAccess(acls=frozenset(), settings=settings)
     return AccessBefore(DeclaredAccess(acls=dict.fromkeys(acls, ())), DeployedAccess(), live)
+
+
+REPLACE = {HERE.file: frozenset({Allowance(AllowedChange.REPLACE_CREDENTIAL)})}
+
+
+@pytest.mark.parametrize(
+    ("deployed", "live", "allowed", "written", "protected"),
+    [
+        ("no", False, False, True, False),  # created
+        ("no", True, False, False, True),  # adopted, or refused
+        ("adopted", True, False, False, True),
+        ("adopted", True, True, False, False),
+        ("other", True, True, True, False),
+        ("other", True, False, False, True),
+        ("written", True, False, True, False),
+        ("adopted", False, False, False, False),  # gone, and nothing creates it again
+    ],
+)
+def test_only_a_password_that_a_deploy_has_written_is_ours(
+    deployed: str, live: bool, allowed: bool, written: bool, protected: bool
+) -> None:
+    other = ScramUser("a", "SCRAM-SHA-512", 8192, SecretReference("secret", "1"))
+    access = AccessBefore(
+        DeclaredAccess(users={KEY: (USER, HERE)}, allow=REPLACE if allowed else {}),
+        DeployedAccess(
+            users={} if deployed == "no" else {KEY: other if deployed == "other" else USER},
+            passwords=frozenset({KEY} if deployed == "written" else ()),
+        ),
+        LiveAccess(users={KEY: other if deployed == "other" else USER} if live else {}),
+    )
+    registration = access.registration({KEY: "p"})
+    assert (KEY in registration.written, KEY in registration.protected) == (written, protected)
 
 
 @pytest.mark.parametrize(("open_without_acl", "number"), [(True, 2), (None, 2), (False, 0)])

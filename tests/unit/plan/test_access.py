@@ -33,6 +33,7 @@ from topicwarden.model.access import (
     ResourceType,
     ScramUser,
     SecretReference,
+    UndeclaredResource,
 )
 from topicwarden.model.planned_change import AccessKind, AccessPlan, Action, Consequence
 from topicwarden.model.problem import Location
@@ -95,8 +96,22 @@ def judged(case: Mapping[str, Any]) -> AccessPrediction:
             frozenset(deployed),
             quotas(case, "deployed_quotas"),
             {(user.name, user.mechanism): user for user in users(case, "deployed_users")},
-            topics={acl_of(text): (topic_of(text),) for text in case.get("deployed", ()) if topic_of(text)},
+            homes={
+                **{acl_of(text): homes_of(text) for text in case.get("deployed", ())},
+                **dict.fromkeys(quotas(case, "deployed_quotas"), (FILES[1],)),
+                **{(user.name, user.mechanism): (FILES[2],) for user in users(case, "deployed_users")},
+            },
             allow=allowances(case.get("deployed_allow", ())),
+            passwords=frozenset(
+                (user.name, user.mechanism)
+                for user in users(case, "deployed_users")
+                if user.name not in case.get("adopted_users", ())
+            ),
+            undeclared=tuple(
+                UndeclaredResource(f"urn:{text}", acl_of(text), f"ACL {acl_of(text)}", tainted=tainted)
+                for tainted, key in enumerate(("undeclared", "tainted"))
+                for text in case.get(key, ())
+            ),
         ),
         LiveAccess(
             None if "missing" in case else frozenset(map(acl_of, case.get("live", ()))),
@@ -198,6 +213,11 @@ def topic_of(text: str) -> str:
     return text.partition(": ")[0] if ": " in text else ""
 
 
+def homes_of(text: str) -> tuple[str, ...]:
+    """Return where a deployed ACL was declared: in the topic, in the file, or in both of `TOPIC+FILE: …`."""
+    return tuple((topic_of(text) or FILES[0]).split("+"))
+
+
 def source_of(text: str, line: int) -> tuple[AccessSource, ...]:
     topic = topic_of(text)
     return (
@@ -225,8 +245,13 @@ def users(case: Mapping[str, Any], key: str) -> list[ScramUser]:
     ]
 
 
-def allowances(words: Sequence[str]) -> frozenset[Allowance]:
-    return frozenset(Allowance(AllowedChange(word)) for word in words)
+FILES = ("access/all.yaml", "access/quotas.yaml", "access/users.yaml")
+
+
+def allowances(words: Sequence[str] | Mapping[str, Sequence[str]]) -> dict[str, frozenset[Allowance]]:
+    """Return what each file allows; without files, what each of them allows."""
+    by_file = words if isinstance(words, Mapping) else dict.fromkeys(FILES, words) if words else {}
+    return {file: frozenset(Allowance(AllowedChange(word)) for word in by_file[file]) for file in by_file}
 
 
 def test_a_change_creates_adopts_and_deletes_only_what_is_declared_or_in_the_state() -> None:

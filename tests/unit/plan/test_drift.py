@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.plan.consequences.scenario import DAY, NOW, Scenario, hourly
+from topicwarden.deploy.dangers import dangers, drift_line
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
 from topicwarden.model.planned_change import Action, Severity
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
@@ -126,3 +127,34 @@ def test_the_remedy_names_the_word_that_allows_the_loss(
     assert plan.consequences[0].remedy == (
         f"declare it as it is now, or allow the loss: write `allow: [{word}]` into the topic's YAML"
     )
+
+
+def test_a_deploy_that_leaves_a_topic_recreated_by_hand_moves_no_keys_and_names_the_drift() -> None:
+    scenario = Scenario({}, {}, (hourly(9),) * 3, partitions=12, deployed_partitions=12)
+    change = scenario.change()
+    rules = {name: needs for name in ("more-partitions", "drift") if (needs := CONSEQUENCES[name].needs(change, NOW))}
+    plan = _plan(change, rules, scenario.evidence(rules["more-partitions"]))
+    assert plan.action is Action.DRIFT
+    found = {each.kind: each for each in plan.consequences}
+    assert {kind: each.severity for kind, each in found.items()} == {
+        "more-partitions": Severity.NOTE,
+        "drift": Severity.NOTE,
+    }
+    assert found["more-partitions"].message.startswith(
+        "`topicwarden up --refresh` would revert the drift: from 3 to 12"
+    )
+    assert dangers([plan], "dev") == []
+    line = drift_line([plan], "dev")
+    assert line is not None
+    assert line.startswith("t (partitions is 3, declared 12): changed by hand, and this deploy leaves it")
+    assert "`topicwarden up --refresh --stack dev` reverts it" in line
+
+
+def test_a_deploy_that_adds_partitions_still_warns_of_moved_keys() -> None:
+    scenario = Scenario({}, {}, (hourly(9),) * 3, partitions=12)
+    change = scenario.change()
+    needs = CONSEQUENCES["more-partitions"].needs(change, NOW)
+    assert needs
+    plan = _plan(change, {"more-partitions": needs}, scenario.evidence(needs))
+    assert [each.severity for each in plan.consequences] == [Severity.DANGER]
+    assert drift_line([plan], "dev") is None

@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 import pulumi  # noqa: F401 - otherwise the provider's stubs put an empty package in its place, for all other tests
 import pytest
 
-from topicwarden.deploy.access_state import acl_properties, quota_properties
+from topicwarden.deploy.access_state import (
+    ACCESS_SET_TYPE,
+    ACL_TYPE,
+    CLIENT_QUOTA_TYPE,
+    GROUP_CONFIG_TYPE,
+    QUOTA_TYPE,
+    SCRAM_TYPE,
+    acl_properties,
+    quota_properties,
+    resource_name,
+)
 from topicwarden.deploy.provider.acl_type import ACL, parsed_acl_id
+from topicwarden.deploy.provider.batches import EngineCalls
 from topicwarden.deploy.provider.deletion_guard import DeletionGuard, check_access
 from topicwarden.deploy.provider.group_config_type import GROUP_CONFIG
 from topicwarden.deploy.provider.quota_type import CLIENT_QUOTA, QUOTA, parsed_quota_id
 from topicwarden.deploy.provider.resource_type import PulumiType
-from topicwarden.deploy.provider.scram_type import SCRAM, parsed_credential_id
-from topicwarden.model.access import Acl, DeployedAccess, Operation, PatternType, PermissionType, ResourceType
+from topicwarden.deploy.provider.scram_type import SCRAM, Credentials, parsed_credential_id
+from topicwarden.deploy.stack_state import TOPIC_PATH
+from topicwarden.kafka.write.admin_session import AdminSession
+from topicwarden.model.access import (
+    AccessKey,
+    Acl,
+    DeployedAccess,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    UndeclaredResource,
+)
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
@@ -111,31 +136,93 @@ def allowing(change: AllowedChange, days: int = 1) -> frozenset[Allowance]:
     return frozenset({Allowance(change, TODAY + timedelta(days))})
 
 
-def deployed(topic: frozenset[Allowance] = frozenset(), access: frozenset[Allowance] = frozenset()) -> DeployedStack:
-    declared = Topic("t", 1, 1, allow=topic)
-    return DeployedStack(
-        {"t": DeployedTopic("t", 1, 1, {}, declared)},
-        access=DeployedAccess(acls=frozenset({READ, PREFIXED}), topics={READ: ("t",)}, allow=access),
+def stack(
+    homes: Mapping[AccessKey, tuple[str, ...]], allow: Mapping[str, frozenset[Allowance]], *undeclared: str
+) -> DeployedStack:
+    """Return a state whose last deploy declared each of ``homes`` there; ``undeclared`` are URNs."""
+    access = DeployedAccess(
+        homes=homes,
+        allow={home: words for home, words in allow.items() if "/" in home},
+        undeclared=tuple(UndeclaredResource(urn, READ, "") for urn in undeclared),
     )
+    return DeployedStack(access=access, allow={home: words for home, words in allow.items() if "/" not in home})
+
+
+def urn_of(kind: str, key: AccessKey) -> str:
+    return f"urn:pulumi:dev::shop::{ACCESS_SET_TYPE}${kind}::{resource_name(key)}"
+
+
+USER = ("a", "SCRAM-SHA-512")
+KINDS: Mapping[str, AccessKey] = {
+    ACL_TYPE: READ,
+    SCRAM_TYPE: USER,
+    QUOTA_TYPE: (("user", "a"),),
+    CLIENT_QUOTA_TYPE: (("client-id", "c"), ("user", "a")),
+    GROUP_CONFIG_TYPE: "billing",
+}
+REVOKE, OPEN, REMOVE = AllowedChange.REVOKE_ACCESS, AllowedChange.OPEN_ACCESS, AllowedChange.REMOVE_CREDENTIAL
+
+
+@pytest.mark.parametrize("judged", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_access_that_no_deploy_has_declared_is_never_removed(kind: str, judged: bool) -> None:
+    key, every = KINDS[kind], {"access/a.yaml": frozenset(map(Allowance, AllowedChange))}
+    urn = urn_of(kind, key)
+    known = {key: ("access/a.yaml",)}
+    check_access(stack(known, every), urn, key, kind, judged=judged)
+    elsewhere = [f"urn:pulumi:dev::shop::{kind}::{resource_name(key)}", urn_of(kind, "another name")]
+    cases = [*((stack(known, every), other) for other in elsewhere), (stack({}, every), urn)]
+    for state, other in [*cases, (stack(known, every, urn), urn)]:
+        with pytest.raises(Refusal, match=r"no deploy has declared .* `pulumi state delete --force '"):
+            check_access(state, other, key, kind, judged=judged)
 
 
 @pytest.mark.parametrize(
-    ("state", "acl", "refused"),
+    ("key", "homes", "allow", "refused"),
     [
-        (deployed(), READ, "revoke-access"),
-        (deployed(topic=allowing(AllowedChange.REVOKE_ACCESS)), READ, None),
-        (deployed(topic=allowing(AllowedChange.REVOKE_ACCESS, days=-1)), READ, "revoke-access"),
-        (deployed(topic=allowing(AllowedChange.OPEN_ACCESS)), PREFIXED, "open-access"),
-        (deployed(access=allowing(AllowedChange.OPEN_ACCESS)), PREFIXED, None),
-        (deployed(access=allowing(AllowedChange.REVOKE_ACCESS)), None, "remove-credential"),
-        (deployed(access=allowing(AllowedChange.REMOVE_CREDENTIAL)), None, None),
+        (READ, ("t",), {}, "revoke-access"),
+        (READ, ("t",), {"t": allowing(REVOKE)}, None),
+        (READ, ("t",), {"t": allowing(REVOKE, days=-1)}, "revoke-access"),
+        (READ, ("t",), {"t": allowing(OPEN), "access/a.yaml": allowing(REVOKE)}, "revoke-access"),
+        (READ, ("t",), {"u": allowing(REVOKE), "access/a.yaml": allowing(REVOKE)}, "revoke-access"),
+        (READ, ("access/a.yaml", "t"), {"t": allowing(REVOKE)}, "revoke-access"),
+        (READ, ("access/a.yaml", "t"), {"access/a.yaml": allowing(REVOKE)}, "revoke-access"),
+        (READ, ("access/a.yaml", "t"), {"access/a.yaml": allowing(REVOKE), "t": allowing(REVOKE)}, None),
+        (PREFIXED, ("access/a.yaml",), {"access/b.yaml": allowing(OPEN)}, "open-access"),
+        (PREFIXED, ("access/a.yaml",), {"access/a.yaml": allowing(OPEN)}, None),
+        (USER, ("access/a.yaml",), {"access/a.yaml": allowing(REVOKE)}, "remove-credential"),
+        (USER, ("access/a.yaml",), {"access/a.yaml": allowing(REMOVE)}, None),
     ],
 )
-def test_a_command_without_a_program_removes_only_access_that_the_yaml_allows(
-    state: DeployedStack, acl: Acl | None, refused: str | None
+def test_a_command_without_a_program_removes_only_access_that_each_declaring_file_allows(
+    key: AccessKey, homes: tuple[str, ...], allow: Mapping[str, frozenset[Allowance]], refused: str | None
 ) -> None:
+    kind = SCRAM_TYPE if key == USER else ACL_TYPE
+    state, urn = stack({key: homes}, allow), urn_of(kind, key)
+    check_access(state, urn, key, kind, judged=True)
     if refused is None:
-        check_access(state, acl, "it")
+        check_access(state, urn, key, kind, judged=False)
         return
-    with pytest.raises(Refusal, match=rf"write `allow: \[{refused}\]`"):
-        check_access(state, acl, "it")
+    with pytest.raises(Refusal) as refusal:
+        check_access(state, urn, key, kind, judged=False)
+    lacking = [home for home in homes if refused not in [each.change for each in allow.get(home, ())]]
+    files = " and ".join(home if "/" in home else f"the YAML of {home}" for home in lacking or homes)
+    assert f"write `allow: [{refused}]` into {files} and deploy it first" in str(refusal.value)
+
+
+def test_a_topic_that_no_deploy_has_declared_is_never_deleted() -> None:
+    urn = f"urn:pulumi:dev::shop::{TOPIC_PATH}::t"
+    state = DeployedStack({"t": DeployedTopic("t", 1, 1, {})})
+    with pytest.raises(Refusal, match="no deploy has declared this topic"):
+        DeletionGuard().check_delete(urn, "t", state)
+    declared = Topic("t", 1, 1, allow=allowing(AllowedChange.DELETE))
+    DeletionGuard().check_delete(urn, "t", DeployedStack({"t": DeployedTopic("t", 1, 1, {}, declared)}))
+
+
+def test_a_protected_credential_is_not_written() -> None:
+    credentials = Credentials(cast("AdminSession", None), EngineCalls(), lambda intent, names: None)
+    credentials.protect(["a|SCRAM-SHA-512"])
+    inputs = {"username": "a", "scramMechanism": "SCRAM-SHA-512", "passwordWo": "p"}
+    for write in (credentials.create(inputs), credentials.update("a|SCRAM-SHA-512", inputs, inputs)):
+        with pytest.raises(Refusal, match="no deploy of this stack has written the password of a"):
+            asyncio.run(write)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from topicwarden.cli.terminal import TERMINAL, confirmed, engine_output, require_terminal
+from topicwarden.deploy.program_run import PlanChanged
 from topicwarden.model.project import find_project
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.deploy import deploy_topics, destroy_topics, planned_destroy, refresh_topics
@@ -17,21 +18,31 @@ from topicwarden.report.plan import text
 def up(stack: str, yes: bool, refresh: bool = False) -> int:
     """Deploy the stack; return 1 if a topic or a change was refused. Raises Refusal if the cluster does not answer.
 
-    Without ``yes``, show the plan first and ask; refuse without a terminal. With ``refresh``, also revert changes
-    that were made by hand, and create topics again that were deleted by hand.
+    Without ``yes``, show the plan first and ask; refuse without a terminal. If the deploy would then lose what the plan
+    did not show, show the plan again and ask again. With ``refresh``, also revert changes that were made by hand, and
+    create topics again that were deleted by hand.
     """
     project = find_project()
     engine = writing_engine_of(project, stack, TERMINAL)
     checked = checked_stack(project, stack, "deployed")
-    if not yes:
-        require_terminal(f"topicwarden plan --stack {stack}")
-        report = planned(engine, (), checked, listener=TERMINAL)
-        terminal_output.write_text(text.render(report, Console()))
-        if not report.deployable:
-            return 1
-        if not (report.pending or refresh) or not confirmed("Deploy this?"):
-            return 0
-    return 0 if deploy_topics(engine, checked, engine_output(), refreshing=refresh, listener=TERMINAL) else 1
+    while True:
+        report = None
+        if not yes:
+            require_terminal(f"topicwarden plan --stack {stack}")
+            report = planned(engine, (), checked, listener=TERMINAL)
+            terminal_output.write_text(text.render(report, Console()))
+            if not report.deployable:
+                return 1
+            if not (report.pending or refresh) or not confirmed("Deploy this?"):
+                return 0
+        try:
+            done = deploy_topics(
+                engine, checked, engine_output(), refreshing=refresh, confirmed=report, listener=TERMINAL
+            )
+        except PlanChanged as changed:
+            TERMINAL.warn(str(changed))
+        else:
+            return 0 if done else 1
 
 
 def destroy(stack: str, yes: bool) -> int:
@@ -41,14 +52,20 @@ def destroy(stack: str, yes: bool) -> int:
     """
     engine = writing_engine_of(find_project(), stack, TERMINAL)
     plan = planned_destroy(engine, listener=TERMINAL)
-    terminal_output.write_text(text.render(plan, Console()))
-    if plan.refused:
-        return 1
-    if not yes:
-        require_terminal(f"topicwarden destroy --stack {stack}")
-        if not confirmed("Delete these topics with their records?"):
-            return 0
-    return 0 if destroy_topics(engine, plan, engine_output(), listener=TERMINAL) else 1
+    while True:
+        terminal_output.write_text(text.render(plan, Console()))
+        if plan.refused:
+            return 1
+        shown = None
+        if not yes:
+            require_terminal(f"topicwarden destroy --stack {stack}")
+            if not confirmed("Delete these topics with their records?"):
+                return 0
+            shown, plan = plan, planned_destroy(engine, listener=TERMINAL)
+        try:
+            return 0 if destroy_topics(engine, plan, engine_output(), confirmed=shown, listener=TERMINAL) else 1
+        except PlanChanged as changed:
+            TERMINAL.warn(str(changed))
 
 
 def refresh(stack: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shlex
 import shutil
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from topicwarden.deploy.linked_environment import link_environment, write_language_host
+from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.deploy.pulumi_stacks import is_local, provide_stack
 from topicwarden.kafka.connect.schema_registry import on_sandbox_registry
 from topicwarden.kafka.connect.stack_connection import on_sandbox
@@ -71,11 +73,12 @@ def _registry(project: Project) -> RegistryServer:
 def down(remove: bool) -> int:
     project = find_project()
     refuse_link(project.cache / "sandbox")
+    refuse_link(pulumi_cli.state(project.cache))
     _registry(project).down(remove=remove, say=note)
     _present_sandbox(project).down(remove, note)
     if remove:
         # Otherwise Pulumi's state would contain topics that no longer exist.
-        _delete_state(pulumi_cli.state(project.cache), _sandbox_stacks(project))
+        _delete_state(pulumi_cli.state(project.cache), str(project_settings(project)["name"]), _sandbox_stacks(project))
     else:
         note("the sandbox is down; its data is kept for the next `topicwarden sandbox up`")
     return 0
@@ -150,15 +153,17 @@ def _sandbox_stacks(project: Project) -> list[str]:
     return [stack for stack in project.stack_names() if on_sandbox(project, stack)]
 
 
-def _delete_state(state: Path, stacks: Sequence[str]) -> None:
-    """Delete Pulumi's local state of ``stacks``. The state of other stacks in the same folder remains."""
-    refuse_link(state)
-    for path in state.glob(".pulumi/*/**/*"):
-        if path.name in stacks or any(path.name.startswith(f"{stack}.json") for stack in stacks):
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+def _delete_state(state: Path, project: str, stacks: Sequence[str]) -> None:
+    """Delete Pulumi's local state of the ``stacks`` of a ``project``. All other state in the same folder remains.
+
+    The folders are those of Pulumi's file backend (``backend/diy/store.go``, ``lock.go``).
+    """
+    folder = state / ".pulumi"
+    for stack in stacks:
+        for kind in ("history", "backups", "locks/organization"):
+            shutil.rmtree(folder / kind / project / stack, ignore_errors=True)
+        for path in (folder / "stacks" / project).glob(f"{glob.escape(stack)}.json*"):
+            path.unlink(missing_ok=True)
 
 
 def show(status: SandboxStatus) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Final, TypeVar
 
@@ -22,6 +22,7 @@ from topicwarden.deploy.access_state import (
 )
 from topicwarden.deploy.intent_log import Intent, access_intent_log, orphaned_access, unfinished
 from topicwarden.deploy.provider.acl_type import CREATE_TOGETHER
+from topicwarden.deploy.provider.scram_type import PROTECT_CREDENTIALS
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.model.access import (
     WILDCARD,
@@ -36,6 +37,8 @@ from topicwarden.model.access import (
 )
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.project import Project
+from topicwarden.model.timestamps import today
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import shorten
 
 PASSWORD_RULE: Final = "password"
@@ -106,7 +109,33 @@ class AccessBefore:
     def registration(self, passwords: Mapping[tuple[str, str], str]) -> AccessRegistration:
         """Return what the engine gets."""
         adopted = frozenset(key for key, (user, _) in self.declared.users.items() if self._adopted(user))
-        return AccessRegistration(self.declared, passwords, adopted, self.deployed)
+        return AccessRegistration(
+            self.declared, passwords, adopted, self.deployed, frozenset(self._written(adopted)), self.protected()
+        )
+
+    def protected(self) -> frozenset[tuple[str, str]]:
+        """Return the users that exist with a password of somebody else, which no file allows to replace."""
+        live = self.live.users
+        return frozenset(
+            key
+            for key in self.declared.users
+            if key not in self.deployed.passwords and (live is None or key in live) and not self._replaceable(key)
+        )
+
+    def _written(self, adopted: Collection[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        """Yield the users whose password this deploy writes, or an earlier one has written."""
+        for key, (user, _) in self.declared.users.items():
+            created = self.live.users is not None and key not in {*self.live.users, *self.deployed.users}
+            rewritten = key not in adopted and self.deployed.users.get(key) != user and self._replaceable(key)
+            if key in self.deployed.passwords or created or rewritten:
+                yield key
+
+    def _replaceable(self, key: tuple[str, str]) -> bool:
+        return any(
+            each.change is AllowedChange.REPLACE_CREDENTIAL and each.valid_on(today())
+            for home in self.declared.homes[key]
+            for each in self.declared.allow.get(home, ())
+        )
 
     def _adopted(self, user: ScramUser) -> bool:
         key = user.name, user.mechanism
@@ -123,13 +152,18 @@ class AccessBefore:
 def access_before(
     cluster: Cluster, project: Project, stack: str, declared: DeclaredAccess, deployed: DeployedAccess
 ) -> AccessBefore:
-    """Return the access before the deploy; reads nothing from the cluster if the stack has none."""
+    """Return the access before the deploy; reads nothing from the cluster if the stack has none.
+
+    A password that a killed deploy of this stack was about to write counts as written.
+    """
     intents = access_intent_log(project, stack).read()
     if declared.empty and deployed.empty and not intents:
         return AccessBefore(declared, deployed)
     live = cluster.access(declared.group_configs.keys() | deployed.group_configs.keys())
     names = resource_names(live) if intents else {}
     remaining = unfinished(intents, deployed=resource_names(deployed), live=names)
+    begun = {key for key in declared.users if user_name(*key) in remaining}
+    deployed = replace(deployed, passwords=deployed.passwords | begun)
     return AccessBefore(declared, deployed, live, remaining)
 
 
@@ -174,6 +208,13 @@ def create_together(acls: Sequence[Acl], provider: kafka.Provider | None) -> Non
         return
     options = pulumi.InvokeOptions(provider=provider, version=None if provider else version("pulumi-kafka"))
     pulumi.runtime.invoke(CREATE_TOGETHER, {"acls": json.dumps([acl_properties(acl) for acl in acls])}, options)
+
+
+def protect_credentials(users: Iterable[tuple[str, str]], provider: kafka.Provider | None) -> None:
+    """Let the provider refuse to write the credentials of ``users`` in this deploy, whatever step asks for it."""
+    options = pulumi.InvokeOptions(provider=provider, version=None if provider else version("pulumi-kafka"))
+    ids = [f"{user}|{mechanism}" for user, mechanism in sorted(users)]
+    pulumi.runtime.invoke(PROTECT_CREDENTIALS, {"users": json.dumps(ids)}, options)
 
 
 def missing_line(missing: Sequence[str], stack: str) -> str:

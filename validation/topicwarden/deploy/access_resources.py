@@ -53,12 +53,16 @@ class AccessRegistration:
     - ``passwords``: the password of each user, by name and mechanism.
     - ``adopted``: users that exist as declared. Their passwords stay as they are until their version changes.
     - ``deployed``: the access in the state. The record of what departs stays, in case that its deletion fails.
+    - ``written``: users whose password this deploy, or an earlier one, has written.
+    - ``protected``: users that exist with a password of somebody else, which no file allows to replace.
     """
 
     access: DeclaredAccess
     passwords: Mapping[tuple[str, str], str] = field(default_factory=dict, repr=False)
     adopted: Collection[tuple[str, str]] = ()
     deployed: DeployedAccess = field(default_factory=DeployedAccess)
+    written: Collection[tuple[str, str]] = ()
+    protected: Collection[tuple[str, str]] = ()
 
 
 def acl_urn(stack_urn_prefix: str, acl: Acl) -> str:
@@ -92,7 +96,8 @@ class AccessResources(pulumi.ComponentResource):
             self._denials = _Denials(f"{name}/denials", pulumi.ResourceOptions(parent=self))
         self.acls = asyncio.ensure_future(self._register_acls())
         self.done = known_output(self._registered())
-        self.register_outputs({key: known_output(_known(value)) for key, value in _recorded(registration).items()})
+        record = recorded_access(registration.access, registration.written, registration.deployed)
+        self.register_outputs({key: known_output(_known(value)) for key, value in record.items()})
 
     async def _registered(self) -> None:
         await asyncio.gather(self.acls, register(self._others(), self._kafka, self._root))
@@ -144,14 +149,6 @@ def _acls(
 
 def _import_id(user: ScramUser) -> str:
     return f"{user.name}|{user.mechanism}||{user_properties(user)['passwordWoVersion']}"
-
-
-def _recorded(registration: AccessRegistration) -> dict[str, Any]:
-    record, departing = recorded_access(registration.access), registration.deployed
-    gone = {
-        acl_name(acl): list(topics) for acl, topics in departing.topics.items() if acl not in registration.access.acls
-    }
-    return {**record, "topics": {**gone, **record["topics"]}}
 
 
 async def _known(value: Any) -> Any:

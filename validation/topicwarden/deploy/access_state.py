@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from topicwarden.model.access import (
+    AccessKey,
     Acl,
     DeclaredAccess,
     DeployedAccess,
@@ -25,6 +26,7 @@ from topicwarden.model.access import (
     ResourceType,
     ScramUser,
     SecretReference,
+    UndeclaredResource,
     quota_clients,
 )
 from topicwarden.model.problem import Location
@@ -57,6 +59,7 @@ _BETWEEN: Final = "@"
 """Separates the name of a secret and its version in ``passwordWoVersion``."""
 
 Properties: TypeAlias = Mapping[str, Any]
+NOT_DEPLOYED: Final = DeployedAccess()
 
 
 def acl_properties(acl: Acl) -> dict[str, str]:
@@ -179,40 +182,114 @@ def resource_locations(access: DeclaredAccess) -> dict[str, Location]:
     }
 
 
-def recorded_access(access: DeclaredAccess) -> dict[str, Any]:
-    """Return the record of ``access`` for the state: the topics that declare its ACLs, and what is allowed."""
-    topics = {
-        acl_name(acl): sorted({source.topic for source in sources if source.topic is not None})
-        for acl, sources in access.acls.items()
+def recorded_access(
+    access: DeclaredAccess, passwords: Iterable[tuple[str, str]] = (), departing: DeployedAccess = NOT_DEPLOYED
+) -> dict[str, Any]:
+    """Return the record of ``access`` for the state: where each part is declared, and what is allowed there.
+
+    Of quotas and settings of groups, it has the names that are declared. ``passwords`` are the users whose password a
+    deploy has written. The record of what is ``departing`` stays, in case that its deletion fails.
+    """
+    gone = {key: homes for key, homes in departing.homes.items() if key not in access.homes}
+    values: dict[AccessKey, Collection[str]] = {
+        **departing.quotas,
+        **departing.group_configs,
+        **{entity: rates for entity, (rates, _) in access.quotas.items()},
+        **{group: config for group, (config, _) in access.group_configs.items()},
     }
+    files = {home for homes in gone.values() for home in homes}
+    allow = {file: words for file, words in departing.allow.items() if file in files} | dict(access.allow)
     return {
-        "topics": {name: declaring for name, declaring in sorted(topics.items()) if declaring},
-        "allow": recorded_allowances(access.allow),
+        "declared": {
+            resource_name(key): {"in": list(homes)} | ({"names": sorted(values[key])} if key in values else {})
+            for key, homes in {**gone, **access.homes}.items()
+        },
+        "allow": {file: recorded_allowances(words) for file, words in sorted(allow.items())},
+        "passwords": sorted(user_name(*user) for user in passwords),
     }
+
+
+def resource_name(key: AccessKey) -> str:
+    """Return the name of the resource of one part of access."""
+    if isinstance(key, Acl):
+        return acl_name(key)
+    return group_name(key) if isinstance(key, str) else _hashed(*key)
+
+
+def access_key(type: str, properties: Properties) -> AccessKey:
+    """Return what identifies the access of a resource of ``type`` with ``properties``."""
+    if type == ACL_TYPE:
+        return acl_of(properties)
+    if type == SCRAM_TYPE:
+        return str(properties["username"]), str(properties["scramMechanism"])
+    return str(properties["group"]) if type == GROUP_CONFIG_TYPE else quota_entity_of(properties)
+
+
+def access_title(key: AccessKey, type: str) -> str:
+    """Return one part of access in words; ``type`` is that of its resource."""
+    if isinstance(key, Acl):
+        return f"ACL {key}"
+    if isinstance(key, str):
+        return group_title(key)
+    return user_title(*map(str, key)) if type == SCRAM_TYPE else quota_title(cast("QuotaEntity", key))
 
 
 def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
     """Return the access in ``resources``, which have the format of `pulumi stack export`.
 
-    Resources that another program, or `pulumi import`, has registered under a URN of their own are left out.
+    A resource under another URN than the program registers, a tainted one, and one that no deploy has declared as it
+    is there are in ``undeclared``.
     """
-    found = _Found({}, {}, {}, {})
-    topics: Mapping[str, list[str]] = {}
-    allow: frozenset[Allowance] = frozenset()
+    found = _Found(set(), {}, {}, {})
+    records: dict[str, Mapping[str, Any]] = {}
+    allow: dict[str, frozenset[Allowance]] = {}
+    passwords: set[str] = set()
+    ours = []
     for resource in resources:
         if resource["type"] == ACCESS_SET_TYPE:
             outputs = resource.get("outputs") or {}
-            topics, allow = outputs.get("topics") or {}, allowances(outputs.get("allow") or ())
-        elif resource["type"] in ACCESS_TYPES and registered_access(str(resource["urn"])):
-            found.add(resource["type"], {**(resource.get("inputs") or {}), **(resource.get("outputs") or {})})
+            records, passwords = outputs.get("declared") or {}, {*(outputs.get("passwords") or ())}
+            by_file = outputs.get("allow") or {}
+            # Earlier versions recorded a list: what all files together allow.
+            allow = {file: allowances(each) for file, each in by_file.items()} if isinstance(by_file, dict) else {}
+        elif resource["type"] in ACCESS_TYPES:
+            ours.append(resource)
+    homes: dict[AccessKey, tuple[str, ...]] = {}
+    undeclared = []
+    for resource in ours:
+        type, urn = str(resource["type"]), str(resource["urn"])
+        properties = {**(resource.get("inputs") or {}), **(resource.get("outputs") or {})}
+        try:
+            key = access_key(type, properties)
+        except (KeyError, ValueError):  # edited, so nothing tells what it is
+            undeclared.append(UndeclaredResource(urn, urn, urn))
+            continue
+        name = resource_name(key)
+        registered = registered_access(urn) and urn.endswith(f"::{name}")
+        record = records.get(name) if registered else None
+        if registered:
+            found.add(type, properties)
+        if record is not None:
+            homes[key] = tuple(record["in"])
+        as_declared = record is not None and _names(properties) <= {*record.get("names", ())}
+        tainted = bool(resource.get("taint"))
+        if tainted or not as_declared:
+            undeclared.append(UndeclaredResource(urn, key, access_title(key, type), registered, tainted))
     return DeployedAccess(
         frozenset(found.acls),
         found.quotas,
         found.users,
         found.group_configs,
-        {acl: tuple(topics[name]) for acl, name in found.acls.items() if name in topics},
+        homes,
         allow,
+        frozenset(user for user in found.users if user in homes and user_name(*user) in passwords),
+        tuple(undeclared),
     )
+
+
+def _names(properties: Properties) -> frozenset[str]:
+    """Return the names of the rates, or of the settings, of a resource."""
+    return frozenset(str(name) for name in properties.get("config") or {} if name != "__defaults")
 
 
 def registered_access(urn: str) -> bool:
@@ -238,7 +315,7 @@ def allowances(records: Iterable[Mapping[str, str]]) -> frozenset[Allowance]:
 
 @dataclass(frozen=True)
 class _Found:
-    acls: dict[Acl, str]
+    acls: set[Acl]
     quotas: dict[QuotaEntity, Mapping[str, float]]
     users: dict[tuple[str, str], ScramUser]
     group_configs: dict[str, Mapping[str, str]]
@@ -246,8 +323,7 @@ class _Found:
     def add(self, kind: str, properties: Properties) -> None:
         config = {str(key): value for key, value in (properties.get("config") or {}).items() if key != "__defaults"}
         if kind == ACL_TYPE:
-            acl = acl_of(properties)
-            self.acls[acl] = acl_name(acl)
+            self.acls.add(acl_of(properties))
         elif kind in (QUOTA_TYPE, CLIENT_QUOTA_TYPE):
             self.quotas[quota_entity_of(properties)] = {key: float(rate) for key, rate in config.items()}
         elif kind == SCRAM_TYPE:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from topicwarden.model.planned_change import AccessPlan, Consequence, RegistryPlan, Severity, TopicPlan
+from topicwarden.model.planned_change import AccessPlan, Action, Consequence, RegistryPlan, Severity, TopicPlan
+from topicwarden.plan.consequence_text import shorten
 
 MOST: Final = 100
 """Largest number of dangers listed for a deploy; one more line counts the others."""
@@ -29,6 +30,29 @@ def dangers(
     if more > 0:
         lines[MOST:] = [f"and {more:,} more: see `topicwarden plan --stack {stack}`"]
     return lines
+
+
+def drift_line(plans: Iterable[TopicPlan], stack: str) -> str | None:
+    """Return a warning about the manual changes of topics that a deploy leaves; None if it leaves none."""
+    drifted = [
+        f"{plan.topic} ({', '.join(_changed_by_hand(plan))})"
+        for plan in plans
+        if plan.action is Action.DRIFT and any(each.kind == "drift" for each in plan.consequences)
+    ]
+    if not drifted:
+        return None
+    return (
+        f"{shorten(drifted)}: changed by hand, and this deploy leaves it; `topicwarden up --refresh --stack {stack}` "
+        "reverts it"
+    )
+
+
+def _changed_by_hand(plan: TopicPlan) -> Iterable[str]:
+    names = {each.evidence.get("setting") for each in plan.consequences if each.kind == "drift"}
+    for setting in plan.settings:
+        if setting.name in names:
+            declared = "not declared" if setting.declared is None else f"declared {setting.declared}"
+            yield f"{setting.name} is {setting.live}, {declared}"
 
 
 def _of_registry(registry: RegistryPlan) -> Iterable[str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from topicwarden.deploy.access_state import ACCESS_TYPES, registered_access
+from topicwarden.deploy.access_state import ACCESS_TYPES, access_key, registered_access, resource_name
 from topicwarden.deploy.program_run import ProgramRun, Purpose
 from topicwarden.deploy.pulumi_commands import pulumi_preview
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, log_of, without_traceback
@@ -65,7 +65,9 @@ def preview(engine: PulumiEngine, checked: CheckedStacks, patterns: Sequence[str
         raise _ended_early(engine.stack, errors, log)
     steps = tuple(step for step in answer.steps if step.op != "same" and step.type == TOPIC_TYPE)
     access_steps = tuple(
-        step for step in answer.steps if step.op != "same" and step.type in ACCESS_TYPES and registered_access(step.urn)
+        step
+        for step in answer.steps
+        if step.op != "same" and step.type in ACCESS_TYPES and not _leaves_state(step, run.access_names[0])
     )
     subject_steps = tuple(
         step
@@ -77,6 +79,16 @@ def preview(engine: PulumiEngine, checked: CheckedStacks, patterns: Sequence[str
     return PreviewedStack(
         engine_report, steps, access_steps, subject_steps, run.access_names, run.complete, log, run.prediction
     )
+
+
+def _leaves_state(step: EngineStep, declared: Collection[str]) -> bool:
+    """Return whether a step only removes a further resource of access that the program registers as well."""
+    if step.op != "delete" or registered_access(step.urn):
+        return False
+    try:
+        return resource_name(access_key(step.type, step.properties)) in declared
+    except (KeyError, ValueError):
+        return False
 
 
 def _ended_early(stack: str, errors: Sequence[str], log: str) -> Refusal:

@@ -10,13 +10,20 @@ from dataclasses import dataclass, field, replace
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.deploy.access_program import AccessBefore, access_before, create_together, missing_line, passwords
+from topicwarden.deploy.access_program import (
+    AccessBefore,
+    access_before,
+    create_together,
+    missing_line,
+    passwords,
+    protect_credentials,
+)
 from topicwarden.deploy.access_resources import AccessResources, acl_urn
 from topicwarden.deploy.access_state import resource_names
-from topicwarden.deploy.dangers import dangers
+from topicwarden.deploy.dangers import dangers, drift_line
 from topicwarden.deploy.intent_log import Intent, access_intent_log, intent_log, orphans, unfinished
 from topicwarden.deploy.program_execution import fail_unless_complete
-from topicwarden.deploy.program_run import ProgramRun, Purpose, Refused, current_run
+from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Purpose, Refused, current_run
 from topicwarden.deploy.provider_choice import require_cluster, require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.sdk_registration import shorten_debug_messages
@@ -44,6 +51,7 @@ from topicwarden.model.project import Project, find_project
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.model.topic import AllowedChange, Topic
 from topicwarden.model.topic_selection import selected
+from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.earlier_use import EarlierUse
@@ -159,6 +167,7 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
         live = cluster.snapshot(names, expected=names, extents=False)
         remark = check_cluster(stack, declared.connection, deployed, live)
         access = access_before(cluster, run.engine.project, stack, declared.access, deployed.access)
+        deployed = replace(deployed, access=access.deployed)
         prediction = predict(
             cluster,
             live,
@@ -203,6 +212,10 @@ def _refuse(run: ProgramRun, declared: _Declared, observed: _Observed) -> None:
     if run.purpose is not Purpose.PLAN:
         # A registry that does not answer, or is read-only, stops its subjects only.
         _stop_at([each for each in refusals(observed.prediction) if each.rule not in OF_REGISTRY])
+    if run.confirmed is None or run.prediction is None:
+        return
+    if losses := new_losses(run.confirmed, run.prediction.report):
+        raise PlanChanged(losses)
 
 
 def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None:
@@ -220,6 +233,8 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
     )
     missing = observed.access.missing()
     remarks = [*([observed.remark] if observed.remark else []), *([missing_line(missing, stack)] if missing else [])]
+    if (drift := drift_line(plans, stack)) is not None:
+        remarks.append(drift)
     unseen = predicted_subjects.unseen if predicted_subjects else ()
     for line in (*remarks, *observed.prediction.remarks, *unseen, *lines):
         pulumi.warn(line)
@@ -229,6 +244,8 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
     access = None
     if not registration.access.empty:
         create_together(observed.access.first_acls(), provider)
+        if registration.protected:
+            protect_credentials(registration.protected, provider)
         access = AccessResources(stack, registration, root=run.engine.project.root, provider=provider)
     topics = TopicResources(
         stack,

@@ -6,7 +6,7 @@ its own, and then no command is there to be told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +15,7 @@ from typing import Any
 import pulumi
 
 from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.predicted_stack import PredictedStack
 from topicwarden.policies.check_specs import CheckedStacks
@@ -27,6 +28,13 @@ ENDED_EARLY = (
 
 class Refused(Refusal):
     """Raised for errors in the YAML, and for changes that no YAML allows; not for a cluster that does not answer."""
+
+
+class PlanChanged(Refused):
+    """Raised before anything is deployed, if the deploy would lose what the confirmed plan did not show."""
+
+    def __init__(self, losses: Sequence[str]) -> None:
+        super().__init__("\n".join(["the confirmed plan did not show these losses, so nothing was deployed:", *losses]))
 
 
 class Purpose(StrEnum):
@@ -45,14 +53,16 @@ class ProgramRun:
     """One run of the program: what the command asks for, and what the program reports.
 
     ``patterns`` are globs of the topics that a plan is about; empty for all. ``checked`` are the declarations, if the
-    command has checked them already. The program sets ``prediction``, ``access_names``, the names of the resources of
-    declared and of deployed access, and ``refusal``, why it stopped.
+    command has checked them already. ``confirmed`` is the plan that somebody has confirmed. The program sets
+    ``prediction``, ``access_names``, the names of the resources of declared and of deployed access, and ``refusal``,
+    why it stopped.
     """
 
     engine: PulumiEngine
     purpose: Purpose = Purpose.DEPLOY
     patterns: tuple[str, ...] = ()
     checked: CheckedStacks | None = None
+    confirmed: PlanReport | None = None
     prediction: PredictedStack | None = None
     access_names: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
     refusal: Refusal | None = None

@@ -6,6 +6,7 @@ import os
 import shutil
 
 from topicwarden import child_processes
+from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -24,7 +25,8 @@ def is_local(project: Project, stack: str) -> bool:
 
 def provide_stack(project: Project, stack: str) -> None:
     """Create ``stack``, whose state is beside the sandbox, if it does not exist."""
-    if not any(pulumi_cli.state(project.cache).glob(f".pulumi/stacks/*/{stack}.json")):
+    name = project_settings(project)["name"]
+    if not (pulumi_cli.state(project.cache) / ".pulumi" / "stacks" / str(name) / f"{stack}.json").is_file():
         select_stack(project, stack)
 
 

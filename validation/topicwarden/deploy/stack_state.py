@@ -52,6 +52,7 @@ def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
         {name: tuple(urns) for name, urns in duplicates.items()},
         deployed_access(resources),
         deployed_subjects(resources),
+        {name: allowances(record["allow"]) for name, record in records.topics.items()},
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from topicwarden.model.problem import Location
@@ -158,6 +159,8 @@ QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
 
 None as the name is the default of the type: it applies to clients that no quota names (KIP-546, KIP-612).
 """
+AccessKey: TypeAlias = Acl | QuotaEntity | tuple[str, str] | str
+"""What identifies one part of access: an ACL, the entity of a quota, a user with a mechanism, or a group."""
 
 
 def quota_clients(entity: QuotaEntity) -> str:
@@ -199,6 +202,11 @@ class AccessSource:
     topic: str | None = None
     owner: str | None = None
 
+    @property
+    def home(self) -> str:
+        """The topic whose YAML has the declaration, or the file below ``access/``: it must allow losses by name."""
+        return self.topic or self.location.file
+
 
 @dataclass(frozen=True)
 class DeclaredAccess:
@@ -207,14 +215,24 @@ class DeclaredAccess:
     - ``quotas``: Kafka's keys, such as ``producer_byte_rate``, with their values.
     - ``users``: by name and mechanism.
     - ``group_configs``: Kafka's settings of groups by group (KIP-848, KIP-932, KIP-1071).
-    - ``allow``: changes that the files below ``access/`` allow, for access that is no single declared topic's.
+    - ``allow``: what each file below ``access/`` allows, by file, for the access that it declares.
     """
 
     acls: Mapping[Acl, tuple[AccessSource, ...]] = field(default_factory=dict)
     quotas: Mapping[QuotaEntity, tuple[Mapping[str, float], Location]] = field(default_factory=dict)
     users: Mapping[tuple[str, str], tuple[ScramUser, Location]] = field(default_factory=dict)
     group_configs: Mapping[str, tuple[Mapping[str, str], Location]] = field(default_factory=dict)
-    allow: frozenset[Allowance] = frozenset()
+    allow: Mapping[str, frozenset[Allowance]] = field(default_factory=dict)
+
+    @cached_property
+    def homes(self) -> dict[AccessKey, tuple[str, ...]]:
+        """The topics and the files below ``access/`` that declare each part, sorted."""
+        return {
+            **{acl: tuple(sorted({source.home for source in sources})) for acl, sources in self.acls.items()},
+            **{entity: (location.file,) for entity, (_, location) in self.quotas.items()},
+            **{user: (location.file,) for user, (_, location) in self.users.items()},
+            **{group: (location.file,) for group, (_, location) in self.group_configs.items()},
+        }
 
     @property
     def empty(self) -> bool:
@@ -268,24 +286,45 @@ class LiveAccess:
 
 
 @dataclass(frozen=True)
-class DeployedAccess:
-    """The access in Pulumi's state: what earlier deploys of the stack have created or adopted. Only this is ours.
+class UndeclaredResource:
+    """A resource in Pulumi's state that no deploy has declared as it is there.
 
-    - ``topics``: the topics whose YAML declared an ACL at the last deploy; none for an ACL of a file below ``access/``.
-    - ``allow``: changes that the files below ``access/`` allowed at the last deploy.
+    ``key`` is its access, and ``title`` names it. ``registered``: the program registers this access under this URN, so
+    the resource was imported, or the state was edited.
+    ``tainted``: the next deploy would replace it (`pulumi state taint`).
+    """
+
+    urn: str
+    key: AccessKey
+    title: str
+    registered: bool = False
+    tainted: bool = False
+
+
+@dataclass(frozen=True)
+class DeployedAccess:
+    """The access in Pulumi's state under the URNs that the program registers.
+
+    - ``homes``: the topics and the files below ``access/`` that declared each part at the last deploy. What has none
+      came into the state in another way, such as by `pulumi import`, and nothing allows its removal.
+    - ``allow``: what each file below ``access/`` allowed at the last deploy, by file.
+    - ``passwords``: the users whose password a deploy has written. Others were adopted with a password of their own.
+    - ``undeclared``: resources that the engine would remove or write anew although no deploy has declared that.
     """
 
     acls: frozenset[Acl] = frozenset()
     quotas: Mapping[QuotaEntity, Mapping[str, float]] = field(default_factory=dict)
     users: Mapping[tuple[str, str], ScramUser] = field(default_factory=dict)
     group_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    topics: Mapping[Acl, tuple[str, ...]] = field(default_factory=dict)
-    allow: frozenset[Allowance] = frozenset()
+    homes: Mapping[AccessKey, tuple[str, ...]] = field(default_factory=dict)
+    allow: Mapping[str, frozenset[Allowance]] = field(default_factory=dict)
+    passwords: frozenset[tuple[str, str]] = frozenset()
+    undeclared: tuple[UndeclaredResource, ...] = ()
 
     @property
     def empty(self) -> bool:
         """True if the state has no access at all."""
-        return not (self.acls or self.quotas or self.users or self.group_configs)
+        return not (self.acls or self.quotas or self.users or self.group_configs or self.undeclared)
 
     @property
     def size(self) -> int:

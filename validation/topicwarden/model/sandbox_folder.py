@@ -19,12 +19,20 @@ REGISTRY_FILE: Final = "schema-registry"
 
 
 def refuse_link(folder: Path) -> None:
-    """Refuse a folder that is a symbolic link: what is there may belong to another project."""
-    if folder.is_symlink():
-        raise Refusal(
-            f"{folder} is a link to {folder.resolve()}, which may belong to another project: remove the link; "
-            "to keep the cache in another folder, set TOPICWARDEN_CACHE"
-        )
+    """Refuse a folder that is a symbolic link, or that is below one in its project: it may be another project's."""
+    for each in _up_to_project(folder):
+        if each.is_symlink():
+            raise Refusal(
+                f"{each} is a link to {each.resolve()}, which may belong to another project: remove the link; "
+                "to keep the cache in another folder, set TOPICWARDEN_CACHE"
+            )
+
+
+def _up_to_project(folder: Path) -> list[Path]:
+    """Return ``folder`` and the folders above it in its project; only ``folder`` if it is outside of a project."""
+    found = [folder, *folder.parents]
+    below = [number for number, each in enumerate(found[:-1]) if (each.parent / "Pulumi.yaml").is_file()]
+    return found[: below[0] + 1] if below else [folder]
 
 
 def refuse_copy(folder: Path) -> None:

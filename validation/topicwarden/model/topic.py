@@ -27,6 +27,7 @@ class AllowedChange(StrEnum):
     OPEN_ACCESS = "open-access"
     THROTTLE_CLIENTS = "throttle-clients"
     REMOVE_CREDENTIAL = "remove-credential"
+    REPLACE_CREDENTIAL = "replace-credential"
     BREAK_READERS = "break-readers"
     DELETE_SUBJECT = "delete-subject"
 
@@ -45,6 +46,7 @@ ALLOWED_BY = {
     AllowedChange.OPEN_ACCESS: "A principal outside of the owner's may write, or everyone may read.",
     AllowedChange.THROTTLE_CLIENTS: "A quota is lower than the rate that a client has now.",
     AllowedChange.REMOVE_CREDENTIAL: "A user loses the credential of a mechanism.",
+    AllowedChange.REPLACE_CREDENTIAL: "The credential of an adopted user gets the password of the stack.",
     AllowedChange.BREAK_READERS: "Retained records cannot be read with the new schema.",
     AllowedChange.DELETE_SUBJECT: "The subject is soft-deleted in the Schema Registry when its YAML is removed.",
 }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.intent_log import Intent, access_intent_log, intent_log
-from topicwarden.deploy.program_run import ProgramRun, Refused
+from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Refused
 from topicwarden.deploy.pulumi_commands import pulumi_up, pulumi_without_program
 from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backend
 from topicwarden.deploy.stack_state import read_stack_state
@@ -17,17 +17,25 @@ from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
 from topicwarden.kafka.read.cluster import open_cluster
-from topicwarden.model.access import NO_ACCESS
+from topicwarden.model.access import NO_ACCESS, DeclaredAccess
 from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.problem import Level, Refusal
-from topicwarden.model.subject import NO_SUBJECTS
+from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.plan.predict import predict
 from topicwarden.plan.predicted_stack import predicted_stack
+from topicwarden.plan.withdrawn_words import with_withdrawn_subjects, without_withdrawn
 from topicwarden.policies.check_specs import CheckedStacks
+from topicwarden.specs.access_files import load_access, resolve_access
+from topicwarden.specs.declared_subjects import resolve_subjects
+from topicwarden.specs.load import load
+from topicwarden.specs.resolve import Declaration, resolve
+from topicwarden.specs.schema_files import ProjectSchemas
+from topicwarden.specs.subject_files import load_subjects
 from topicwarden.stacks.stack_file import read_stack_file
 from topicwarden.stacks.stack_settings import HISTORY
 from topicwarden.toolchain import schema_checker
@@ -42,10 +50,12 @@ def deploy_topics(
     on_line: OutputLine,
     *,
     refreshing: bool = False,
+    confirmed: PlanReport | None = None,
     listener: ProgressListener = SILENT,
 ) -> bool:
     """Deploy the ``checked`` topics; return False if a topic or a change was refused.
 
+    Raises PlanChanged, and deploys nothing, if the deploy would lose what the ``confirmed`` plan did not show.
     ``refreshing`` also reverts changes that were made by hand, and creates topics again that were deleted by hand.
     Raises Refusal if the cluster or Pulumi does not respond, or if the cluster is another one than that of the last
     deploy.
@@ -58,13 +68,13 @@ def deploy_topics(
     resources += len(checked.subjects.get(stack, NO_SUBJECTS).subjects)
     options = write_options("up", backend_url(engine), resources, refresh=reason)
     listener.warn(f"pulumi up: {options.line}")
-    run = ProgramRun(engine, checked=checked)
+    run = ProgramRun(engine, checked=checked, confirmed=confirmed)
     done = pulumi_up(run, options, "--suppress-outputs", on_line=on_line)
     succeeded = _succeeded(engine, done)
     if not succeeded:
         if "no stack named" in done.stdout:
             engine.require_stack()
-        if run.refusal is not None and not isinstance(run.refusal, Refused):
+        if run.refusal is not None and type(run.refusal) is not Refused:
             raise run.refusal
     return succeeded
 
@@ -72,18 +82,21 @@ def deploy_topics(
 def planned_destroy(engine: PulumiEngine, *, listener: ProgressListener = SILENT) -> PlanReport:
     """Return the plan of a deploy that declares nothing. Changes nothing.
 
-    A topic may be deleted if its YAML allowed that by name at the last deploy, until the day of its ``until``.
+    What the YAML allowed by name at the last deploy may be deleted, until the day of its ``until``, and unless a file
+    that exists now does not allow it.
     """
-    connection, deployed = connect_to(engine.project, engine.stack), read_stack_state(engine)
+    declared = _declared_now(engine)
+    connection, state = connect_to(engine.project, engine.stack), read_stack_state(engine)
     settings = read_stack_file(engine.project, engine.stack)
     if errors := [problem for problem in settings.problems if problem.level is Level.ERROR]:
         raise Refusal("\n".join(map(str, errors)))  # without a readable scope, the stack would own all topics
     history = stack_settings(engine.project, engine.stack).get(HISTORY)
     earlier = EarlierUse(engine.project, engine.stack, None if history is None else str(history))
-    names = {*deployed.topics, *deployed.duplicates}
+    names = {*state.topics, *state.duplicates}
     with listener.stage("reading the cluster"), open_cluster(connection) as cluster:
         live = cluster.snapshot(names, expected=names, extents=False)
-        remark = check_cluster(engine.stack, connection, deployed, live)
+        remark = check_cluster(engine.stack, connection, state, live)
+        deployed = without_withdrawn(state, declared.declarations, declared.access, live.day)
         prediction = predict(cluster, live, (), deployed, settings.scope, destroying=True, earlier=earlier)
     if deployed.subjects:
         with listener.stage("reading the Schema Registry"):
@@ -92,18 +105,52 @@ def planned_destroy(engine: PulumiEngine, *, listener: ProgressListener = SILENT
             _, subjects = subjects_before(
                 registry, NO_SUBJECTS, deployed.subjects, live.day, checkers=checkers, destroying=True
             )
+        if subjects is not None:
+            plan = with_withdrawn_subjects(subjects.plan, deployed, declared.subjects, live.day)
+            subjects = replace(subjects, plan=plan or subjects.plan)
         prediction = replace(prediction, subjects=subjects)
     report = predicted_stack(engine.stack, prediction, (), deployed, remark).report
     return report.model_copy(update={"engine": report.engine.model_copy(update={"ran": True})})
 
 
+@dataclass(frozen=True)
+class _DeclaredNow:
+    declarations: tuple[Declaration, ...]
+    access: DeclaredAccess
+    subjects: DeclaredSubjects
+
+
+def _declared_now(engine: PulumiEngine) -> _DeclaredNow:
+    """Return what the files declare now, if there are any; refuse files that cannot be read: they may forbid it."""
+    project, stack = engine.project, engine.stack.rpartition("/")[2]
+    stacks = project.stack_names()
+    topics = load(project.topics, project.root, stacks)
+    resolved = resolve(topics, stack)
+    access_files = load_access(project.access, project.root, stacks)
+    access = resolve_access(access_files, resolved.declarations, stack)
+    subject_files = load_subjects(project.subjects, project.root, stacks)
+    subjects = resolve_subjects(subject_files, resolved.declarations, ProjectSchemas(project.root), stack)
+    results = (topics, resolved, access_files, access, subject_files, subjects)
+    if errors := [each for result in results for each in result.problems if each.level is Level.ERROR]:
+        raise Refusal("\n".join(map(str, errors)))
+    return _DeclaredNow(tuple(resolved.declarations), access.access, subjects.subjects)
+
+
 def destroy_topics(
-    engine: PulumiEngine, plan: PlanReport, on_line: OutputLine, *, listener: ProgressListener = SILENT
+    engine: PulumiEngine,
+    plan: PlanReport,
+    on_line: OutputLine,
+    *,
+    confirmed: PlanReport | None = None,
+    listener: ProgressListener = SILENT,
 ) -> bool:
     """Delete all topics of the stack; return False if Pulumi failed.
 
-    ``plan`` is the result of ``planned_destroy``. Raises Refusal if it has a refused change.
+    ``plan`` is the result of ``planned_destroy``. Raises Refusal if it has a refused change, and PlanChanged if it has
+    losses that an earlier ``confirmed`` one did not show.
     """
+    if confirmed is not None and (losses := new_losses(confirmed, plan)):
+        raise PlanChanged(losses)
     if plan.refused:
         raise Refusal(f"nothing was deleted: the plan of stack {engine.stack} has refused changes")
     resources = len(plan.topics) + (len(plan.access.items) if plan.access else 0)

@@ -16,6 +16,7 @@ from topicwarden.plan.access_consequences import (
     credential_removed,
     first_acl,
     self_lockout,
+    undeclared_resource,
 )
 from topicwarden.plan.predict_subjects import READ_ONLY, UNSEEN
 from topicwarden.plan.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk
@@ -208,6 +209,18 @@ ACCESS_CHANGES = (
         "clients cannot authenticate again; another password is a danger, which needs no word",
     ),
     AccessGuard(
+        "the credential of a user is written anew, and no deploy of this stack has written its password",
+        "credential-replaced",
+        (AllowedChange.REPLACE_CREDENTIAL,),
+        "an adopted user has a password of somebody else: its clients cannot connect again",
+    ),
+    AccessGuard(
+        "Pulumi's state has access that no deploy has declared, or that is marked for replacement",
+        undeclared_resource.KIND,
+        (),
+        "`pulumi import`, `pulumi state taint` and edits of the state bring it there; refused by every command",
+    ),
+    AccessGuard(
         "an ACL of the stack is removed from the YAML, and is outside of the stack's scope",
         access_outside_scope.KIND,
         (),
@@ -234,7 +247,7 @@ SUBJECT_CHANGES = (
         "the registry's own verdict; for a level that the deploy changes, that of Apicurio's checkers; refused",
     ),
     AccessGuard(
-        "retained records cannot be read with a new schema, or were not judged",
+        "retained records, or schemas that readers use, cannot be read with a new schema, or were not judged",
         breaks_readers.KIND,
         (AllowedChange.BREAK_READERS,),
         "readers stop at these records; judging needs Java, the extra `audit`, and Read; no records, no refusal",
@@ -311,17 +324,21 @@ Each entry allows one kind of change, for the topic whose own file contains the 
 anything. A word may have an end: `allow: [{change: shrink-retention, until: 2027-01-31}]` is valid through that day
 (UTC). `plan` lists the words that are valid. `check` warns about words that have expired or have no end.
 
-Access that a topic's YAML declares needs the word in that YAML. All other access needs it in a file below `access/`."""
+Access needs the word in each file that declares it: in the topic's YAML, or in the file below `access/`. If several
+files declare one ACL, each of them needs it."""
 
 _ACCESS = """\
-Only ACLs, quotas, users and settings of groups in Pulumi's state are ever removed. All others are counted in the plan,
-and stay. A plan decides with the model of Kafka's authorizer who gains and who loses what, from the ACLs before to the
-ACLs after. It reads consumer groups with members and addresses, transactional ids and producers only if an ACL
-changes. Brokers do not report the principal of a client, so each principal that may do all that a client does is one
-that it may have. What a client needs follows from its requests: members of a group need Describe on the group and its
-topics, too, so a DENY of Describe stops them. A group without members is a client as long as brokers keep its committed
-offsets (`offsets.retention.minutes`, 7 days): a consumer with `assign()` is never a member. Consumers that neither join
-a group nor commit, and producers without idempotence that have not written for a day, are not visible."""
+Only ACLs, quotas, users and settings of groups that the last deploy has declared are ever removed. Pulumi's state
+records where each of them was declared, and what was allowed there. All others are counted in the plan, and stay. A
+password may be changed if a deploy has written it; an adopted user keeps the one that it has.
+
+A plan decides with the model of Kafka's authorizer who gains and who loses what, from the ACLs before to the ACLs
+after. It reads consumer groups with members and addresses, transactional ids and producers only if an ACL changes.
+Brokers do not report the principal of a client, so each principal that may do all that a client does is one that it may
+have. What a client needs follows from its requests: members of a group need Describe on the group and its topics, too,
+so a DENY of Describe stops them. A group without members is a client as long as brokers keep its committed offsets
+(`offsets.retention.minutes`, 7 days): a consumer with `assign()` is never a member. Consumers that neither join a group
+nor commit, and producers without idempotence that have not written for a day, are not visible."""
 
 _UNSEEN = """\
 Unknown never counts as zero. Some losses cannot be measured: in a partition without a leader, in a log whose size this
@@ -333,18 +350,21 @@ _COMMANDS = """\
 | command | what stops it |
 |---|---|
 | `topicwarden up`, `plan` | the guards, in the process of the command |
-| `topicwarden destroy` | the same guards, for every topic of the stack, before the first one is deleted |
+| `topicwarden destroy` | the same guards, for every topic of the stack, before the first one is deleted. A word must \
+be in the YAML of the last deploy, and in the file if it is still there |
 | `topicwarden refresh` | nothing is changed on the cluster; another cluster than at the last deploy is refused |
 | `pulumi up`, `preview`, with `--target`, `--exclude`, `--refresh`, `--continue-on-error` | the guards, in the \
 program that the engine runs |
 | `pulumi destroy` | for each topic, Pulumi's protection, which every topic has unless its deployed YAML allows \
 `delete`; and the provider, if the YAML did not allow it at the last deploy, or the day of its `until` has passed, \
-or another resource in the state is the same topic |
+or another resource in the state is the same topic. What no deploy has declared, such as an imported topic or ACL, is \
+never deleted |
 | `pulumi up --replace URN`, `pulumi state taint` | the provider: it would adopt the topic that exists, and delete it \
-afterwards. A tainted topic is also refused by the program |
+afterwards. A tainted resource is also refused by the program. A password that no deploy has written is not written |
 | `pulumi state unprotect`, and `pulumi destroy` after it | the provider, as above |
 | `pulumi state delete` | nothing is deleted on the cluster; the next `up` adopts the topic or is refused |
-| `pulumi import` of a topic that is declared | the next `plan`, `preview` and `up` are refused: see `duplicate` |"""
+| `pulumi import` | the next `plan`, `preview` and `up` are refused: see `duplicate` and `undeclared-resource`. An \
+imported subject only leaves the state |"""
 
 _TESTED = """\
 The test `tests/engine/predictions/test_losses.py` makes each of these changes on a real cluster with records, first

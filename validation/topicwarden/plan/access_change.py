@@ -20,6 +20,7 @@ from topicwarden.model.access import (
     LiveAccess,
     QuotaEntity,
     ScramUser,
+    UndeclaredResource,
     quota_clients,
 )
 from topicwarden.model.planned_change import AccessItem, AccessKind, Action
@@ -65,6 +66,23 @@ class AccessChange:
     def changed_acls(self) -> frozenset[Acl]:
         """The ACLs that are on the cluster either before or after the deploy."""
         return self.before ^ self.after
+
+    @cached_property
+    def undeclared(self) -> tuple[UndeclaredResource, ...]:
+        """The resources in Pulumi's state that the engine would remove or write anew, but that no deploy has declared.
+
+        A resource of access that the program registers under another URN only leaves the state.
+        """
+        return tuple(each for each in self.deployed.undeclared if self.destroying or self._acted_on(each))
+
+    def _acted_on(self, resource: UndeclaredResource) -> bool:
+        if resource.tainted or resource.key not in self.declared.homes:
+            return True
+        if not resource.registered:
+            return False
+        entries: Mapping[object, Mapping[str, object]] = {**self.deployed.quotas, **self.deployed.group_configs}
+        declared = {**_values(self.declared.quotas), **_values(self.declared.group_configs)}
+        return bool(entries.get(resource.key, {}).keys() - declared.get(resource.key, {}).keys())
 
     @property
     def _removed(self) -> frozenset[Acl]:

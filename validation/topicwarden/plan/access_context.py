@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from topicwarden.model.access import Acl, PermissionType
+from topicwarden.model.access import AccessKey, Acl, PermissionType
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import AllowedChange
@@ -47,36 +47,41 @@ class OwnClient:
 
 @dataclass(frozen=True)
 class AccessContext:
-    """A change of access, and all that is known about it. ``allowed`` is what the files below ``access/`` allow."""
+    """A change of access, and all that is known about it.
+
+    ``allowed`` is what each file below ``access/`` allows today, by file; a file that is gone, what it allowed before.
+    """
 
     change: AccessChange
     decisions: Decisions
     effects: tuple[PrincipalEffect, ...] = ()
     evidence: AccessEvidence = field(default_factory=AccessEvidence)
     topics: StackTopics = field(default_factory=StackTopics)
-    allowed: frozenset[AllowedChange] = frozenset()
+    allowed: Mapping[str, frozenset[AllowedChange]] = field(default_factory=dict)
     own: OwnClient = field(default_factory=OwnClient)
     scope: StackScope = EVERY_TOPIC
     now: int = 0
 
-    def severity(self, allowance: AllowedChange, acls: Iterable[Acl] = ()) -> Severity:
-        """Return ``REFUSED``, or ``DANGER`` if the YAML that declares, or declared, all ``acls`` allows the change.
+    def severity(self, allowance: AllowedChange, parts: Iterable[AccessKey]) -> Severity:
+        """Return ``REFUSED``, or ``DANGER`` if each file that declares, or declared, ``parts`` allows the change.
 
-        Without ``acls``, the files below ``access/`` must allow it.
+        What no file has declared, nothing allows.
         """
-        homes = self.homes(acls)
-        allowed = all(allowance in (self.allowed if home is None else self.topics.allowed[home]) for home in homes)
-        return Severity.DANGER if allowed else Severity.REFUSED
+        homes = self.homes(parts)
+        return Severity.REFUSED if not homes or self._lacking(allowance, homes) else Severity.DANGER
 
-    def remedy(self, allowance: AllowedChange, instead: str, acls: Iterable[Acl] = ()) -> str:
-        """Return the remedy of a refused change: do ``instead``, or allow it; empty if the change is allowed."""
-        acls = tuple(acls)
-        if self.severity(allowance, acls) is Severity.DANGER:
+    def remedy(self, allowance: AllowedChange, instead: str, parts: Iterable[AccessKey]) -> str:
+        """Return the remedy of a refused change: do ``instead``, or allow it; empty if the change is allowed.
+
+        It names the files that lack the allowance only.
+        """
+        homes = self.homes(parts)
+        lacking = self._lacking(allowance, homes)
+        if homes and not lacking:
             return ""
-        homes = self.homes(acls)
-        topics = sorted(home for home in homes if home is not None)
+        topics = [home for home in lacking if "/" not in home]
         files = [f"the YAML of {shorten(topics)}"] if topics else []
-        files += ["a file below access/"] if None in homes else []
+        files += [home for home in lacking if "/" in home] or ([] if homes else ["its YAML"])
         allow = f"write `allow: [{allowance.value}]` into {' and '.join(files)}"
         return f"{instead}; if it is intended, {allow}" + (", and deploy that first" if self.change.destroying else "")
 
@@ -87,7 +92,7 @@ class AccessContext:
         before = (
             location
             for acl in acls
-            for topic in self.change.deployed.topics.get(acl, ())
+            for topic in self.change.deployed.homes.get(acl, ())
             if (location := self.topics.locations.get(topic)) is not None
         )
         return next(declared, None) or next(before, None)
@@ -96,15 +101,14 @@ class AccessContext:
         """Return the changed ACLs by which ``effects`` come about, sorted."""
         return sorted({acl for effect in effects for acl in effect.acls})
 
-    def homes(self, acls: Iterable[Acl]) -> frozenset[str | None]:
-        """Return the topics whose YAML declares, or declared, ``acls``; None for the files below ``access/``."""
-        homes: set[str | None] = set()
-        for acl in acls:
-            sources = self.change.declared.acls.get(acl, ())
-            topics = {source.topic for source in sources if source.topic} or {*self.change.deployed.topics.get(acl, ())}
-            known = {topic for topic in topics if topic in self.topics.allowed}
-            homes |= known or {None}
-        return frozenset(homes or {None})
+    def homes(self, parts: Iterable[AccessKey]) -> frozenset[str]:
+        """Return the topics and the files below ``access/`` that declare, or declared, ``parts``."""
+        declared, deployed = self.change.declared.homes, self.change.deployed.homes
+        return frozenset(home for part in parts for home in declared.get(part) or deployed.get(part, ()))
+
+    def _lacking(self, allowance: AllowedChange, homes: Iterable[str]) -> list[str]:
+        allowed = {**self.allowed, **self.topics.allowed}
+        return sorted(home for home in homes if allowance not in allowed.get(home, ()))
 
 
 def acl_reasons(context: AccessContext, acls: Collection[Acl]) -> Iterable[str]:

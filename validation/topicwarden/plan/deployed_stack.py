@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from topicwarden.model.access import DeployedAccess
 from topicwarden.model.subject import DeployedSubjects
-from topicwarden.model.topic import Topic
+from topicwarden.model.topic import Allowance, Topic
 from topicwarden.model.topic_selection import selected
 
 
@@ -46,7 +46,7 @@ class DeployedStack:
     """A stack's topics and subjects by name, the id of the cluster of its topics, duplicate resources, and its access.
 
     ``duplicates`` has further resources by topic name, such as those that `pulumi import` creates. The engine would
-    delete the topic of each duplicate.
+    delete the topic of each duplicate. ``allow`` is what the YAML of each topic allowed at the last deploy.
     """
 
     topics: Mapping[str, DeployedTopic] = field(default_factory=dict)
@@ -54,6 +54,7 @@ class DeployedStack:
     duplicates: Mapping[str, tuple[DuplicateResource, ...]] = field(default_factory=dict)
     access: DeployedAccess = field(default_factory=DeployedAccess)
     subjects: DeployedSubjects = field(default_factory=dict)
+    allow: Mapping[str, frozenset[Allowance]] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -68,4 +69,5 @@ class DeployedStack:
             {name: urns for name, urns in self.duplicates.items() if selected(name, patterns)},
             self.access,
             self.subjects,
+            self.allow,
         )

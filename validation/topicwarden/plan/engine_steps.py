@@ -63,7 +63,12 @@ def with_unpredicted_access(
 
     ``declared`` and ``deployed`` are the names of the resources that the YAML declares, and that Pulumi's state has.
     """
-    refusals = [_access_refusal(step) for step in steps if not _predicted_access(step, declared, deployed)]
+    refused = {each.evidence.get("urn") for each in plan.consequences} if plan else set()
+    refusals = [
+        _access_refusal(step)
+        for step in steps
+        if step.urn not in refused and not _predicted_access(step, declared, deployed)
+    ]
     if not refusals:
         return plan
     plan = plan or AccessPlan(items=[])

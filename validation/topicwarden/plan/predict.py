@@ -129,6 +129,8 @@ def _plan(change: TopicChange, rules: Mapping[str, RequiredEvidence], evidence: 
             _as_left(each, _allowance_for(each, left, rules, evidence)) if _refuses_revert(each) else each
             for each in _consequences(left, rules, evidence)
         ]
+    elif change.action is Action.DRIFT:
+        consequences = [_of_a_refresh(each) if each.kind not in _OF_DRIFT else each for each in consequences]
     return TopicPlan(
         topic=change.name,
         domain=change.declaration.topic.domain if change.declaration else "",
@@ -196,6 +198,14 @@ def _refuses_revert(consequence: Consequence) -> bool:
     return consequence.severity is Severity.REFUSED and consequence.kind in _BY_CONFIG
 
 
+def _of_a_refresh(consequence: Consequence) -> Consequence:
+    """Return a danger of reverting a manual change as a note: the deploy leaves the change, unless it refreshes."""
+    if consequence.severity is not Severity.DANGER:
+        return consequence
+    message = f"`topicwarden up --refresh` would revert the drift: {consequence.message}"
+    return consequence.model_copy(update={"severity": Severity.NOTE, "message": message})
+
+
 def _as_left(consequence: Consequence, allowance: AllowedChange | None) -> Consequence:
     """Return a refused consequence of reverting a manual change as a danger of the change, which the deploy leaves.
 
@@ -213,6 +223,8 @@ def _as_left(consequence: Consequence, allowance: AllowedChange | None) -> Conse
 
 
 _REVERTING = frozenset({Action.UPDATE, Action.DRIFT, Action.RECREATE})
+_OF_DRIFT = frozenset({"drift", "missing", "replication-factor", "duplicate"})
+"""Kinds of consequences that a deploy has although it leaves manual changes as they are."""
 _BY_CONFIG = frozenset(kind for kind, rule in CONSEQUENCES.items() if rule.AVOIDABLE)
 """Kinds of consequences that do not occur if the deploy leaves the live settings and partitions as they are."""
 

@@ -36,11 +36,11 @@ from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
 class AccessPrediction:
     """The plan of access, the allowances that it needs, and what could not be seen.
 
-    ``needed`` has the topic whose YAML has an allowance, None for a file below ``access/``.
+    ``needed`` has the topic, or the file below ``access/``, that has an allowance.
     """
 
     plan: AccessPlan
-    needed: frozenset[tuple[str | None, AllowedChange]] = frozenset()
+    needed: frozenset[tuple[str, AllowedChange]] = frozenset()
     unseen: tuple[str, ...] = ()
 
 
@@ -92,7 +92,7 @@ def judge_access(
     ``now`` is in milliseconds since the epoch.
     """
     today = datetime.fromtimestamp(now / 1000, UTC).date()
-    allow = change.deployed.allow if change.destroying else change.declared.allow
+    allow = change.deployed.allow if change.destroying else {**change.deployed.allow, **change.declared.allow}
     visible = change.live.acls is not None
     decisions = Decisions(
         change if visible else replace(change, declared=replace(change.declared, acls={}), acls={}),
@@ -106,7 +106,7 @@ def judge_access(
         effects,
         evidence,
         topics,
-        frozenset(each.change for each in allow if each.valid_on(today)),
+        {file: frozenset(each.change for each in words if each.valid_on(today)) for file, words in allow.items()},
         own,
         scope,
         now,
@@ -150,18 +150,19 @@ def _consequences(context: AccessContext) -> list[Consequence]:
     return [consequence for rule in ACCESS_CONSEQUENCES for consequence in rule.evaluate(context)]
 
 
-def _needed(context: AccessContext, consequences: Sequence[Consequence]) -> Iterable[tuple[str | None, AllowedChange]]:
+def _needed(context: AccessContext, consequences: Sequence[Consequence]) -> Iterable[tuple[str, AllowedChange]]:
     """Yield the allowances without which more consequences would be refused."""
     dangers = any(each.severity is Severity.DANGER for each in consequences)
     if not dangers:
         return
     refused = _refused(consequences)
-    for allowance in sorted(context.allowed):
-        without = replace(context, allowed=context.allowed - {allowance})
-        if _refused(_consequences(without)) > refused:
-            yield None, allowance
+    for file, words in sorted(context.allowed.items()):
+        for allowance in sorted(words):
+            without = replace(context, allowed={**context.allowed, file: words - {allowance}})
+            if _refused(_consequences(without)) > refused:
+                yield file, allowance
     # Only an ACL that changes is judged by what the YAML of its topics allows.
-    for topic in sorted(home for home in context.homes(context.change.changed_acls) if home is not None):
+    for topic in sorted(home for home in context.homes(context.change.changed_acls) if home in context.topics.allowed):
         allowed = context.topics.allowed[topic]
         for allowance in sorted(allowed & _OF_ACCESS):
             others = {**context.topics.allowed, topic: allowed - {allowance}}
@@ -177,6 +178,7 @@ _OF_ACCESS = frozenset(
         AllowedChange.OPEN_ACCESS,
         AllowedChange.THROTTLE_CLIENTS,
         AllowedChange.REMOVE_CREDENTIAL,
+        AllowedChange.REPLACE_CREDENTIAL,
     }
 )
 
@@ -202,9 +204,8 @@ def stack_topics(declarations: Iterable[Declaration], deployed: DeployedStack, s
     """Return the topics of the stack with what their YAML allows today; a deleted one, what it allowed before."""
     declared = {declaration.topic.name: declaration for declaration in declarations}
     before = {
-        name: topic.declared.allowed(snapshot.day)
-        for name, topic in deployed.topics.items()
-        if topic.declared is not None
+        name: frozenset(each.change for each in allow if each.valid_on(snapshot.day))
+        for name, allow in deployed.allow.items()
     }
     return StackTopics(
         owners={name: declaration.topic.owner for name, declaration in declared.items()},

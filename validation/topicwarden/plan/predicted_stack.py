@@ -9,6 +9,7 @@ from datetime import date
 from topicwarden import __version__
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess
 from topicwarden.model.planned_change import ActiveAllowance, PlanReport, PreviewResult, TopicPlan
+from topicwarden.model.problem import Location
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import Prediction
@@ -70,7 +71,7 @@ def active_allowances(
     access: AccessPrediction | None = None,
 ) -> tuple[ActiveAllowance, ...]:
     """Return every allowance of a topic that is valid on ``today`` (UTC), sorted by topic and change."""
-    needed: set[tuple[str | None, AllowedChange]] = {(plan.topic, change) for plan in plans for change in plan.needs}
+    needed: set[tuple[str, AllowedChange]] = {(plan.topic, change) for plan in plans for change in plan.needs}
     needed |= access.needed if access else set()
     allowances = (
         ActiveAllowance(
@@ -90,8 +91,12 @@ def active_allowances(
 def _allowances_of_access(
     declared: DeclaredAccess, access: AccessPrediction | None, today: date
 ) -> Iterable[ActiveAllowance]:
-    """Yield what the files below ``access/`` allow on ``today``, sorted by change."""
-    for allowance in sorted(declared.allow, key=lambda each: each.change):
-        if allowance.valid_on(today):
-            needed = access is not None and (None, allowance.change) in access.needed
-            yield ActiveAllowance(topic=None, change=allowance.change, until=allowance.until, needed=needed)
+    """Yield what each file below ``access/`` allows on ``today``, sorted by file and change."""
+    for file, words in sorted(declared.allow.items()):
+        for allowance in sorted(words, key=lambda each: each.change):
+            if allowance.valid_on(today):
+                needed = access is not None and (file, allowance.change) in access.needed
+                location = Location(file, 1, 1)
+                yield ActiveAllowance(
+                    topic=None, change=allowance.change, until=allowance.until, needed=needed, location=location
+                )

@@ -92,6 +92,7 @@ class _Collector:
     users: dict[tuple[str, str], tuple[ScramUser, Location]] = field(default_factory=dict)
     group_configs: dict[str, tuple[Mapping[str, str], Location]] = field(default_factory=dict)
     allowances: list[tuple[Allowance, Location]] = field(default_factory=list)
+    files: set[str] = field(default_factory=set)
     applications: dict[str, tuple[None, Location]] = field(default_factory=dict)
 
     def add_topic(self, declaration: Declaration) -> None:
@@ -129,6 +130,7 @@ class _Collector:
                 self._add_once(
                     self.group_configs, name, dict(sorted(settings.items())), locate(""), f"the group {name}"
                 )
+        self.files.add(file.file)
         for entry, location in file.entries("allow"):
             self.allowances.append((Allowance(AllowedChange(entry["change"]), entry.get("until")), location))
 
@@ -140,7 +142,10 @@ class _Collector:
             self.quotas,
             self.users,
             self.group_configs,
-            frozenset(allowance for allowance, _ in self.allowances),
+            {
+                file: frozenset(allowance for allowance, location in self.allowances if location.file == file)
+                for file in sorted(self.files)
+            },
         )
         return ResolvedAccess(access, tuple(self.problems), tuple(self.allowances))
 

@@ -155,7 +155,10 @@ def or_text(key: str, text: Mapping[str, Any]) -> tuple[BeforeValidator, _OrText
 
 _STRING: Final = {"type": "string", "minLength": 1}
 _PRINCIPAL_TEXT: Final = {"type": "string", "pattern": r"^[^:\s]+:\S(.*\S)?$"}
-_CHANGES: Final = ("revoke-access", "first-acl", "open-access", "throttle-clients", "remove-credential")
+_CHANGES: Final = (
+    *("revoke-access", "first-acl", "open-access", "throttle-clients"),
+    *("remove-credential", "replace-credential"),
+)
 Principal = Annotated[str, PlainValidator(_principal), WithJsonSchema(_PRINCIPAL_TEXT)]
 Host = Annotated[str, PlainValidator(_host), WithJsonSchema(_STRING)]
 Name = Annotated[str, PlainValidator(_text("a name", "billing")), WithJsonSchema(_STRING)]
@@ -429,9 +432,9 @@ def _at(key: str, message: str) -> ValidationError:
 class AccessPermissionSpec(_AccessModel):
     """One change of access that is allowed, optionally until a day."""
 
-    change: Literal["revoke-access", "first-acl", "open-access", "throttle-clients", "remove-credential"] = Field(
-        description="The change that is allowed."
-    )
+    change: Literal[
+        "revoke-access", "first-acl", "open-access", "throttle-clients", "remove-credential", "replace-credential"
+    ] = Field(description="The change that is allowed.")
     until: Day | None = Field(default=None, description="The last day on which it is allowed, as 2027-01-31 (in UTC).")
 
 

@@ -73,6 +73,7 @@ class StackDocument:
         settings = {**document.common, **own}
         self.settings: FlatSettings = {path: value for path, value in settings.items() if value is not None}
         sections: list[KeyPath] = [("stacks", stack), ()] if stack is not None and stack in document.stacks else [()]
+        self.file = document.source.file
         self._source = document.source
         self._layers = [(document.source, section) for section in sections]
         self.locations = SettingLocations(document.source, self._layers, self.settings)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from topicwarden.model.access import Acl, PermissionType
+from topicwarden.deploy.access_state import SCRAM_TYPE, access_title, registered_access, resource_name
+from topicwarden.model.access import AccessKey, Acl, PermissionType
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.deployed_stack import DeployedStack
@@ -17,6 +18,10 @@ from topicwarden.plan.deployed_stack import DeployedStack
 _ANOTHER_RESOURCE = (
     "Pulumi's state has another resource of this topic, so deleting this one would delete the topic itself: "
     "`pulumi state delete --force '{urn}'` removes this resource from the state and does not change the topic"
+)
+_UNDECLARED = (
+    "no deploy has declared this topic, so nothing allows its deletion: "
+    "`pulumi state delete --force '{urn}'` removes it from the state and does not change the topic"
 )
 
 
@@ -85,23 +90,41 @@ class DeletionGuard:
         self._deleted.add(name)
 
 
-def check_access(state: DeployedStack, acl: Acl | None, title: str) -> None:
-    """Refuse to remove an ACL, or the credential of a user (None), if no YAML allowed that at the last deploy.
+def check_access(state: DeployedStack, urn: str, key: AccessKey, type: str, *, judged: bool) -> None:
+    """Refuse to remove the access ``key``, whose resource is of ``type``, if the last deploy has not allowed that.
 
-    A command without a program does not say who uses the access. ``title`` is the access in words.
+    ``judged``: the command has predicted who loses access, so the deploy only has to have declared the access. For any
+    other command, each file that declared an ACL or a user must have allowed the removal.
     """
-    today, access = datetime.now(UTC).date(), state.access
-    needed = AllowedChange.REMOVE_CREDENTIAL
-    if acl is not None:
-        denied = acl.permission is PermissionType.DENY
+    access, title = state.access, access_title(key, type)
+    ours = registered_access(urn) and urn.endswith(f"::{resource_name(key)}")
+    if not ours or key not in access.homes or any(each.urn == urn and not each.tainted for each in access.undeclared):
+        raise Refusal(
+            f"no deploy has declared {title} as it is in Pulumi's state, so nothing allows its removal: "
+            f"`pulumi state delete --force '{urn}'` removes it from the state and does not change the cluster"
+        )
+    needed = AllowedChange.REMOVE_CREDENTIAL if type == SCRAM_TYPE else None
+    if isinstance(key, Acl):
+        denied = key.permission is PermissionType.DENY
         needed = AllowedChange.OPEN_ACCESS if denied else AllowedChange.REVOKE_ACCESS
-    topics = [state.topics[name].declared for name in access.topics.get(acl, ()) if name in state.topics] if acl else []
-    allowed = {allowance.change for allowance in access.allow if allowance.valid_on(today)}
-    if needed not in allowed.union(*(topic.allowed(today) for topic in topics if topic)):
+    if judged or needed is None:
+        return
+    today, allow = datetime.now(UTC).date(), {**access.allow, **state.allow}
+    lacking = [
+        home
+        for home in access.homes[key]
+        if not any(each.change is needed and each.valid_on(today) for each in allow.get(home, ()))
+    ]
+    if lacking:
         raise Refusal(
             f"`topicwarden destroy` says who would lose {title}, and this command does not: run that, or write "
-            f"`allow: [{needed}]` into the YAML and deploy it first"
+            f"`allow: [{needed}]` into {' and '.join(map(_file, lacking))} and deploy it first"
         )
+
+
+def _file(home: str) -> str:
+    """Return the file of a home in words; the name of a topic has no slash."""
+    return home if "/" in home else f"the YAML of {home}"
 
 
 def _check_state(state: DeployedStack, urn: str, name: str) -> None:
@@ -109,12 +132,10 @@ def _check_state(state: DeployedStack, urn: str, name: str) -> None:
     if (topic is not None) + len(duplicates) > 1:
         raise Refusal(_ANOTHER_RESOURCE.format(urn=urn))
     if topic is None:
-        raise Refusal(
-            "no YAML declares this topic, so none allows its deletion: "
-            f"`pulumi state delete --force '{urn}'` removes it from the state and does not change the topic"
-        )
-    today = datetime.now(UTC).date()
-    if topic.declared is None or AllowedChange.DELETE in topic.declared.allowed(today):
+        raise Refusal(_UNDECLARED.format(urn=urn))
+    if topic.declared is None:
+        raise Refusal(_UNDECLARED.format(urn=urn))
+    if AllowedChange.DELETE in topic.declared.allowed(datetime.now(UTC).date()):
         return
     expired = [
         allowance.until

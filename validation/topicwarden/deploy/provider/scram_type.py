@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from topicwarden.deploy.access_state import SCRAM_TYPE, user_name, user_title
@@ -20,8 +20,13 @@ from topicwarden.kafka.write.credential_admin import (
     write_credentials,
 )
 from topicwarden.model.access import FEWEST_ITERATIONS
+from topicwarden.model.problem import Refusal
+from topicwarden.model.topic import AllowedChange
 
 _BATCH: Final = 4_000
+
+PROTECT_CREDENTIALS: Final = "kafka:index:protectCredentials"
+"""A function that only this provider has: it takes the credentials that no deploy may write now."""
 
 
 def _iterations(value: float) -> str | None:
@@ -66,11 +71,21 @@ class Credentials:
 
     def __init__(self, session: AdminSession, calls: EngineCalls, announce: Announce) -> None:
         self._session, self._announce = session, announce
+        self._protected: frozenset[str] = frozenset()
         self._writes = Batches(self._write, _BATCH, calls=calls)
         self._reads = Batches[Credential, None, int](lambda _: session.request(read_credentials), _BATCH, calls=calls)
 
+    def protect(self, ids: Collection[str]) -> None:
+        """Refuse to write the credentials with these ids from now on: they exist, with passwords of somebody else."""
+        self._protected = frozenset(ids)
+
     async def create(self, inputs: Properties) -> None:
         """Write a credential."""
+        if (id := SCRAM.id_of(inputs)) in self._protected:
+            raise Refusal(
+                f"no deploy of this stack has written the password of {id}, so a deploy does not replace it: write "
+                f"`allow: [{AllowedChange.REPLACE_CREDENTIAL}]` into the file below access/ that declares the user"
+            )
         credential = Credential(inputs["username"], inputs["scramMechanism"])
         await self._writes.submit(credential.user, (credential, _password(inputs)))
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
-from topicwarden.deploy.access_state import acl_of, registered_access
+from topicwarden.deploy.access_state import ACCESS_TYPES, access_key
 from topicwarden.deploy.intent_log import Intent
 from topicwarden.deploy.provider import provider_settings
 from topicwarden.deploy.provider.acl_type import ACL, CREATE_TOGETHER, Acls
@@ -35,7 +35,7 @@ from topicwarden.deploy.provider.properties import (
 )
 from topicwarden.deploy.provider.quota_type import CLIENT_QUOTA, QUOTA, Quotas
 from topicwarden.deploy.provider.resource_type import DEFAULTS, Difference, PulumiType
-from topicwarden.deploy.provider.scram_type import SCRAM, Credentials
+from topicwarden.deploy.provider.scram_type import PROTECT_CREDENTIALS, SCRAM, Credentials
 from topicwarden.deploy.provider.stubs import plugin_pb2, provider_pb2_grpc
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
 from topicwarden.deploy.provider.subject_type import SUBJECT, Subjects
@@ -214,21 +214,22 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
                 self._guard.check_delete(request.urn, request.id, state)
             elif self._guard.keeps_access(kind.token, request.id):
                 return
-            else:
-                await self._check_access(kind, request.urn, properties)
+            elif kind.token in ACCESS_TYPES:
+                await self._check_access(kind, request.urn, request.id, properties)
             await resources.delete(request.id, properties)
 
         await self._run(request.urn, delete, context, properties)
         return Empty()
 
-    async def _check_access(self, kind: PulumiType, urn: str, properties: Properties) -> None:
-        """Refuse to remove access for a command that has not predicted who loses it."""
-        unguarded = kind not in (ACL, SCRAM) or not registered_access(urn)
-        if unguarded or self._guard.judged or self._home.judged or kind.title is None:
-            return
+    async def _check_access(self, kind: PulumiType, urn: str, id: str, properties: Properties) -> None:
+        """Refuse to remove access that no deploy of topicwarden has declared; see ``check_access``."""
         state = await self._recorded_state()
-        if state is not None:
-            check_access(state, acl_of(properties) if kind is ACL else None, kind.title(properties))
+        if state is None:
+            return
+        if kind.id_of(properties) != id:
+            raise Refusal(f"the resource has the properties of {kind.id_of(properties)}, but the id {id}")
+        judged = self._guard.judged or self._home.judged
+        check_access(state, urn, access_key(kind.token, properties), kind.token, judged=judged)
 
     async def Invoke(self, request: rpc.InvokeRequest, context: _Context) -> rpc.InvokeResponse:
         if request.tok == REQUIRE_CLUSTER:
@@ -237,6 +238,11 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             acls = self._resources[ACL.token] if self._resources else None
             if isinstance(acls, Acls):
                 acls.create_together(json.loads(from_struct(request.args)["acls"]))
+            return rpc.InvokeResponse()
+        if request.tok == PROTECT_CREDENTIALS:
+            credentials = self._resources[SCRAM.token] if self._resources else None
+            if isinstance(credentials, Credentials):
+                credentials.protect(json.loads(from_struct(request.args)["users"]))
             return rpc.InvokeResponse()
         if request.tok == PREPARE_SUBJECTS:
             subjects = self._resources[SUBJECT.token] if self._resources else None

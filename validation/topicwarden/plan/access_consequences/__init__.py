@@ -16,6 +16,7 @@ from topicwarden.plan.access_consequences import (
     credential_removed,
     first_acl,
     self_lockout,
+    undeclared_resource,
 )
 from topicwarden.plan.access_context import AccessContext
 
@@ -31,6 +32,7 @@ class AccessConsequenceRule(Protocol):
 
 ACCESS_CONSEQUENCES: tuple[AccessConsequenceRule, ...] = (
     access_unseen,
+    undeclared_resource,
     access_outside_scope,
     self_lockout,
     access_lost,

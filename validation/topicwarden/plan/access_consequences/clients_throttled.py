@@ -59,9 +59,9 @@ def _consequence(context: AccessContext, entity: QuotaEntity, key: str, enforced
     if rate is not None:
         return Consequence(
             kind=KIND,
-            severity=context.severity(AllowedChange.THROTTLE_CLIENTS),
+            severity=context.severity(AllowedChange.THROTTLE_CLIENTS, [entity]),
             message=f"{change}, and its clients have {rate:,.10g} now: brokers delay them",
-            remedy=context.remedy(AllowedChange.THROTTLE_CLIENTS, "set a higher quota"),
+            remedy=context.remedy(AllowedChange.THROTTLE_CLIENTS, "set a higher quota", [entity]),
             evidence=evidence,
             location=location,
         )

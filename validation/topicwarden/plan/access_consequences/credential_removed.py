@@ -39,7 +39,7 @@ def _deleted(context: AccessContext, user: str, mechanism: str) -> Consequence:
     )
     return Consequence(
         kind=KIND,
-        severity=context.severity(AllowedChange.REMOVE_CREDENTIAL),
+        severity=context.severity(AllowedChange.REMOVE_CREDENTIAL, [(user, mechanism)]),
         message=f"clients of User:{user} can no longer authenticate with {mechanism}",
         because=[
             f"it still has {' and '.join(remaining)}" if remaining else "it has no other SCRAM credential",
@@ -47,7 +47,9 @@ def _deleted(context: AccessContext, user: str, mechanism: str) -> Consequence:
         ],
         measured=_MEASURED,
         remedy=context.remedy(
-            AllowedChange.REMOVE_CREDENTIAL, "declare the credential until no client uses it any more"
+            AllowedChange.REMOVE_CREDENTIAL,
+            "declare the credential until no client uses it any more",
+            [(user, mechanism)],
         ),
         evidence={"user": user, "mechanism": mechanism},
     )
@@ -56,9 +58,12 @@ def _deleted(context: AccessContext, user: str, mechanism: str) -> Consequence:
 def _changed(context: AccessContext, user: str, mechanism: str) -> Iterable[Consequence]:
     declared, location = context.change.declared.users[user, mechanism]
     deployed = context.change.deployed.users.get((user, mechanism))
-    if deployed is not None and declared.password == deployed.password:
-        return
     if declared.password is None:
+        return
+    if (user, mechanism) not in context.change.deployed.passwords:
+        yield _replaced(context, user, mechanism)
+        return
+    if deployed is not None and declared.password == deployed.password:
         return
     yield Consequence(
         kind=KIND,
@@ -72,6 +77,28 @@ def _changed(context: AccessContext, user: str, mechanism: str) -> Iterable[Cons
         measured=_MEASURED,
         evidence={"user": user, "mechanism": mechanism},
         location=location,
+    )
+
+
+def _replaced(context: AccessContext, user: str, mechanism: str) -> Consequence:
+    """Return that a deploy writes a credential whose password no deploy of this stack has written."""
+    return Consequence(
+        kind="credential-replaced",
+        severity=context.severity(AllowedChange.REPLACE_CREDENTIAL, [(user, mechanism)]),
+        message=f"the {mechanism} credential of User:{user} would be written anew, with the password of the stack: "
+        "clients with its present password cannot connect again",
+        because=[
+            "no deploy of this stack has written its password, so it may be another one",
+            *_acls(context, user),
+        ],
+        measured=_MEASURED,
+        remedy=context.remedy(
+            AllowedChange.REPLACE_CREDENTIAL,
+            "declare its iterations as they are, and the password version that was adopted",
+            [(user, mechanism)],
+        ),
+        evidence={"user": user, "mechanism": mechanism},
+        location=context.change.declared.users[user, mechanism][1],
     )
 
 

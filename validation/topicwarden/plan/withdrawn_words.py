@@ -1,0 +1,72 @@
+"""A destroy deletes what the YAML of the last deploy allowed, unless a file that exists now withdraws that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import date
+
+from topicwarden.model.access import DeclaredAccess
+from topicwarden.model.planned_change import Consequence, RegistryPlan, Severity
+from topicwarden.model.subject import DeclaredSubjects
+from topicwarden.model.topic import Allowance, AllowedChange
+from topicwarden.plan.deployed_stack import DeployedStack
+from topicwarden.specs.resolve import Declaration
+
+
+def without_withdrawn(
+    deployed: DeployedStack, declarations: Iterable[Declaration], access: DeclaredAccess, today: date
+) -> DeployedStack:
+    """Return ``deployed`` with only the words that the topics and files which are declared now still have."""
+    topics = {each.topic.name: each.topic.allow for each in declarations}
+    now = {**topics, **access.allow}
+
+    def kept(words: Mapping[str, frozenset[Allowance]]) -> dict[str, frozenset[Allowance]]:
+        return {home: _kept(allow, now.get(home), today) for home, allow in words.items()}
+
+    return replace(
+        deployed,
+        topics={
+            name: replace(
+                topic,
+                declared=topic.declared
+                and replace(topic.declared, allow=_kept(topic.declared.allow, topics.get(name), today)),
+            )
+            for name, topic in deployed.topics.items()
+        },
+        access=replace(deployed.access, allow=kept(deployed.access.allow)),
+        allow=kept(deployed.allow),
+    )
+
+
+def with_withdrawn_subjects(
+    plan: RegistryPlan | None, deployed: DeployedStack, subjects: DeclaredSubjects, today: date
+) -> RegistryPlan | None:
+    """Return ``plan`` with a refusal for each subject whose deletion the last deploy allowed, and its YAML does not."""
+    refusals = [
+        Consequence(
+            kind="delete-subject",
+            severity=Severity.REFUSED,
+            message=f"the subject {name} would be soft-deleted: the YAML of the last deploy allowed that, and the YAML "
+            "that is there now does not",
+            measured="Pulumi's state, and the YAML",
+            remedy=f"deploy this YAML first, or write `allow: [{AllowedChange.DELETE_SUBJECT}]` into it",
+            location=subjects.subjects[name].location,
+        )
+        for name, subject in sorted(deployed.subjects.items())
+        if name in subjects.subjects
+        and AllowedChange.DELETE_SUBJECT in _valid(subject.allow, today)
+        and AllowedChange.DELETE_SUBJECT not in _valid(subjects.subjects[name].allow, today)
+    ]
+    if not refusals or plan is None:
+        return plan
+    return plan.model_copy(update={"consequences": [*refusals, *plan.consequences]})
+
+
+def _kept(allow: frozenset[Allowance], now: frozenset[Allowance] | None, today: date) -> frozenset[Allowance]:
+    """Return the words in ``allow`` that ``now``, what the same file allows now, still has; all if it is gone."""
+    return allow if now is None else frozenset(each for each in allow if each.change in _valid(now, today))
+
+
+def _valid(allow: Iterable[Allowance], today: date) -> frozenset[AllowedChange]:
+    return frozenset(each.change for each in allow if each.valid_on(today))
