@@ -95,6 +95,7 @@ def judged(case: Mapping[str, Any]) -> AccessPrediction:
             frozenset(deployed),
             quotas(case, "deployed_quotas"),
             {(user.name, user.mechanism): user for user in users(case, "deployed_users")},
+            group_configs=case.get("deployed_group_configs", {}),
             topics={acl_of(text): (topic_of(text),) for text in case.get("deployed", ()) if topic_of(text)},
             allow=allowances(case.get("deployed_allow", ())),
         ),
@@ -102,7 +103,7 @@ def judged(case: Mapping[str, Any]) -> AccessPrediction:
             None if "missing" in case else frozenset(map(acl_of, case.get("live", ()))),
             quotas(case, "live_quotas"),
             {(user.name, user.mechanism): user for user in users(case, "live_users")},
-            {},
+            case.get("live_group_configs", {}),
             {1: settings},
             missing=({"acls": case["missing"]} if "missing" in case else {})
             | ({"group_configs": case["hidden_group"]} if "hidden_group" in case else {}),
