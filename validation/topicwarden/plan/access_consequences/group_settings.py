@@ -1,7 +1,7 @@
 """``group-settings``: a setting of a group changes what its members get, or when they lose their partitions.
 
 Members take a new value with their next heartbeat, without a restart (KIP-848, KIP-932, KIP-1071, KIP-1191). A group
-without a value of its own has that of the brokers, ``group.<setting>``, of which Kafka's default is assumed.
+without a value of its own has that of the brokers, ``group.<setting>``, and Kafka's default is assumed for them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KIND = "group-settings"
 
 @dataclass(frozen=True)
 class _Effect:
-    """When a change matters, and what it does to the group."""
+    """One row: the condition under which a change matters, and what it does to the group."""
 
     applies: Callable[[str, str], bool]
     severity: Severity

@@ -1,7 +1,7 @@
 """Segments are copied to remote storage later: until then, they are lost with the last local replica.
 
 A segment that is not active is copied as soon as it is older than ``remote.copy.lag.ms``, or as soon as
-``remote.copy.lag.bytes`` of newer data follow. 0 in one of the two copies it at once, -1 stands for the local
+``remote.copy.lag.bytes`` of newer data follow. 0 in one of the two copies it at once, -1 means the local
 retention. Brokers delete no local segment that was not copied, so their disks keep more, too.
 """
 
@@ -31,7 +31,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         severity=Severity.DANGER,
         message=f"{changes_text(names, change.before, change.after)}: segments are copied to remote storage later; "
         "until then they are lost with the last local replica, and fill the disks of the brokers",
-        because=["-1 stands for the local retention"] if "-1" in map(change.after.config.get, names) else [],
+        because=["-1 means the local retention"] if "-1" in map(change.after.config.get, names) else [],
         remedy="leave it as it is, unless the cost of remote storage matters more",
         location=change.at("config", names[0]),
     )
