@@ -19,7 +19,7 @@ REFERRERS = {"money": ["price"], "price": ["order"], "order": []}
 
 @pytest.fixture
 def live(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """Return the subjects of a registry like Apicurio: whoever was ever referred to is not deleted."""
+    """Return the subjects of a registry like Apicurio: a subject to which another one ever referred is not deleted."""
     live = set(REFERRERS)
 
     def delete(client: Any, name: str) -> None:
