@@ -42,20 +42,35 @@ def test_the_files_of_a_killed_run_are_removed(stack_of: Deploy) -> None:
     assert stack.clean()
 
 
-def test_an_unused_throttle_rate_is_removed_and_blocks_no_move(stack_of: Deploy) -> None:
+def test_a_throttle_rate_that_nothing_uses_is_kept_and_named(stack_of: Deploy) -> None:
     stack = stack_of("rates.v1", 1)
-    for arguments in ([], ["--cancel"]):
-        stack.configure(BROKER, 3, {RATES[0]: "1000", RATES[1]: "2000"})
-        done = stack.rebalance(*arguments)
-        assert done.returncode == 0, done.stderr
-        assert f"broker 3: removed an unused replication throttle ({RATES[1]}=2000, {RATES[0]}=1000)\n" in done.stdout
-        assert stack.clean()
-    for broker in range(1, BROKERS + 1):
-        stack.configure(BROKER, broker, {RATES[0]: "1", RATES[1]: "1"})
-    stack.declare(2)
-    done = stack.rebalance("--yes")
-    assert done.returncode == 0, done.stdout + done.stderr
+    command = "kafka-configs --bootstrap-server <server> --alter --entity-type brokers --entity-name 3 --delete-config"
+    with set_by_hand(stack, BROKER, 3, **{RATES[0]: "1000", RATES[1]: "2000"}):
+        for arguments in ([], ["--cancel"], ["--throttle", "unlimited"]):
+            done = stack.rebalance(*arguments)
+            assert done.returncode == 0, done.stderr
+            rates = f"{RATES[1]}=2000, {RATES[0]}=1000: nothing uses it now"
+            assert f"broker 3 keeps a replication throttle that topicwarden did not set, {rates}" in done.stdout
+            assert command in done.stdout
+        stack.declare(BROKERS)
+        done = stack.rebalance("--yes")
+        assert done.returncode == 2 and command in done.stderr
+        assert not stack.movable.reassignment.ongoing()
+        done = stack.rebalance("--yes", "--throttle", "unlimited")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert stack.throttles() == {"rates": ["broker 3"], "lists": []}
     assert stack.clean()
+
+
+def test_topics_that_do_not_exist_are_not_as_declared(stack_of: Deploy) -> None:
+    stack = stack_of("there.v1", 1)
+    stack.declare(1, topic="missing.v1")
+    done = stack.rebalance()
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-2:] == [
+        "1 topic not on the cluster, because no deploy has created it: missing.v1",
+        "nothing to move: 1 topic as declared",
+    ]
 
 
 def test_a_throttle_list_of_another_tool_is_kept_and_named(stack_of: Deploy) -> None:
@@ -96,6 +111,7 @@ def test_a_throttle_rate_in_use_by_another_tool_is_kept_and_named(stack_of: Depl
             done = stack.rebalance("--yes")
             assert done.returncode == 2, done.stdout
             assert stack.throttles() == {"rates": ["broker 3"], "lists": [topic]}
+    stack.configure(BROKER, 3, {RATES[0]: None})
     done = stack.rebalance("--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     assert stack.clean()

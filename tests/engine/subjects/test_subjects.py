@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from tests.engine.subjects.conftest import SubjectStack
 from topicwarden.model.compatibility import Compatibility
@@ -215,6 +216,51 @@ def test_a_subject_is_soft_deleted_only_if_its_last_deploy_allowed_that(stack: S
     assert not stack.versions("NAME.price") and not stack.in_state()
     # Apicurio counts soft-deleted referrers.
     assert not stack.versions("NAME.money") or "deleted subjects, which this registry still counts" in output
+
+
+ORDER = {
+    "type": "record",
+    "name": "Order",
+    "namespace": "com.acme",
+    "fields": [{"name": "price", "type": "com.acme.Price"}],
+}
+
+
+def test_subjects_that_refer_to_each_other_are_removed_together(stack: SubjectStack) -> None:
+    order = (
+        "  NAME.order:\n    {format: avro, schema: schemas/order.avsc, references: "
+        "[{name: com.acme.Price, subject: NAME.price}, {name: com.acme.Money, subject: NAME.money}]}\n"
+    )
+    stack.write({"subjects/schemas/order.avsc": json.dumps(ORDER)})
+    declare_shared(stack, MONEY, SHARED + order + "allow: [delete-subject]\n")
+    stack.up()
+    (stack.project.root / "subjects/shared.yaml").unlink()
+    plan = subjects(stack)
+    assert {each.subject: bool(each.consequences[0].because) for each in plan.subjects} == {
+        f"{stack.name}.{name}": name != "order" for name in ("money", "order", "price")
+    }
+    output = stack.up()
+    assert not stack.versions("NAME.order") and not stack.in_state()
+    for name in ("price", "money"):  # Apicurio counts soft-deleted referrers
+        assert not stack.versions(f"NAME.{name}") or f"subject {stack.name}.{name} stays" in output
+
+
+def test_a_renamed_subject_is_judged_against_the_records_and_versions_of_the_earlier_one(
+    stack: SubjectStack, sandbox: Sandbox
+) -> None:
+    stack.declare(schema("id"))
+    stack.up()
+    ((_, id),) = stack.versions()
+    producer = Producer({"bootstrap.servers": ",".join(sandbox.bootstrap_servers)})
+    producer.produce(f"{stack.name}.orders", b"\0" + id.to_bytes(4, "big") + b"\x02a")
+    assert producer.flush(30) == 0
+    stack.declare(schema("id", "amount"), "{subject: NAME.renamed}")
+    found = {each.subject: each for each in subjects(stack).subjects}[f"{stack.name}.renamed"]
+    refused = {each.kind: each.message for each in found.consequences if each.severity is Severity.REFUSED}
+    assert f"version 1 of {stack.name}.orders-value, which readers use until now" in refused["incompatible"]
+    assert refused["break-readers"].startswith(f"1 of 1 retained records of {stack.name}.orders cannot be read")
+    output = stack.refused()
+    assert "break-readers" in output and not stack.versions("NAME.renamed")
 
 
 def test_pulumi_destroy_leaves_subjects_that_may_not_be_deleted(stack: SubjectStack) -> None:

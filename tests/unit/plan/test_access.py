@@ -101,6 +101,7 @@ def judged(case: Mapping[str, Any]) -> AccessPrediction:
                 **dict.fromkeys(quotas(case, "deployed_quotas"), (FILES[1],)),
                 **{(user.name, user.mechanism): (FILES[2],) for user in users(case, "deployed_users")},
             },
+            group_configs=case.get("deployed_group_configs", {}),
             allow=allowances(case.get("deployed_allow", ())),
             passwords=frozenset(
                 (user.name, user.mechanism)
@@ -117,7 +118,7 @@ def judged(case: Mapping[str, Any]) -> AccessPrediction:
             None if "missing" in case else frozenset(map(acl_of, case.get("live", ()))),
             quotas(case, "live_quotas"),
             {(user.name, user.mechanism): user for user in users(case, "live_users")},
-            {},
+            case.get("live_group_configs", {}),
             {1: settings},
             missing=({"acls": case["missing"]} if "missing" in case else {})
             | ({"group_configs": case["hidden_group"]} if "hidden_group" in case else {}),

@@ -32,6 +32,10 @@ SAME = {
     ),
     "escapes": ("avro", '{"type":"int","doc":"\\u00e9"}', '{"type":"int","doc":"é"}'),
     "order of keys": ("json", '{"a":1,"b":{"c":2,"d":3}}', '{"b": {"d": 3, "c": 2}, "a": 1}'),
+    "line ends of Protobuf": ("protobuf", PROTO, PROTO.replace("\n", "\r\n")),
+    "line ends of Protobuf without a form": ("protobuf", "/* a\n b", "/* a\r\n b"),
+    "line ends of Avro": ("avro", RECORD.replace(",", ",\n") % "", RECORD.replace(",", ",\r\n") % ""),
+    "line ends of JSON": ("json", '{"a":\n1}', '{"a":\r\n1}'),
     "white space of Protobuf": ("protobuf", PROTO, PROTO.replace("int32 id = 1;", "int32  id=1 ;")),
 }
 DIFFERENT = {

@@ -16,6 +16,7 @@ from topicwarden.model.project import Project
 from topicwarden.model.subject import DeclaredSubject, DeclaredSubjects, RegisteredSchema, SchemaReference
 from topicwarden.policies.check_specs import check
 from topicwarden.specs.editor_schema import subject_schema
+from topicwarden.specs.schema_files import ProjectSchemas
 from topicwarden.specs.yaml_nodes import read_documents
 
 CASES = Path(__file__).parent / "cases"
@@ -128,3 +129,12 @@ def _is_cyclic(name: str, graph: dict[str, list[str]]) -> bool:
             seen.add(current)
             pending += graph[current]
     return name in seen
+
+
+def test_line_ends_of_a_schema_file_make_no_other_schema(tmp_path: Path) -> None:
+    texts = []
+    for ends in ("\n", "\r\n"):
+        file = tmp_path / "a.proto"
+        file.write_bytes(f'syntax = "proto3";{ends}// a{ends}message A {{}}{ends}'.encode())
+        texts.append(ProjectSchemas(tmp_path).text("a.proto"))
+    assert texts[0] == texts[1]

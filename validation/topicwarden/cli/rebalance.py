@@ -15,6 +15,7 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import SIZE
 from topicwarden.operations.rebalance import Rebalance, rebalancing
+from topicwarden.plan.consequence_text import shorten
 from topicwarden.rebalance.reassignment import ReassignmentResult
 from topicwarden.rebalance.targets import Targets
 from topicwarden.rebalance.throttling import ThrottleRemoval, remove_lists_command
@@ -77,12 +78,15 @@ def _show_targets(operation: Rebalance, target: Targets) -> None:
         print(problem)
     for stuck in target.placement.stuck:
         print(f"{stuck.topic}, partition {stuck.partition}: {stuck.reason}")
+    if target.missing:
+        names = shorten(target.missing)
+        print(f"{counted(len(target.missing), 'topic')} not on the cluster, because no deploy has created it: {names}")
     if target.under_way:
         print(f"already in progress: {counted(len(target.under_way), 'partition')}")
     if target.placement.moves:
         shown.show(target.placement.moves, operation.rate)
     elif not (target.under_way or target.placement.problems or target.placement.stuck):
-        print(f"nothing to move: {counted(len(operation.chosen), 'topic')} as declared")
+        print(f"nothing to move: {counted(len(operation.chosen) - len(target.missing), 'topic')} as declared")
 
 
 def _carry_out(operation: Rebalance, target: Targets, stop: Event, again: str) -> int:
@@ -129,12 +133,9 @@ def _show_released(released: ThrottleRemoval, again: str, left_behind: bool) -> 
         brokers = ", ".join(map(str, released.brokers)) or "none"
         topics = ", ".join(released.topics)
         print(f"removed the replication throttle of an earlier run: brokers {brokers}; topics {topics}")
-    for broker, rates in released.unused.items():
-        settings = ", ".join(f"{name}={value}" for name, value in rates.items())
-        print(f"broker {broker}: removed an unused replication throttle ({settings})")
     for broker, reason in released.retained.items():
         print(f"broker {broker} may keep a replication throttle, because {reason}: {again} later")
-    for broker, reason in released.used_by_others.items():
+    for broker, reason in released.rates_of_others.items():
         print(f"broker {broker} keeps a replication throttle that topicwarden did not set, {reason}")
     for topic in released.lists_of_others:
         print(

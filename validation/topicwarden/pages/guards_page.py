@@ -15,6 +15,7 @@ from topicwarden.plan.access_consequences import (
     clients_throttled,
     credential_removed,
     first_acl,
+    group_settings,
     self_lockout,
     undeclared_resource,
 )
@@ -85,10 +86,11 @@ CHANGES = {
     ),
     "`partitions` is raised": SettingEffect(
         SettingRisk.HIGHER,
-        (DataLoss.ORDER,),
+        (DataLoss.ORDER, DataLoss.RECORDS),
         "more-partitions",
         (),
-        "keys move to other partitions; their old records stay",
+        "keys move to other partitions; their old records stay; consumers with `auto.offset.reset=latest` can lose the "
+        "first records of new partitions",
     ),
     "`replication_factor` is lowered": SettingEffect(
         SettingRisk.LOWER,
@@ -201,6 +203,12 @@ ACCESS_CHANGES = (
         (AllowedChange.THROTTLE_CLIENTS,),
         "refused if their rate is known and higher; a danger if the growth of their topics in the history makes that "
         "likely; else a note, because Kafka's Admin API does not report rates",
+    ),
+    AccessGuard(
+        "a setting of a group changes what its members get, or when they lose their partitions",
+        group_settings.KIND,
+        (),
+        "a danger if records are skipped, given up, or delivered again, or dead letters are lost; else a note",
     ),
     AccessGuard(
         "a SCRAM credential is deleted",

@@ -67,6 +67,11 @@ def _refuses_writes(why: str, consequence: str) -> SettingEffect:
     return SettingEffect(SettingRisk.LOWER, (DataLoss.AVAILABILITY,), consequence, (), why)
 
 
+def _later_copy() -> SettingEffect:
+    why = "a danger: segments are copied to remote storage later, and until then are lost with the last local replica"
+    return SettingEffect(SettingRisk.HIGHER, (DataLoss.DURABILITY,), "remote-copy", (), why)
+
+
 EFFECTS: Final[Mapping[str, SettingEffect]] = {
     "cleanup.policy": SettingEffect(
         SettingRisk.ADDED,
@@ -88,7 +93,13 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
     "delete.retention.ms": _earlier_cleaning(
         "tombstones are removed sooner, and a consumer that lags misses deletions", "tombstones"
     ),
-    "errors.deadletterqueue.group.enable": _HARMLESS,
+    "errors.deadletterqueue.group.enable": SettingEffect(
+        SettingRisk.LOWER,
+        (DataLoss.RECORDS,),
+        "dead-letters",
+        (),
+        "a danger: turned off, share groups lose the records that they cannot process",
+    ),
     "file.delete.delay.ms": SettingEffect(SettingRisk.NONE, why="it only affects files of deleted segments"),
     "flush.messages": SettingEffect(
         SettingRisk.HIGHER,
@@ -142,8 +153,8 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
         "fewer replicas have an acknowledged write; a higher one refuses writes while replicas are missing",
     ),
     "preallocate": _HARMLESS,
-    "remote.copy.lag.bytes": SettingEffect(SettingRisk.NONE, why="brokers keep what is not in remote storage yet"),
-    "remote.copy.lag.ms": SettingEffect(SettingRisk.NONE, why="brokers keep what is not in remote storage yet"),
+    "remote.copy.lag.bytes": _later_copy(),
+    "remote.copy.lag.ms": _later_copy(),
     "remote.log.copy.disable": SettingEffect(SettingRisk.NONE, why="what is in remote storage stays readable"),
     "remote.log.delete.on.disable": SettingEffect(
         SettingRisk.NONE, why="it counts when remote.storage.enable is turned off"
@@ -173,8 +184,13 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
 HARMFUL: Final = tuple(name for name, effect in EFFECTS.items() if effect.risk is not SettingRisk.NONE)
 """The settings whose change can cause a loss."""
 
-_UNLIMITED: Final = frozenset({"retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes"})
-"""Settings in which a negative number means no limit."""
+_UNLIMITED: Final = frozenset(
+    {
+        *("retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes"),
+        *("remote.copy.lag.ms", "remote.copy.lag.bytes"),
+    }
+)
+"""Settings in which a negative number means no limit, or the local retention, which is not lower."""
 
 
 def amount(setting: str, value: str) -> float:

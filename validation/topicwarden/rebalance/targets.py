@@ -85,11 +85,13 @@ class Targets:
     """The moves to start, the reassignments in progress, and the topics that lose replicas.
 
     ``placement`` has no moves of a topic whose YAML does not allow fewer replicas; ``placement.problems`` reports it.
+    ``missing`` are the declared topics that the cluster does not have, sorted.
     """
 
     placement: ReplicaPlacement
     under_way: tuple[ReplicaMove, ...]
     reductions: tuple[ReplicaReduction, ...]
+    missing: tuple[str, ...] = ()
 
 
 def targets(session: ReassignmentSession, topics: Collection[str], declarations: Sequence[Declaration]) -> Targets:
@@ -123,7 +125,10 @@ def targets(session: ReassignmentSession, topics: Collection[str], declarations:
         placement, under_way = plan(each for each in declarations if each.topic.name not in refused)
         placement = replace(placement, problems=tuple(sorted((*placement.problems, *refused.values()))))
     hidden = [_hidden(each) for each in declarations if each.topic.name in snapshot.hidden]
-    return Targets(replace(placement, problems=tuple(sorted((*placement.problems, *hidden)))), under_way, reduced)
+    names = {declaration.topic.name for declaration in declarations}
+    missing = tuple(sorted(names - snapshot.topics.keys() - snapshot.hidden))
+    problems = tuple(sorted((*placement.problems, *hidden)))
+    return Targets(replace(placement, problems=problems), under_way, reduced, missing)
 
 
 def _hidden(declaration: Declaration) -> Problem:

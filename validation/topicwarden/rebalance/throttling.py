@@ -8,7 +8,7 @@ from functools import cached_property
 
 from topicwarden.kafka.write.reassignment_admin import OngoingReassignment, PartitionId, ReassignmentSession
 from topicwarden.kafka.write.throttle_admin import ReplicaCopy, ThrottleLists
-from topicwarden.kafka_facts.throttle_settings import REPLICAS
+from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 
@@ -21,17 +21,15 @@ class ThrottleRemoval:
     """Result of removing the throttle.
 
     - ``brokers`` and ``topics``: topicwarden's throttle was removed from them.
-    - ``unused``: brokers whose rate no list and no reassignment used; the rate was removed.
     - ``retained``: brokers whose rate is still needed, with the reason.
-    - ``used_by_others``: brokers whose rate another user needs, with the reason.
+    - ``rates_of_others``: brokers with a rate that topicwarden did not set, with the rate, and who uses it.
     - ``lists_of_others``: topics of the stack whose throttle list another user wrote.
     """
 
     brokers: tuple[int, ...] = ()
     topics: tuple[str, ...] = ()
-    unused: Mapping[int, Rates] = field(default_factory=dict)
     retained: Mapping[int, str] = field(default_factory=dict)
-    used_by_others: Mapping[int, str] = field(default_factory=dict)
+    rates_of_others: Mapping[int, str] = field(default_factory=dict)
     lists_of_others: tuple[str, ...] = ()
 
 
@@ -109,12 +107,18 @@ class ReplicationThrottle:
         self._require_permissions(use, moves, brokers)
         rated = self._throttle.rates(brokers)
         for broker in sorted(rated.keys() - named):
-            if reason := use.use_by_others(broker):
-                raise Refusal(
-                    f"broker {broker} has a {' and a '.join(rated[broker])} that someone else uses: {reason}. Wait "
-                    "until that work is done, or remove the throttle with kafka-configs; --throttle unlimited leaves "
-                    "it alone"
+            reason = use.use_by_others(broker)
+            raise Refusal(
+                f"broker {broker} has a {' and a '.join(rated[broker])} that "
+                + (
+                    f"someone else uses: {reason}. Wait until that work is done, or remove the throttle with "
+                    f"`{remove_rates_command(broker)}`"
+                    if reason
+                    else f"topicwarden did not set, and that nothing uses now: if nobody needs it, remove it with "
+                    f"`{remove_rates_command(broker)}`"
                 )
+                + "; --throttle unlimited leaves it alone"
+            )
         self.apply(moves, under_way)
 
     def _require_permissions(self, use: _ThrottleUse, moves: Collection[ReplicaMove], brokers: Collection[int]) -> None:
@@ -153,10 +157,12 @@ class ReplicationThrottle:
         self._throttle.apply(copies, _brokers(throttled) & alive, self._rate)
 
     def remove(self) -> ThrottleRemoval:
-        """Remove topicwarden's throttle from topics that do not move, from the brokers they list, and unused rates.
+        """Remove topicwarden's throttle from topics that do not move, and from the brokers that its lists name.
 
         Topics that move keep their lists. Brokers that a reassignment needs keep their rate, and so do lost brokers,
-        which cannot be changed. Topics that list such a broker keep their lists, so that a later call finds them.
+        which cannot be changed. Topics that list such a broker keep their lists, so that a later call finds them. A
+        rate that no list of topicwarden names is somebody else's: topicwarden writes lists before rates, and removes
+        them after rates.
         """
         use = self._current_use()
         registered = self._cluster.brokers()
@@ -167,16 +173,16 @@ class ReplicationThrottle:
         topics = tuple(name for name, listed in use.own.items() if name not in moving and listed.isdisjoint(needed))
         named = frozenset[int]().union(*use.own.values())
         brokers = tuple(sorted((named & registered.keys()) - needed.keys()))
-        unnamed = {broker: rates for broker, rates in self._throttle.rates(alive).items() if broker not in named}
-        others = {broker: reason for broker in sorted(unnamed) if (reason := use.use_by_others(broker))}
-        unused = {broker: unnamed[broker] for broker in sorted(unnamed.keys() - others.keys() - needed.keys())}
-        self._throttle.remove(topics, {*brokers, *unused})
+        others = {broker: rates for broker, rates in self._throttle.rates(alive).items() if broker not in named}
+        self._throttle.remove(topics, brokers)
         return ThrottleRemoval(
             brokers,
             topics,
-            unused,
-            {broker: needed[broker] for broker in sorted((named | unnamed.keys() - others.keys()) & needed.keys())},
-            {broker: f"{_rates_text(unnamed[broker])}: {reason}" for broker, reason in others.items()},
+            {broker: needed[broker] for broker in sorted(named & needed.keys())},
+            {
+                broker: f"{_rates_text(rates)}: {use.use_by_others(broker) or _unused(broker)}"
+                for broker, rates in sorted(others.items())
+            },
             tuple(sorted(use.others.keys() & self._topics)),
         )
 
@@ -194,6 +200,18 @@ def remove_lists_command(topic: str) -> str:
         f"kafka-configs --bootstrap-server <server> --alter --entity-type topics --entity-name {topic} "
         f"--delete-config {','.join(REPLICAS)}"
     )
+
+
+def remove_rates_command(broker: int) -> str:
+    """Return the command that removes the throttle rates of ``broker``."""
+    return (
+        f"kafka-configs --bootstrap-server <server> --alter --entity-type brokers --entity-name {broker} "
+        f"--delete-config {','.join(RATES)}"
+    )
+
+
+def _unused(broker: int) -> str:
+    return f"nothing uses it now; if nobody needs it, remove it with `{remove_rates_command(broker)}`"
 
 
 def _rates_text(rates: Rates) -> str:

@@ -32,7 +32,7 @@ def schema_error(text: str, references: References | None = None) -> str | None:
     begins with the file's name.
     """
     try:
-        schema = parse(text)
+        schema = parse(text, unique_keys=True)
         if not isinstance(schema, (dict, bool)):
             return "is not a JSON Schema: expected an object"
         draft = _draft(schema)

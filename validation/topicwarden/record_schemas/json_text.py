@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any, Final, NoReturn
 
+from topicwarden.model.message_text import quoted
+
 MAX_DEPTH: Final = 200
 """The maximum nesting of arrays and objects in a schema, because the reader compiles schemas recursively."""
 
@@ -17,10 +19,19 @@ class JsonError(ValueError):
     """An error of JSON text. The message continues a sentence that begins with the file's name."""
 
 
-def parse(text: str) -> Any:
-    """Return the value of the JSON ``text``. Raise JsonError if it is invalid or exceeds a limit."""
+def parse(text: str, *, unique_keys: bool = False) -> Any:
+    """Return the value of the JSON ``text``. Raise JsonError if it is invalid or exceeds a limit.
+
+    ``unique_keys``: a key that an object has twice is an error; else the last one counts.
+    """
     try:
-        value = json.loads(text, parse_constant=_reject_constant, parse_int=_parse_integer, parse_float=_parse_float)
+        value = json.loads(
+            text,
+            parse_constant=_reject_constant,
+            parse_int=_parse_integer,
+            parse_float=_parse_float,
+            object_pairs_hook=_unique if unique_keys else None,
+        )
     except RecursionError:
         raise JsonError(_too_deep()) from None
     except JsonError:
@@ -30,6 +41,15 @@ def parse(text: str) -> Any:
     if _is_too_deep(value):
         raise JsonError(_too_deep())
     return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise JsonError(f"has the key {quoted(key)} twice in one object, and only the last one counts; delete one")
+        found[key] = value
+    return found
 
 
 def _too_deep() -> str:

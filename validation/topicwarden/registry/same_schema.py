@@ -13,6 +13,7 @@ tell (``read.find_version``).
   ``JsonSchema.normalize``).
 - Protobuf: white space does not count, except beside a comment, because it decides to what a comment belongs.
   Comments count in Apicurio (Wire's ``ProtoFileElement.toSchema``), but not in Confluent's registry.
+- Line ends never count: a checkout on Windows is no other schema.
 - References: their order does not count (``normalize``). One without a version is equal to none.
 """
 
@@ -36,13 +37,18 @@ def same(one: RegisteredSchema, other: RegisteredSchema) -> bool:
     """Return whether every registry takes the two schemas for one. False if only a registry can tell."""
     if one.format != other.format or not _same_references(one, other):
         return False
-    if one.text == other.text:
+    texts = [_unix_lines(each.text) for each in (one, other)]
+    if texts[0] == texts[1]:
         return True
     form = {"avro": _avro_form, "json": _json_form, "protobuf": _protobuf_form}[one.format]
     try:
-        return form(one.text) == form(other.text)
+        return form(texts[0]) == form(texts[1])
     except (_NoForm, ValueError, RecursionError):
         return False
+
+
+def _unix_lines(text: str) -> str:
+    return text.replace("\r\n", "\n")
 
 
 def _same_references(one: RegisteredSchema, other: RegisteredSchema) -> bool:

@@ -76,7 +76,7 @@ class ProjectSchemas:
         if not Path(os.path.realpath(file)).is_relative_to(self._resolved_root):
             raise UnusableSchema("is outside the project; move the schema into the project")
         try:
-            return read_regular_file(file).decode()
+            return read_regular_file(file).decode().replace("\r\n", "\n")  # as on every other machine
         except UnicodeDecodeError as error:
             raise UnusableSchema("is not UTF-8; save it as UTF-8") from error
         except UnusableFile as error:

@@ -57,6 +57,8 @@ LEADS_TO = {
     "compaction": ("compaction", "config/{setting}"),
     "tombstones": ("tombstones", "config/{setting}"),
     "tiered-storage-off": ("tiered-storage-off", "config/{setting}"),
+    "remote-copy": ("remote-copy", "config/{setting}"),
+    "dead-letters": ("dead-letters", "config/{setting}"),
     "more-partitions": ("more-partitions", "partitions"),
     "replication-factor": ("replication", "replication_factor"),
     "too-few-brokers": ("replication", "partitions"),

@@ -253,7 +253,21 @@ def test_without_keys_nothing_moves(newest: NewestRecords, reason: str, measured
     assert found.evidence == {"records_read": newest.records, "keys": 0}
 
 
+def test_groups_can_lose_the_first_records_of_new_partitions() -> None:
+    reader = ConsumerGroup("reader", "Empty", 0, {("t", 0): 0})
+    share = ConsumerGroup("share", "Stable", 1, {("t", 0): 0}, share=True)
+    found = only("more-partitions", more(newest=NewestRecords(7, 7, {}, True), groups=(reader, share)))
+    assert found.severity is Severity.DANGER
+    assert [reason.partition(":")[0] for reason in found.because] == [
+        "reader can lose the first records of the new partitions"
+    ]
+    assert "auto.offset.reset=earliest" in found.remedy
+    assert only("more-partitions", more(newest=NewestRecords(7, 7, {}, True), groups=(share,))).because == []
+
+
 def test_hidden_groups_count_as_affected() -> None:
+    unkeyed = only("more-partitions", more(newest=NewestRecords(7, 7, {}, True), groups_complete=False))
+    assert (unkeyed.severity, unkeyed.because) == (Severity.DANGER, [UNSEEN_GROUPS])
     assert only("more-partitions", more(groups_complete=False)).because[0] == UNSEEN_GROUPS
 
 
@@ -274,6 +288,9 @@ def test_added_partitions_break_joins_and_streams_applications() -> None:
         "old and new records of a key are in two partitions: compaction can never merge them",
         "no longer co-partitioned with partner, which the same groups read: joins miss records",
         "the Streams state of app, sorter is in the wrong tasks, and the application will not start",
+        "joiner, app, sorter can lose the first records of the new partitions: a consumer with "
+        "auto.offset.reset=latest (the default) finds them up to metadata.max.age.ms (5 min) later, and begins at "
+        "their ends",
     ]
 
 

@@ -314,3 +314,35 @@ def test_the_value_in_force_on_a_topic_is_better_evidence_than_a_documented_defa
         before = scenario.change().before
         assert before
         assert before.config["retention.bytes"] == bytes_in_force, service
+
+
+def test_a_topic_that_stops_to_be_a_dead_letter_queue_loses_dead_letters() -> None:
+    on, off = ({"errors.deadletterqueue.group.enable": value} for value in ("true", "false"))
+    found = only("dead-letters", Scenario(off, on))
+    assert (found.severity, bool(found.remedy)) == (Severity.DANGER, True)
+    assert "lose the records that they cannot process" in found.message
+    assert predicted("dead-letters", Scenario(on, off)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "dangerous"),
+    [
+        (("0", "-1"), ("3600000", "-1"), True),
+        (("3600000", "-1"), ("-1", "-1"), True),
+        (("3600000", "1000"), ("3600000", "2000"), True),
+        (("3600000", "-1"), ("0", "-1"), False),
+        (("3600000", "-1"), ("3600000", "5"), False),
+        (("0", "5"), ("0", "-1"), False),
+    ],
+)
+def test_segments_that_are_copied_to_remote_storage_later_are_a_danger(
+    before: tuple[str, str], after: tuple[str, str], dangerous: bool
+) -> None:
+    live, declared = (
+        {"remote.copy.lag.ms": time, "remote.copy.lag.bytes": size, "remote.storage.enable": "true"}
+        for time, size in (before, after)
+    )
+    found = predicted("remote-copy", Scenario(declared, live))
+    assert [each.severity for each in found] == [Severity.DANGER] * dangerous
+    local = {"remote.storage.enable": "false"}
+    assert predicted("remote-copy", Scenario(declared | local, live | local)) == []

@@ -89,6 +89,7 @@ class Subjects:
     def __init__(self, settings: Callable[[], RegistrySettings | None], warn: Callable[[str], None]) -> None:
         self._settings, self._warn = settings, warn
         self._undeployed: dict[str, str] = {}
+        self._kept: set[str] = set()
         self._opened: asyncio.Future[tuple[RegistryClient, ThreadPoolExecutor]] | None = None
 
     def refuse(self, undeployed: Mapping[str, str]) -> None:
@@ -121,7 +122,8 @@ class Subjects:
             await self._released(id, f"its YAML did not allow its deletion (`allow: [{AllowedChange.DELETE_SUBJECT}]`)")
             return
         self._refuse_undeployed(id)
-        if reason := await self._run(lambda client: _delete(client, id)):
+        if reason := await self._run(lambda client: _delete(client, id, frozenset(self._kept))):
+            self._kept.add(id)
             await self._released(id, reason)
 
     async def _released(self, id: str, reason: str) -> None:
@@ -180,17 +182,24 @@ def _read(client: RegistryClient, name: str, declared: Properties | None) -> Pro
     }
 
 
-def _delete(client: RegistryClient, name: str) -> str | None:
-    """Soft-delete a subject; return why it stays if only soft-deleted subjects refer to it. Refuse other referrers."""
+def _delete(client: RegistryClient, name: str, kept: frozenset[str] = frozenset()) -> str | None:
+    """Soft-delete a subject; return why it stays if only soft-deleted subjects, or ``kept`` ones, refer to it.
+
+    ``kept`` are subjects of the same deploy that stay for this reason. The engine deletes referrers first. Refuse other
+    referrers.
+    """
     latest = read_subject(client, name).latest
     try:
         soft_delete(client, name)
     except RegistryError as error:
         if error.code != REFERENCED or latest is None:
             raise
-        if others := referrers(client, name, latest.version):
+        others = referrers(client, name, latest.version)
+        if refusing := [each for each in others if each not in kept]:
             raise Refusal(
-                f"{', '.join(others)} refer to it, so the registry does not delete it: {error.reason}"
+                f"{', '.join(refusing)} refer to it, so the registry does not delete it: {error.reason}"
             ) from None
+        if others:
+            return f"{', '.join(others)}, which this registry keeps for the same reason, refer to it"
         return "deleted subjects, which this registry still counts, refer to it"
     return None

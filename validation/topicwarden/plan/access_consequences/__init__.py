@@ -15,6 +15,7 @@ from topicwarden.plan.access_consequences import (
     clients_throttled,
     credential_removed,
     first_acl,
+    group_settings,
     self_lockout,
     undeclared_resource,
 )
@@ -39,6 +40,7 @@ ACCESS_CONSEQUENCES: tuple[AccessConsequenceRule, ...] = (
     first_acl,
     access_opened,
     clients_throttled,
+    group_settings,
     credential_removed,
     access_drift,
 )

@@ -4,10 +4,15 @@ A producer puts a key into partition ``hash(key) mod n``. With another ``n`` mos
 on, while their old records stay in the old one. Readers no longer see the records of one key in order. Compaction
 cannot merge them across partitions. A join with a topic of the old partition count finds no partners. The state of a
 Streams application is in the wrong task (KIP-253 was never implemented).
+
+Consumers find new partitions when they refresh their metadata, up to ``metadata.max.age.ms`` later (5 min). With
+``auto.offset.reset=latest`` they begin at the end of a partition without a committed offset, and never read the records
+that were written before (KAFKA-12261, KIP-1327). Brokers do not report this setting, which is a consumer's own.
 """
 
 from collections.abc import Iterable
 from math import lcm
+from typing import Final
 
 from topicwarden.kafka.read.partition_functions import PARTITIONERS
 from topicwarden.model.message_text import counted
@@ -35,16 +40,19 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     newest = evidence.newest_records
     keys = sorted(newest.keys) if newest else []
     if newest is not None and not keys and not contents.key.required:
+        missed = [*([] if evidence.groups_complete else [UNSEEN_GROUPS]), *_missed_records(evidence)]
         yield Consequence(
             kind="more-partitions",
-            severity=Severity.NOTE,
+            severity=Severity.DANGER if missed else Severity.NOTE,
             message=f"from {before} to {after} partitions; no key moves, because "
             + (
                 "the topic has no keys"
                 if newest.complete
                 else f"none of the newest {counted(newest.records, 'record')} has one"
             ),
+            because=missed,
             measured=_measured(newest.records, newest.complete) if newest.records else "the topic is empty",
+            remedy=_READ_FROM_START if missed else "",
             evidence={"records_read": newest.records, "keys": 0},
             location=change.at("partitions"),
         )
@@ -62,16 +70,33 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
                 "a custom partitioner" if custom_partitioner else f"{_DEFAULT} (Java's default; the YAML declares none)"
             )
         ),
-        because=list(_broken_guarantees(change, evidence)),
+        because=[*_broken_guarantees(change, evidence), *_missed_records(evidence)],
         measured=(
             f"{moved:,} of {counted(len(keys), 'distinct key')}; {_measured(newest.records, newest.complete)}"
             if keys and newest and moved is not None
             else f"arithmetic for evenly spread hashes: {_estimated_because(evidence, bool(custom_partitioner))}"
         ),
-        remedy="if order by key or compaction matters, move to a new topic and read both topics for a while",
+        remedy="if order by key or compaction matters, move to a new topic and read both topics for a while; "
+        + _READ_FROM_START,
         evidence={"share": round(share, 4), "keys": len(keys) if newest else None, "moved": moved if newest else None},
         location=change.at("partitions"),
     )
+
+
+_READ_FROM_START: Final = (
+    "consumers with auto.offset.reset=earliest, or by_duration, lose none of the first records of new partitions"
+)
+
+
+def _missed_records(evidence: PlanEvidence) -> Iterable[str]:
+    """Yield the groups that can lose the first records of new partitions. Share groups have no such setting."""
+    groups = [group.name for group in evidence.groups if not group.share]
+    if groups:
+        yield (
+            f"{shorten(groups)} can lose the first records of the new partitions: a consumer with "
+            "auto.offset.reset=latest (the default) finds them up to metadata.max.age.ms (5 min) later, and begins at "
+            "their ends"
+        )
 
 
 def unmoved_share(before: int, after: int) -> float:

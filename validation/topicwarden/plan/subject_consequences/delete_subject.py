@@ -56,7 +56,15 @@ def _deleted(context: SubjectContext) -> Iterable[Consequence]:
         severity=Severity.DANGER,
         message="the subject is soft-deleted"
         + (f", with its versions up to {latest.version}" if latest else "")
+        + (", unless the registry counts deleted subjects that refer to it" if referrers else "")
         + ": clients that look up its schema by subject fail, and records can still be read by their ids",
+        because=[
+            f"the same deploy deletes what refers to it: {', '.join(referrers[:_MOST])}"
+            + (", …" if len(referrers) > _MOST else ""),
+            "Apicurio counts deleted subjects: there this one stays, and only leaves Pulumi's state",
+        ]
+        if referrers
+        else [],
         measured="the latest version of the subject in the registry",
         remedy="delete it only when nobody writes with it any more",
         evidence={"latest": latest.version if latest else None},

@@ -4,11 +4,14 @@ The rule is about applications and ACLs in files below `access/`. It ignores Kaf
 `__`, and names that the same principal may create, such as the internal topics of Kafka Streams. A prefix reaches every
 topic whose name begins with it, also one that another team declares later.
 
+It is also about the dead-letter queues of share groups (`errors.deadletterqueue.topic.name` in `group_configs`). Kafka
+writes to a topic only if it has `errors.deadletterqueue.group.enable`.
+
 Remedy: correct the name, or declare the topic. End a prefix with a separator: `orders.` instead of `orders`.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.topic_names import is_legal_part
@@ -50,6 +53,24 @@ def judge_access(
             if (source.location, message) not in seen:
                 seen.add((source.location, message))
                 yield AccessViolation(source.location, message)
+
+    for group, (config, location) in access.group_configs.items():
+        if message := _dead_letters(group, config.get("errors.deadletterqueue.topic.name", ""), by_name):
+            yield AccessViolation(location, message)
+
+
+def _dead_letters(group: str, name: str, topics: Mapping[str, Topic]) -> str | None:
+    if not name:
+        return None
+    if name not in topics:
+        remedy = did_you_mean(name, sorted(topics)) or "; declare it, or correct the name"
+        return f"no topic {name} is declared, to which the group {group} writes dead letters{remedy}"
+    if topics[name].config.get("errors.deadletterqueue.group.enable") == "true":
+        return None
+    return (
+        f"the topic {name} refuses the dead letters of the group {group}; set "
+        "errors.deadletterqueue.group.enable: true in its YAML"
+    )
 
 
 def _subject(acl: Acl) -> tuple[str, PatternType, str]:

@@ -1,0 +1,64 @@
+"""Test what a deletion of a subject does if a registry also counts deleted subjects that refer to it."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from topicwarden.deploy.provider import subject_type
+from topicwarden.deploy.provider.subject_type import Subjects
+from topicwarden.model.problem import Refusal
+from topicwarden.registry.registry_error import REFERENCED, RegistryError
+from topicwarden.stacks.registry_settings import RegistrySettings
+
+REFERRERS = {"money": ["price"], "price": ["order"], "order": []}
+
+
+@pytest.fixture
+def live(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Return the subjects of a registry like Apicurio: a subject to which another one ever referred is not deleted."""
+    live = set(REFERRERS)
+
+    def delete(client: Any, name: str) -> None:
+        if REFERRERS[name]:
+            raise RegistryError(422, REFERENCED, "one or more references exist")
+        live.remove(name)
+
+    monkeypatch.setattr(subject_type, "soft_delete", delete)
+    monkeypatch.setattr(
+        subject_type, "read_subject", lambda client, name: SimpleNamespace(latest=SimpleNamespace(version=1))
+    )
+    monkeypatch.setattr(
+        subject_type, "referrers", lambda client, name, version: tuple(sorted(set(REFERRERS[name]) & live))
+    )
+    return live
+
+
+def delete(names: list[str]) -> list[str]:
+    """Delete subjects one after the other; return the warnings."""
+    warnings: list[str] = []
+    subjects = Subjects(lambda: RegistrySettings("http://registry:8081"), warnings.append)
+
+    async def run() -> None:
+        for name in names:
+            await subjects.delete(name, {"allow": [{"change": "delete-subject"}]})
+
+    asyncio.run(run())
+    return warnings
+
+
+def test_subjects_that_refer_to_each_other_are_removed_together(live: set[str]) -> None:
+    warnings = delete(["order", "price", "money"])
+    assert [line.partition(" and only leaves Pulumi's state: ")[2] for line in warnings] == [
+        "deleted subjects, which this registry still counts, refer to it",
+        "price, which this registry keeps for the same reason, refer to it",
+    ]
+    assert live == {"price", "money"}
+
+
+def test_a_subject_to_which_another_one_refers_is_refused(live: set[str]) -> None:
+    with pytest.raises(Refusal, match="price refer to it"):
+        delete(["money"])
