@@ -165,7 +165,7 @@ def test_a_future_timestamp_blocks_only_later_segments() -> None:
     counts = PartitionCounts(records=21, expired=20, expired_behind_future=20)
     (judgement,) = judged("retention-blocked", subject(counts, future))
     assert judgement.verdict is Verdict.FAIL
-    assert judgement.evidence["lets_go_timestamp"] == NOW + 1_800_000 + 60_000
+    assert judgement.evidence["expires_not_before"] == NOW + 1_800_000 + 60_000
     behind_nothing = replace(counts, expired_behind_future=0)
     assert judged("retention-blocked", subject(behind_nothing, future)) == []
     protected_otherwise = replace(future, unexpired=0, future_offset=5)
