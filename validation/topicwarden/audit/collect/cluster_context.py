@@ -24,8 +24,8 @@ class GroupProgress:
     """The consumer groups with committed offsets in one topic, and the offsets by partition that matter to them.
 
     ``ends``: the log end offsets, read after the groups. ``expiring_before``: every record before this offset expires
-    soon, if there is any. ``tombstones_removable_before``: tombstones before this offset may have been removed. The last two only have
-    the partitions in which a group lags. ``complete`` is false if this user may not see all groups.
+    soon, if there is any. ``tombstones_removable_before``: tombstones before this offset may have been removed. The
+    last two only have the partitions in which a group lags. ``complete`` is false if this user may not see all groups.
     """
 
     groups: tuple[ConsumerGroup, ...] = ()
