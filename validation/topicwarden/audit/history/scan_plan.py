@@ -282,5 +282,6 @@ def terms_digest(live: LiveTopic, rules: Contracts) -> str:
         "compacted": live.topic.compacted,
         "terms": judged,
         "records": {name: value for name, value in records.items() if name != "latest"},
+        "registry": rules.registry_states.get(live.topic.name),
     }
     return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()
