@@ -76,7 +76,9 @@ def usage_topics(
             positions = unread_positions(use.groups, snapshot.topics)
             lags = group_lags(use.groups, snapshot.topics, cluster.unread_records(snapshot, positions))
             access = cluster.access()
-        context = UseContext(declared_access, access, scope, policy.usage_for(stack), logs)
+        context = UseContext(
+            declared_access, access, scope, policy.usage_for(stack), logs, observer=connection.principal
+        )
         with listener.stage("comparing with the history"):
             history = UseHistory(url, files)
             remembered, context = remember_in_context(history, snapshot, use, context)

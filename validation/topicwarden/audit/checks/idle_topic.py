@@ -7,9 +7,11 @@ Connect and Kafka Streams create for themselves, and passes those that match ``e
 **fail**: two observations, each ``idle_after`` or longer after the last use, saw the same topic (topic id) with the
 same log ends and the same committed offsets as all observations since that use. No group reads it or subscribes to it,
 all groups were visible all the time, and no authorizer log has a read or a write. Log ends only grow, so nobody has
-written. **suspect**: one observation only, so the clock of the machine that audits may have jumped; the next audit
-settles it. **undecidable**: no use was observed, but groups were not visible all the time; or a partition is not
-readable.
+written. **suspect**: one observation only,
+so the clock of the machine that audits may have jumped; the next audit settles it. Also **suspect**: an authorizer log
+has reads by the user of this audit. They do not count as a use, because audits read every topic, but lines of a log do
+not say which program read: give audits a user of their own. **undecidable**: no use was observed, but groups were not
+visible all the time; or a partition is not readable.
 
 That nobody wrote is certain. A group that came and left between two observations, and found no new record, leaves no
 trace. Readers without a group, which brokers do not report, may use the topic as well: global tables of Kafka Streams,
@@ -32,7 +34,7 @@ from collections.abc import Iterable, Iterator
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import ObservedUse
-from topicwarden.model.access import Operation, Resource, ResourceType
+from topicwarden.model.access import Operation
 from topicwarden.model.timestamps import utc
 from topicwarden.model.units import DURATION, duration_text
 from topicwarden.model.verdict import Verdict
@@ -79,11 +81,12 @@ def judge(subject: Required) -> Iterable[CheckResult]:
 
 def _idle(subject: Required, since: int, period: int) -> CheckResult:
     use, before = subject.use, subject.previous_use
+    observed = subject.use_context.observed_by_reading(subject.live.topic.name)
     again = before is not None and before.observed_at - since >= period and before.unused_since == since
     last = use.samples[-1] if use.samples else None
     size = last.replica_bytes if last else None
     return CheckResult(
-        Verdict.FAIL if again else Verdict.SUSPECT,
+        Verdict.FAIL if again and not observed else Verdict.SUSPECT,
         f"nobody has written to the topic for {duration_text(use.observed_at - since)}, since {utc(since)}, and no "
         "observation since then saw a group read it or a committed offset change",
         because=(
@@ -93,6 +96,11 @@ def _idle(subject: Required, since: int, period: int) -> CheckResult:
                 ()
                 if again
                 else ("only this observation is so late, and a clock may be wrong: the next audit settles it",)
+            ),
+            *(
+                [f"reads by {subject.use_context.observer} do not count: it is the user of this audit"]
+                if observed
+                else []
             ),
             _NOT_REPORTED,
         ),
@@ -118,7 +126,7 @@ def _last_logged(subject: Required) -> int | None:
 
 
 def _logged(subject: Required) -> Iterator[int]:
-    for each in subject.use_context.logged.get(Resource(ResourceType.TOPIC, subject.live.topic.name), ()):
+    for each in subject.use_context.by_others(subject.live.topic.name):
         if each.allowed and each.operation in (Operation.READ, Operation.WRITE) and each.request not in _NO_RECORDS:
             yield each.last
 
