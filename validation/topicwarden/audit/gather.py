@@ -15,7 +15,7 @@ from topicwarden.audit.audited_topic import ReadRecords
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit, changes_during_audit, changes_or_none
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.collect.observation import Observation
-from topicwarden.audit.collect.registry_state import registry_states
+from topicwarden.audit.collect.subject_states import registry_states
 from topicwarden.audit.committed_evidence import DeclaredContents, ScanResult, count_committed
 from topicwarden.audit.history import remembered_records
 from topicwarden.audit.history.audit_history import AuditHistory

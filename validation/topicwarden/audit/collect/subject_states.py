@@ -1,4 +1,4 @@
-"""What the Schema Registry answers about the subjects of topics, as a digest, so that an audit notices a change.
+"""Digest what the Schema Registry answers about the subjects of topics, so that an audit notices a change.
 
 Whether a record names a schema of its subject depends on the registry. Counts of an earlier audit hold only as long as
 the registry has the same versions, and the same deleted ones.
