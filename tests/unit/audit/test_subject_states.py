@@ -36,7 +36,11 @@ class Registry:
 def digests(*registries: Registry) -> list[str]:
     """Return the digest of the rules for the topic ``t`` with each of these answers."""
     answers, found = list(registries), []
-    with answering(lambda request: answers[0](request)) as server:
+
+    def current(request: Request) -> bytes:
+        return answers[0](request)
+
+    with answering(current) as server:
         contracts = Contracts({"t": TERMS, "plain": {"records": {"value": {"format": "json"}}}}, settings(server.url))
         while answers:
             states = registry_states(contracts)
