@@ -315,3 +315,19 @@ def test_a_legitimate_history_never_fails_and_unused_versions_are_exact(
             listed = unused.message.rpartition(": ")[2]
             assert [int(each) for each in listed.split(", ") if each] == log.unused, log.topic
     assert remembered > 0, "no audit used the counts of an earlier one"
+
+
+def test_a_subject_that_is_deleted_between_audits_is_judged_as_in_a_full_audit(
+    project: Project, registered: Registry, servers: list[str], tmp_path: Path
+) -> None:
+    topic = "deleted-between"
+    declare(project, topic, 1)
+    create(servers, topic)
+    (id,) = registered.register(topic, 1)
+    write(servers, topic, value(id, 1), value(id, 1))
+    since_last = AuditOptions(str(tmp_path / "history"), ReadScope.LAST)
+    assert finding(look(project, topic, options=since_last), topic, "value-schema").verdict is Verdict.PASS
+    registered.delete(topic, 1)
+    found = [finding(look(project, topic, options=each), topic, "value-schema") for each in (since_last, None)]
+    assert [each.verdict for each in found] == [Verdict.FAIL] * 2
+    assert found[0].because == found[1].because

@@ -72,7 +72,7 @@ def test_a_future_timestamp_is_named_with_what_it_blocks_and_until_when(report: 
     assert blocked.evidence == {
         "blocking_offset": 0,
         "blocking_timestamp": stamped,
-        "lets_go_timestamp": stamped + 3_600_000,
+        "expires_not_before": stamped + 3_600_000,
         "expired_behind": planted_faults.CLICKS_EXPIRED,
     }
 

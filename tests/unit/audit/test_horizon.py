@@ -301,3 +301,37 @@ def test_possibly_clean_records_do_not_count_as_dirty(of: AuditedTopic, clean: i
 
 def test_an_empty_log_is_not_dirty() -> None:
     assert dirty_ratio(counted(log(extent(end=0, latest=None, log_bytes=0), PartitionCounts())), 0) == 0
+
+
+# Offsets that hold no record: a log that was compacted before its policy changed, and markers.
+
+
+def gap(records: int, *timestamps: int) -> Log:
+    """Return a log whose first ``records`` offsets hold no record."""
+    log = Log(*(-1 for _ in range(records)), *timestamps)
+    log.batches = tuple(range(records, len(log.timestamps)))
+    return log
+
+
+@pytest.mark.parametrize("config", [{"cleanup_policy": "delete"}, {"cleanup_policy": "compact"}])
+def test_no_border_is_proven_by_offsets_that_hold_no_record(config: dict[str, str]) -> None:
+    log = gap(5, NOW - 2_000, NOW - 1_000, NOW)
+    limits = {"retention_ms": "604800000", "max_compaction_lag_ms": "86400000"}
+    found = horizon(log, None, segment_ms="3000", **config, **limits)
+    assert (found.rolled, found.cleanable, found.overdue, found.lagging) == (0, 0, 0, 0)
+
+
+def test_records_behind_a_gap_are_still_overdue() -> None:
+    log = gap(5, NOW - 2_000_000, NOW - 1_000_000, NOW)
+    assert horizon(log, retention_ms="1000", segment_ms="1000").overdue == 7
+
+
+def test_nothing_is_overdue_if_the_first_record_is_not_reported() -> None:
+    """A batch that the cleaner emptied keeps its timestamp, and a broker then reports no record."""
+
+    class Emptied(Log):
+        def first_offsets_at(self, times: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], tuple[int, int]]:
+            return super().first_offsets_at({at: time for at, time in times.items() if time > 0})
+
+    log = Emptied(NOW - 2_000_000, NOW - 1_000_000, NOW)
+    assert horizon(log, retention_ms="1000", segment_ms="1000").overdue == 0

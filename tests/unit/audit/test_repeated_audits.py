@@ -84,8 +84,22 @@ def test_two_audits_in_quick_succession_prove_nothing() -> None:
 def test_a_changed_setting_restarts_the_persistence() -> None:
     log = one_key()
     log.look()
-    log.settings = {**DEAD, "segment.ms": "900", "max.compaction.lag.ms": "900"}
+    log.settings = {**DEAD, "min.compaction.lag.ms": "1"}
     assert verdicts_of(log.look(after=MINUTE)) == both(Verdict.SUSPECT)
+
+
+def test_a_lowered_segment_ms_proves_nothing_about_segments_that_were_written_before() -> None:
+    """The first audit that sees the new value has no record that was written under it."""
+    log = one_key()
+    log.look()
+    log.settings = {**DEAD, "segment.ms": "900", "max.compaction.lag.ms": "900"}
+    for _ in range(2):
+        found = log.look(after=MINUTE)
+        assert verdicts_of(found) == both(Verdict.PASS)
+        assert "the segment may be active" in found["compaction-ratio"].because[-1]
+        assert "have rolled if segment.ms was not longer when they were written" in found["compaction-ratio"].because[0]
+    log.end += 1
+    assert verdicts_of(log.look(after=MINUTE)) == both(Verdict.FAIL)
 
 
 def test_a_suspect_whose_records_are_gone_is_settled_despite_new_ones() -> None:

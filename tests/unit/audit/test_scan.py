@@ -24,9 +24,16 @@ from topicwarden.audit.history.scan_plan import (
     has_new_records,
     known_partition,
     plan_scan,
+    terms_digest,
 )
 from topicwarden.audit.history.stored_partitions import MOST_PARTS, StoredPartition
-from topicwarden.audit.history.topic_state import PartitionState, TopicState
+from topicwarden.audit.history.topic_state import (
+    Checkpoint,
+    KnownPartition,
+    PartitionState,
+    RememberedRecord,
+    TopicState,
+)
 from topicwarden.audit.scan.contracts import NO_CONTRACTS, Contracts
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.java_errors import remedy, root_cause
@@ -109,6 +116,30 @@ def test_repeated_audits_keep_a_bounded_number_of_files() -> None:
         current = grown(1_000, [rounds % 7 + 1] * rounds)
         assert len(current.parts) <= MOST_PARTS
         assert sum(current.read) == 1_000 + (rounds % 7 + 1) * rounds
+
+
+@pytest.mark.parametrize(
+    ("rolled", "end", "reason"),
+    [(50, 100, ""), (100, 100, ""), (0, 100, ""), (70, 100, "a border of the cleaner moved"), (70, 101, "")],
+)
+def test_counts_before_a_border_that_moved_are_those_of_a_full_audit(rolled: int, end: int, reason: str) -> None:
+    """A full audit counts up to the border itself; the history only knows the counts up to its checkpoints."""
+    of = subject(live={"cleanup.policy": "compact"})
+    assert of.live
+    extent = replace(of.live.extents[0], end=end)
+    replicas = replace(of.live.replicas[0], leader_epoch=3)
+    live = replace(of.live, extents={0: extent}, replicas=(replicas,))
+    snapshot = replace(of.snapshot, topics={"t": live})
+    horizon = replace(HORIZON, start=0, rolled=rolled, cleanable=rolled, overdue=0, lagging=0)
+    read = PartitionRead(OffsetRange(0, "t", 0, 0, end), True, horizon)
+    checkpoints = (Checkpoint(50, 50, 500, 20), Checkpoint(100, 100, 1_000, 30))
+    known = KnownPartition(("p",), (100,), terms_digest(live, NO_CONTRACTS), 0, False, 0, checkpoints, "{}")
+    pair = RememberedRecord(0, 1, 5, 9)
+    partition = PartitionState(0, 0, 100, 100, None, replicas.leader, replicas.leader_epoch, 0, known)
+    state = TopicState("c", "t", live.id, NOW - 1, {}, {}, (partition,), remembered_records=(pair,))
+    history = HistoryState({"t": state}, {("t", 0): frozenset({pair})}, frozenset({"p"}))
+    (step,) = plan_scan([read], snapshot, NO_CONTRACTS, history)
+    assert step.reason.startswith(reason) and bool(step.reason) is bool(reason)
 
 
 # What ``--since last`` reads of a partition whose records ``[100, 20_000)`` are known.

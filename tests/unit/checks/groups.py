@@ -11,6 +11,7 @@ from topicwarden.audit.audited_topic import AuditedTopic, ReadRecords
 from topicwarden.audit.collect.cluster_context import GroupProgress
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.group_lags import GroupLag, PartitionLag, UnreadRecord
 
 READING = frozenset({("t", 0)})
 KEPT = {"retention.bytes": "1000"}
@@ -87,7 +88,37 @@ def leaderless() -> AuditedTopic:
     return replace(of, consumer_groups=GroupProgress((group,), {0: 150}))
 
 
+def behind_a_gap(first: int | None, **borders: int) -> AuditedTopic:
+    """Return a group that has committed 50, and the offset of the first record after that; None for none."""
+    of = committed(50, **borders)
+    record = None if first is None else UnreadRecord(first, 0, log_append_time=False)
+    lag = GroupLag("g", "t", {0: PartitionLag(50, 100, record)})
+    return replace(of, group_lags={"g": lag})
+
+
 CASES = (
+    Case("group-lag", "no record before the first that does not expire soon", behind_a_gap(80, expiring=80), ()),
+    Case(
+        "group-lag",
+        "one record before the first that does not expire soon",
+        behind_a_gap(79, expiring=80),
+        (SUSPECT,),
+        evidence={"offsets": 1},
+    ),
+    Case("group-lag", "no unread record", behind_a_gap(None, expiring=150), ()),
+    Case(
+        "group-lag",
+        "no record older than delete.retention.ms",
+        replace(behind_a_gap(80, forgotten=80), live=committed(50, live=COMPACT).live),
+        (),
+    ),
+    Case(
+        "group-lag",
+        "one record older than delete.retention.ms",
+        replace(behind_a_gap(79, forgotten=80), live=committed(50, live=COMPACT).live),
+        (UNDECIDABLE,),
+        evidence={"offsets": 1},
+    ),
     Case("group-lag", "a share group's number is an upper bound", shared(49), (UNDECIDABLE,), says="g: at most 1 off"),
     Case(
         "group-lag",

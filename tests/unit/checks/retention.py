@@ -205,10 +205,10 @@ CASES = (
         evidence={
             "blocking_offset": 3,
             "blocking_timestamp": NOW + 1,
-            "lets_go_timestamp": NOW + 60_001,
+            "expires_not_before": NOW + 60_001,
             "expired_behind": 1,
         },
-        says="the segment expires at 2027-01-15T08:01:00Z (timestamp + retention.ms of 60,000)",
+        says="the segment does not expire before 2027-01-15T08:01:00Z (timestamp + retention.ms of 60,000)",
     ),
     Case("retention-blocked", "none expired behind it", blocked(0), ()),
     Case("retention-blocked", "another record protects them first", blocked(horizon=replace(BEHIND, unexpired=2)), ()),

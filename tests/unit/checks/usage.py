@@ -165,6 +165,12 @@ def idle(*users: Use, policy: UsagePolicy = IDLE, since: int = NOW - 4 * DAY_MS,
     return used(*users, policy=policy, observed_since=since, groups_visible=since, **more)  # type: ignore[arg-type]
 
 
+def observed_by(principal: str, of: AuditedTopic) -> AuditedTopic:
+    """Return the topic in an audit by ``principal``."""
+    assert of.use_context
+    return replace(of, use_context=replace(of.use_context, observer=principal))
+
+
 UNUSED = UsagePolicy(unused_access_after=30 * DAY_MS)
 LONG = NOW - 40 * DAY_MS
 
@@ -405,6 +411,28 @@ CASES = (
         "a log has a request that reads no record",
         idle(logs=logs(replace(logged(operation=Operation.READ), request="DESCRIBE_PRODUCERS"))),
         (FAIL,),
+    ),
+    Case(
+        "idle-topic",
+        "a log has a read by the user of the audit",
+        observed_by("User:mallory", idle(logs=logs(logged(operation=Operation.READ)))),
+        (SUSPECT,),
+        says="reads by User:mallory do not count: it is the user of this audit",
+    ),
+    Case(
+        "idle-topic",
+        "a log has a write by the user of the audit",
+        observed_by("User:mallory", idle(logs=logs(logged()))),
+        (),
+    ),
+    Case(
+        "idle-topic",
+        "a log has reads by the user of the audit and by another one",
+        observed_by(
+            "User:mallory",
+            idle(logs=logs(logged(operation=Operation.READ), logged("User:billing", Operation.READ))),
+        ),
+        (),
     ),
     Case(
         "idle-topic", "groups were hidden", idle(groups_complete_since=NOW - DAY_MS), (UNDECIDABLE,), says="not visible"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,8 @@ def test_the_providers_names_reach_every_client_and_the_password_no_message(tmp_
     assert java["bootstrap.servers"] == "a:9093,b:9093"
     assert java["security.protocol"] == "SASL_SSL"
     assert java["sasl.mechanism"] == "SCRAM-SHA-512"
+    assert connection.principal == "User:alice"
+    assert replace(connection, sasl_mechanism=None).principal is None
     assert java["sasl.jaas.config"].endswith('ScramLoginModule required username="alice" password="se\\"cret";')
     assert "cret" not in repr(connection)
 

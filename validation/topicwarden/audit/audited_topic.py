@@ -10,7 +10,7 @@ from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit
 from topicwarden.audit.collect.cluster_context import GroupProgress
 from topicwarden.audit.collect.horizon import Horizon, check_interval_ms
 from topicwarden.audit.collect.internal_topics import InternalTopic
-from topicwarden.audit.history.topic_state import Facts, PreviousAudit
+from topicwarden.audit.history.topic_state import SHAPING, Facts, PreviousAudit
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.key_placement import KeyPlacement
 from topicwarden.kafka.read.group_lags import GroupLag
@@ -145,6 +145,19 @@ class AuditedTopic:
         """
         since = self.past.since(check, partition, facts, self.effective_settings(relevant_settings))
         return None if since is None else self.snapshot.taken_at - since
+
+    def shaped_from(self, partition: int) -> int | None:
+        """Return the offset from which on records were written under the current ``SHAPING`` settings, as audits know.
+
+        None if no earlier audit saw the partition. If a setting has changed since, this audit is the first that sees
+        it, and nothing in the log is known to have been written under it.
+        """
+        before, extent = self.past.partition(partition), self.live.extents.get(partition) if self.live else None
+        if before is None or extent is None or self.live is None or self.past.state is None:
+            return None
+        settings, earlier = self.live.topic.config, self.past.state.settings
+        unchanged = all(earlier.get(name) == settings.get(name) for name in SHAPING)
+        return min(before.shaped_from, extent.end) if unchanged else extent.end
 
     def effective_settings(self, names: tuple[str, ...]) -> dict[str, str]:
         """Return the known values of settings: from the topic, or else from the broker setting of the same name."""

@@ -9,7 +9,6 @@ from topicwarden.audit.check import CheckResult
 from topicwarden.audit.history.check_revisions import WITHDRAWN, revision
 from topicwarden.audit.history.partition_growth import partition_growth
 from topicwarden.audit.history.topic_state import (
-    SHAPING,
     KnownPartition,
     KnownPlacement,
     KnownTombstone,
@@ -151,16 +150,13 @@ def _why_gone(subject: AuditedTopic, finding: OpenFinding) -> str:
 
 def _partitions(subject: AuditedTopic, known: Mapping[int, KnownPartition]) -> Iterator[PartitionState]:
     assert subject.live
-    past, live = subject.past.state, subject.live
-    config = live.topic.config
-    unchanged = past is not None and all(past.settings.get(name) == config.get(name) for name in SHAPING)
+    live = subject.live
     for state in live.replicas:
         extent = live.extents.get(state.partition)
         if extent is None:
             continue
-        before = past.partition(state.partition) if past else None
         # A partition that the previous audit did not see may be new, or had no leader then.
-        shaped_from = before.shaped_from if before is not None and unchanged else extent.end
+        known_from = subject.shaped_from(state.partition)
         yield PartitionState(
             partition=state.partition,
             start=extent.start,
@@ -169,7 +165,7 @@ def _partitions(subject: AuditedTopic, known: Mapping[int, KnownPartition]) -> I
             log_bytes=extent.log_bytes,
             leader=state.leader,
             leader_epoch=state.leader_epoch,
-            shaped_from=min(shaped_from, extent.end),
+            shaped_from=extent.end if known_from is None else known_from,
             known=known.get(state.partition),
         )
 

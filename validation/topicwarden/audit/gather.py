@@ -15,6 +15,7 @@ from topicwarden.audit.audited_topic import ReadRecords
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit, changes_during_audit, changes_or_none
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.collect.observation import Observation
+from topicwarden.audit.collect.subject_states import registry_states
 from topicwarden.audit.committed_evidence import DeclaredContents, ScanResult, count_committed
 from topicwarden.audit.history import remembered_records
 from topicwarden.audit.history.audit_history import AuditHistory
@@ -201,6 +202,8 @@ def _plan(request: AuditRequest, observed: Observation, state: HistoryState) -> 
         observed.subjects,
     )
     contracts = declared.contracts(observed.readable, observed.snapshot.taken_at)
+    if request.since is ReadScope.LAST:
+        contracts = replace(contracts, registry_states=registry_states(contracts))
     return _ScanPlan(
         observed,
         declared,

@@ -67,7 +67,14 @@ def audit(
     if request.since is ReadScope.ALL:
         ready()
     logs = read_authorizer_logs(ready(), log, request.log_time_zone) if (log := request.authorizer_log) else None
-    context = UseContext(request.access, observed.access, request.scope, request.usage, logs)
+    context = UseContext(
+        request.access,
+        observed.access,
+        request.scope,
+        request.usage,
+        logs,
+        observer=request.connection.principal,
+    )
     use, context = remember_in_context(history.use, observed.snapshot, observed.use, context)
     evidence = gather_despite_changes(ready, request, observed, progress, history)
     evidence = replace(evidence, authorizer_logs=logs)

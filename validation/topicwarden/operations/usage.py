@@ -128,7 +128,8 @@ def _usage(
             positions = unread_positions(use.groups, snapshot.topics)
             lags = group_lags(use.groups, snapshot.topics, cluster.unread_records(snapshot, positions))
             access = cluster.access()
-        context = UseContext(target.access, access, scope, target.usage, logs)
+        observer = target.connection.principal
+        context = UseContext(target.access, access, scope, target.usage, logs, observer=observer)
         with listener.stage("comparing with the history"):
             history = UseHistory(url, files)
             remembered, context = remember_in_context(history, snapshot, use, context)

@@ -87,6 +87,18 @@ def subject_names(client: RegistryClient) -> tuple[str, ...]:
     return tuple(sorted(answer))
 
 
+def subject_state(client: RegistryClient, name: str) -> list[Any]:
+    """Return the version numbers of a subject, with and without the deleted ones, and the id of its latest version.
+
+    Version numbers grow, also if a deleted version is registered again; the id tells a subject that was deleted
+    permanently and made again. Raises RegistryError.
+    """
+    versions = _unless_absent(lambda: client.get("subjects", name, "versions"))
+    deleted = _unless_absent(lambda: client.get("subjects", name, "versions", query={"deleted": "true"}))
+    latest = _unless_absent(lambda: client.get("subjects", name, "versions", "latest"))
+    return [versions, deleted, latest.get("id") if isinstance(latest, dict) else None]
+
+
 def registered_versions(client: RegistryClient, subject: str, most: int | None = None) -> tuple[SubjectVersion, ...]:
     """Return the versions of a subject that are not deleted, oldest first; none without a subject.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from topicwarden.kafka.read.snapshot import LiveTopic
-from topicwarden.model.access import LiveAccess, Resource, ResourceType
+from topicwarden.model.access import LiveAccess
 from topicwarden.model.message_text import counted
 from topicwarden.model.usage import ACTIONS, Interval, LoggedUse, TopicUse, Use, UseAction, UserKind
 from topicwarden.model.usage_report import (
@@ -32,7 +32,7 @@ def usage_report(facts: UsageFacts) -> UsageReport:
     remembered, context = facts.remembered, facts.context
     policy, logs, principals = context.policy, context.logs, Principals(context)
     uses = {
-        name: with_logged(use, context.logged.get(Resource(ResourceType.TOPIC, name), ()))
+        name: with_logged(use, context.by_others(name))
         for name, use in sorted(remembered.topics.items())
         if name in facts.snapshot.topics and facts.selects(name)
     }

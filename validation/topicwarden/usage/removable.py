@@ -62,7 +62,10 @@ def _idle_topics(
             kind="topic",
             name=name,
             topics=[name],
-            proven=visible and not keeping and _was_unused_before(facts, [name], since, policy.idle_after),
+            proven=visible
+            and not keeping
+            and not facts.context.observed_by_reading(name)
+            and _was_unused_before(facts, [name], since, policy.idle_after),
             reason=f"no write, no commit and no active reader for at least {_days(now - since)}; readers without a "
             f"group cannot be seen{unseen}",
             unused_since=since,

@@ -65,6 +65,7 @@ class UseContext:
     - ``policy``: the periods after which something is idle or unused; None without any.
     - ``logs``: the authorizer logs of brokers; None without any.
     - ``groups``: the groups of the last observation by name, whatever they read.
+    - ``observer``: the principal that observes, whose reads are those of audits; None if it is not known.
     """
 
     declared: DeclaredAccess = NO_ACCESS
@@ -73,6 +74,21 @@ class UseContext:
     policy: UsagePolicy | None = None
     logs: AuthorizerLogs | None = None
     groups: Mapping[str, GroupUse] = field(default_factory=dict)
+    observer: str | None = None
+
+    def by_others(self, topic: str) -> tuple[LoggedUse, ...]:
+        """Return the decisions on a topic in the authorizer logs, without reads by the observer."""
+        return tuple(each for each in self.logged.get(_topic(topic), ()) if not self._is_observation(each))
+
+    def observed_by_reading(self, topic: str) -> bool:
+        """Return whether the authorizer logs have reads of a topic by the observer.
+
+        They are those of audits, unless another program uses the same principal. A line has no client id.
+        """
+        return any(map(self._is_observation, self.logged.get(_topic(topic), ())))
+
+    def _is_observation(self, logged: LoggedUse) -> bool:
+        return logged.principal == self.observer and logged.operation is Operation.READ
 
     def exempts(self, group: str) -> bool:
         """Return whether the policy exempts the group."""

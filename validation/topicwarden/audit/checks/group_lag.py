@@ -19,7 +19,8 @@ the number of offsets:
 Also **undecidable**: there may be groups that this user may not see (Describe on the cluster, or on each group), or a
 group lags and the topic's settings or records are not visible (DescribeConfigs and Read on the topic). Offsets that
 consumers store elsewhere, as Flink and Connect's source connectors do, are not visible. The numbers count offsets: some
-may belong to transaction markers, or to records that were compacted away.
+may belong to transaction markers, or to records that were compacted away. Offsets before the first unread record count
+only among those that are gone.
 
 Example: ``group billing has not committed 312 offsets that are gone``; a deployment failed on Friday, and
 ``retention.ms`` is two days.
@@ -37,6 +38,8 @@ Source: KIP-211; ``SubscriptionState``, ``OffsetResetStrategy``; KIP-534 for tom
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from topicwarden.audit.check import CheckResult
@@ -107,7 +110,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
     yield from _result_for_groups(
         groups,
         Verdict.SUSPECT,
-        _count_by_group(groups, subject, lambda partition, committed: _expiring(subject, groups, partition, committed)),
+        _unread_by_group(subject, _expiring),
         "are unread and will be deleted soon",
         because=(
             f"retention.ms is {config.get('retention.ms', 'not known')}, retention.bytes "
@@ -118,9 +121,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
     yield from _result_for_groups(
         groups,
         Verdict.UNDECIDABLE,
-        _count_by_group(
-            groups, subject, lambda partition, committed: _missed_deletions(subject, groups, partition, committed)
-        ),
+        _unread_by_group(subject, _missed_deletions),
         "are unread and older than delete.retention.ms: the groups may miss deletions among them",
         because=(
             f"delete.retention.ms is {config.get('delete.retention.ms', 'not known')}: tombstones may be gone",
@@ -134,7 +135,11 @@ def _hidden_evidence(subject: Required, groups: GroupProgress) -> Iterable[Check
     """Yield a result if a lagging group cannot be judged, because settings or records are not visible."""
     logs = subject.live.extents
     lag = _count_by_group(groups, subject, lambda partition, committed: logs[partition].end - committed)
-    old = _count_by_group(groups, subject, lambda partition, committed: _old(subject, groups, partition, committed))
+    hidden = not subject.readable
+    old = hidden and _count_by_group(groups, subject, lambda partition, committed: _old(subject, partition, committed))
+    expiring = hidden and _count_by_group(
+        groups, subject, lambda partition, committed: _expiring(subject, partition, committed)
+    )
     if lag and not subject.settings_known:
         yield CheckResult(
             Verdict.UNDECIDABLE,
@@ -142,7 +147,13 @@ def _hidden_evidence(subject: Required, groups: GroupProgress) -> Iterable[Check
             "topic's configuration",
             remedy="grant DescribeConfigs on the topic",
         )
-    elif old and not subject.readable and subject.compacted:
+    elif expiring:
+        yield CheckResult(
+            Verdict.UNDECIDABLE,
+            "groups lag, and it is not known whether unread records expire soon: this user may not read the records",
+            remedy="grant Read on the topic",
+        )
+    elif old and subject.compacted:
         yield CheckResult(
             Verdict.UNDECIDABLE,
             "groups lag, and it is not known whether unread deletions are gone: this user may not read the records",
@@ -169,11 +180,44 @@ def _count_by_group(
     return counts
 
 
-def _expiring(subject: Required, groups: GroupProgress, partition: int, committed: int) -> int:
+def _unread_by_group(
+    subject: Required, count_offsets: Callable[[Required, int, int], int]
+) -> dict[str, dict[int, int]]:
+    """Return the positive numbers of offsets from the first unread record on, by group and partition.
+
+    The offsets before this record hold no record: they are of transaction markers, or of records that were compacted
+    away. Partitions whose first unread record is not known are left out.
+    """
+    if not subject.readable:
+        return {}
+
+    def count(group: str, partition: int, committed: int) -> int:
+        first = _first_unread(subject, group, partition, committed)
+        lost = committed < subject.live.extents[partition].start
+        return 0 if first is None or lost else count_offsets(subject, partition, first)
+
+    counts: dict[str, dict[int, int]] = {}
+    for group in subject.consumer_groups.groups:
+        one = replace(subject.consumer_groups, groups=(group,))
+        counts |= _count_by_group(one, subject, partial(count, group.name))
+    return counts
+
+
+def _first_unread(subject: Required, group: str, partition: int, committed: int) -> int | None:
+    """Return the offset of the first record that a group has not read; None if there is none, or it is not known."""
+    lag = subject.group_lags.get(group) if subject.group_lags is not None else None
+    if lag is None:
+        return committed
+    unread = lag.partitions.get(partition)
+    return unread.record.offset if unread is not None and unread.record is not None else None
+
+
+def _expiring(subject: Required, partition: int, committed: int) -> int:
     """Return how many offsets from ``committed`` on retention deletes soon.
 
     0 if the group has lost some already, or if records without a timestamp may protect the others.
     """
+    groups = subject.consumer_groups
     log, counts = subject.live.extents[partition], subject.partition_counts(partition)
     if (counts and counts.undated) or committed < log.start or committed >= log.end:
         return 0
@@ -185,19 +229,17 @@ def _expiring(subject: Required, groups: GroupProgress, partition: int, committe
     return min(border, log.end) - committed
 
 
-def _missed_deletions(subject: Required, groups: GroupProgress, partition: int, committed: int) -> int:
+def _missed_deletions(subject: Required, partition: int, committed: int) -> int:
     """Return how many unread offsets are old enough that tombstones may be gone; 0 if no record was compacted away."""
-    if not subject.readable:
-        return 0
     log, counts = subject.live.extents[partition], subject.partition_counts(partition)
     read = subject.read_ranges.get(partition)
     whole_log = read is not None and (read.start, read.end) == (log.start, log.end)
     if whole_log and read and counts and counts.records == read.end - read.start:
         return 0
-    return _old(subject, groups, partition, committed)
+    return _old(subject, partition, committed)
 
 
-def _old(subject: Required, groups: GroupProgress, partition: int, committed: int) -> int:
+def _old(subject: Required, partition: int, committed: int) -> int:
     """Return how many offsets from ``committed`` on are older than ``delete.retention.ms``.
 
     0 if the group has lost some already.
@@ -205,7 +247,7 @@ def _old(subject: Required, groups: GroupProgress, partition: int, committed: in
     log = subject.live.extents[partition]
     if committed < log.start:
         return 0
-    return min(groups.tombstones_removable_before.get(partition, committed), log.end) - committed
+    return min(subject.consumer_groups.tombstones_removable_before.get(partition, committed), log.end) - committed
 
 
 def _lost(group: ConsumerGroup, counts: OffsetCounts, logs: Mapping[int, PartitionExtent]) -> CheckResult:

@@ -9,8 +9,10 @@ same log ends and the same committed offsets as all observations since that use.
 all groups were visible all the time, and no authorizer log has a read or a write. Log ends only grow, so nobody has
 written. **suspect**: one observation only, so the clock of the machine that audits may have jumped; the next audit
 settles it. Or brokers still keep committed offsets of a group: a consumer with ``assign()`` has no member, and may
-commit the same offset again and again. **undecidable**: no use was observed, but groups were not visible all the time;
-or a partition is not readable.
+commit the same offset again and again. Also **suspect**: an authorizer log has reads by the user of this audit. They do
+not count as a use, because audits read every topic, but lines of a log do not say which program read: give audits a
+user of their own. **undecidable**: no use was observed, but groups were not visible all the time; or a partition is not
+readable.
 
 That nobody wrote is certain. A group that came and left between two observations, and found no new record, leaves no
 trace. Readers without a group, which brokers do not report, may use the topic as well: global tables of Kafka Streams,
@@ -33,7 +35,7 @@ from collections.abc import Iterable, Iterator
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import ObservedUse
-from topicwarden.model.access import Operation, Resource, ResourceType
+from topicwarden.model.access import Operation
 from topicwarden.model.timestamps import utc
 from topicwarden.model.units import DURATION, duration_text
 from topicwarden.model.verdict import Verdict
@@ -80,13 +82,14 @@ def judge(subject: Required) -> Iterable[CheckResult]:
 
 def _idle(subject: Required, since: int, period: int) -> CheckResult:
     use, before = subject.use, subject.previous_use
+    observed = subject.use_context.observed_by_reading(subject.live.topic.name)
     again = before is not None and before.observed_at - since >= period and before.unused_since == since
     groups = subject.use_context.groups.values()
     keeping = sorted(each.name for each in groups if each.keeps_offsets(subject.live.topic.name))
     last = use.samples[-1] if use.samples else None
     size = last.replica_bytes if last else None
     return CheckResult(
-        Verdict.FAIL if again and not keeping else Verdict.SUSPECT,
+        Verdict.FAIL if again and not keeping and not observed else Verdict.SUSPECT,
         f"nobody has written to the topic for {duration_text(use.observed_at - since)}, since {utc(since)}, and no "
         "observation since then saw a group read it or a committed offset change",
         because=(
@@ -100,6 +103,11 @@ def _idle(subject: Required, since: int, period: int) -> CheckResult:
             *(
                 [f"group {keeping[0]} has committed offsets: a consumer with assign() may commit the same ones again"]
                 if keeping
+                else []
+            ),
+            *(
+                [f"reads by {subject.use_context.observer} do not count: it is the user of this audit"]
+                if observed
                 else []
             ),
             _NOT_REPORTED,
@@ -126,7 +134,7 @@ def _last_logged(subject: Required) -> int | None:
 
 
 def _logged(subject: Required) -> Iterator[int]:
-    for each in subject.use_context.logged.get(Resource(ResourceType.TOPIC, subject.live.topic.name), ()):
+    for each in subject.use_context.by_others(subject.live.topic.name):
         if each.allowed and each.operation in (Operation.READ, Operation.WRITE) and each.request not in _NO_RECORDS:
             yield each.last
 

@@ -60,14 +60,15 @@ def judge(subject: Required) -> Iterable[CheckResult]:
             because=(
                 "deletion by time stops at the first segment that has not expired, "
                 "and the age of a segment is the age of its youngest record",
-                f"the segment expires at {utc(timestamp + retention)} (timestamp + retention.ms of {retention:,})",
+                f"the segment does not expire before {utc(timestamp + retention)} (timestamp + retention.ms of "
+                f"{retention:,}), and later if a later record of it has a later timestamp",
             ),
             remedy="find the producer with the wrong clock or unit; kafka-delete-records up to the next segment frees "
             "the rest (up to the record alone is not enough, because the segment stays)",
             evidence={
                 "blocking_offset": horizon.future_offset,
                 "blocking_timestamp": timestamp,
-                "lets_go_timestamp": timestamp + retention,
+                "expires_not_before": timestamp + retention,
                 "expired_behind": counts.expired_behind_future,
             },
         )

@@ -119,7 +119,7 @@ def _limits(subject: Required) -> tuple[int, int]:
 
 def _explanation(subject: Required, partition: int, size: int, bound: int) -> str | None:
     """Return a legitimate cause for the size of the log; None if there is none, or in a first audit."""
-    known_from = subject.past.shaped_from(partition)
+    known_from = subject.shaped_from(partition)
     if known_from is None:
         return None
     if not all_in_sync(subject, partition):

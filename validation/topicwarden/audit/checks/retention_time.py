@@ -124,7 +124,7 @@ def _result(subject: Required, verdict: Verdict, partitions: list[int], reasons:
 
 def _explanation(subject: Required, partition: int) -> str | None:
     """Return a legitimate cause for the expired records; None if there is none, or in a first audit."""
-    known_from = subject.past.shaped_from(partition)
+    known_from = subject.shaped_from(partition)
     if known_from is None:
         return None
     if not all_in_sync(subject, partition):

@@ -24,8 +24,8 @@ class GroupProgress:
     """The consumer groups with committed offsets in one topic, and the offsets by partition that matter to them.
 
     ``ends``: the log end offsets, read after the groups. ``expiring_before``: every record before this offset expires
-    soon. ``tombstones_removable_before``: tombstones before this offset may have been removed. The last two only have
-    the partitions in which a group lags. ``complete`` is false if this user may not see all groups.
+    soon, if there is any. ``tombstones_removable_before``: tombstones before this offset may have been removed. The
+    last two only have the partitions in which a group lags. ``complete`` is false if this user may not see all groups.
     """
 
     groups: tuple[ConsumerGroup, ...] = ()
@@ -120,8 +120,13 @@ def _consumer_groups(
 
     def first_offsets(times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         found = cluster.first_offsets_at(times)
-        # Without any timestamp, the age of records is not known.
-        older = {partition: logs[partition].end for partition in times if logs[partition].latest_timestamp is not None}
+        # Without any timestamp, the age of records is not known. A broker may report no record although there are some
+        # (see audit/scan/timestamp_borders.py).
+        older = {
+            partition: logs[partition].end
+            for partition, time in times.items()
+            if (latest := logs[partition].latest_timestamp) is not None and latest < time
+        }
         return older | {partition: offset for partition, (offset, _) in found.items()}
 
     expiring, removable = first_offsets(expiry_times), first_offsets(tombstone_times)

@@ -117,7 +117,7 @@ def expired_time(topic: Topic, snapshot: Snapshot) -> int | None:
 
 
 def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) -> dict[TopicPartition, Horizon]:
-    """Return the horizon of every partition that has a leader; this takes twelve requests for each broker.
+    """Return the horizon of every partition that has a leader; this takes thirteen requests for each broker.
 
     Each step selects a time for each partition, and asks the brokers what begins there:
 
@@ -128,6 +128,9 @@ def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) 
     5. ``stable``: the first offset whose segment may contain an open transaction.
     6. ``unexpired``: the first record that ``retention.ms`` protects.
     7. ``future``: the first record with a timestamp ahead of the clock.
+
+    Offsets may hold no record: those of transaction markers, and those that a compaction left. A border at or before
+    the first record of the log is the log start, because nothing is before it.
 
     Source of the cleaner's border: ``LogCleanerManager.cleanableOffsets``, ``UnifiedLog.nonActiveLogSegmentsFrom``.
     """
@@ -144,27 +147,34 @@ def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) 
     stable = borders.stable()
     unexpired = borders.first_offsets_at(borders.times(_expiry_border))
     future = cluster.first_offsets_at(borders.times(_future_border))
+    first_records = cluster.first_offsets_at(dict.fromkeys(logs, 0))
 
     def horizon(partition: TopicPartition, log: _Log) -> Horizon:
         start, end = log.extent.start, log.extent.end
-        rolled_before = rolled.get(partition, start)
+        first, _ = first_records.get(partition, (None, None))
+
+        def border(offset: int) -> int:
+            return start if first is not None and offset <= first else offset
+
+        rolled_before = border(rolled.get(partition, start))
         limits = {
             "an open transaction": stable.get(partition, end),
             "min.compaction.lag.ms": past_lag.get(partition, end),
         }
         reason, limit = min(limits.items(), key=lambda item: item[1])
+        limit = border(limit)
         future_offset, future_timestamp = future.get(partition, (None, None))
         return Horizon(
             start=start,
             rolled=rolled_before,
             cleanable=min(rolled_before, limit),
             blocked_by=reason if limit < rolled_before else None,
-            overdue=overdue.get(partition, start),
+            overdue=start if first is None else border(overdue.get(partition, start)),
             unexpired=unexpired.get(partition),
             expired_time=_expiry_border(log),
             future_offset=future_offset,
             future_timestamp=future_timestamp,
-            lagging=min(lagging.get(partition, start), rolled_before, limit),
+            lagging=min(border(lagging.get(partition, start)), rolled_before, limit),
         )
 
     return {partition: horizon(partition, log) for partition, log in logs.items()}

@@ -125,6 +125,9 @@ def _step(read: PartitionRead, live: LiveTopic, rules: Contracts, history: Histo
     is_cut = not by_key and known.start < log_start < block_end
     reread = replace(read.range, start=log_start, end=block_end) if is_cut else None
     horizon = _lowered_horizon(read, known)
+    lowered = (horizon.rolled, horizon.cleanable) != (read.horizon.rolled, read.horizon.cleanable)
+    if read.compacted and read.range.end == known.end and lowered and superseded_records(known):
+        return _full_step(read, live.id, "a border of the cleaner moved to an offset without known counts", start)
     new = replace(read, range=replace(read.range, start=known.end), horizon=horizon, reread=reread)
     stored = StoredPartition(live.id, read.range.partition, known.parts, known.read, start, known.totals)
     return ScanStep(new, stored, known, "", read)
@@ -282,5 +285,6 @@ def terms_digest(live: LiveTopic, rules: Contracts) -> str:
         "compacted": live.topic.compacted,
         "terms": judged,
         "records": {name: value for name, value in records.items() if name != "latest"},
+        "registry": rules.registry_states.get(live.topic.name),
     }
     return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()

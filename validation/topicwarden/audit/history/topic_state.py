@@ -211,8 +211,3 @@ class PreviousAudit:
 
     def partition(self, number: int) -> PartitionState | None:
         return self.state.partition(number) if self.state else None
-
-    def shaped_from(self, partition: int) -> int | None:
-        """Return the offset from which on the shaping settings are known; None in a first audit."""
-        previous = self.partition(partition)
-        return previous.shaped_from if previous else None

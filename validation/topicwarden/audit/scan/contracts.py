@@ -32,6 +32,8 @@ class Contracts:
     registry: RegistrySettings | None = None
     by_key: frozenset[str] = frozenset()
     """The topics whose records are counted by key: compacted topics, and topics with rules for keys."""
+    registry_states: Mapping[str, str] = field(default_factory=dict)
+    """A digest, by topic, of the registry's answers that the judgement of its records depends on."""
 
     def options(self) -> dict[str, str]:
         """Return the contracts as options of the Spark reader."""

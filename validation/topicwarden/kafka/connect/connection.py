@@ -60,6 +60,12 @@ class Connection:
         return "topicwarden:cluster: sandbox" if self.sandbox else self.origin
 
     @property
+    def principal(self) -> str | None:
+        """The principal that brokers see, unless they map names; None if it is not the name of a user."""
+        named = self.sasl_mechanism is not None and self.sasl_mechanism != OAUTHBEARER and not self.aws
+        return f"User:{self.username}" if named and self.username else None
+
+    @property
     def security_protocol(self) -> str:
         """Kafka's ``security.protocol``."""
         return ("SASL_" if self.sasl_mechanism else "") + ("SSL" if self.tls else "PLAINTEXT")

@@ -115,7 +115,7 @@ def unrolled_segment_reason(subject: Live, partition: int, persisted_ms: int | N
     """
     if subject.past.state is None:
         return None
-    if subject.past.shaped_from(partition) is not None and not rolled_under_known_settings(subject, partition):
+    if subject.shaped_from(partition) is not None and not rolled_under_known_settings(subject, partition):
         return (
             "no record was appended since the first audit that saw the settings: the segment may be active, "
             "and the cleaner does not clean the active segment"
@@ -146,7 +146,7 @@ def rolled_under_known_settings(subject: Live, partition: int) -> bool:
 
     Otherwise a segment may be as long as an older ``segment.ms`` allowed, and still be active.
     """
-    known_from, log = subject.past.shaped_from(partition), extent(subject, partition)
+    known_from, log = subject.shaped_from(partition), extent(subject, partition)
     return (
         known_from is not None and log is not None and log.latest_offset is not None and log.latest_offset >= known_from
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from topicwarden.audit.checks.common.dirty_ratio import dirty_bound, dirty_ratio
+from topicwarden.audit.checks.common.persistence import rolled_under_known_settings
 from topicwarden.audit.collect.horizon import Horizon, roll_time
 from topicwarden.audit.evidence import Counts
 from topicwarden.audit.scan.counts import SupersededPair
@@ -34,12 +35,18 @@ def reasons(subject: Counts, partitions: list[int]) -> Iterable[str]:
         backoff = subject.snapshot.broker_number("log.cleaner.backoff.ms", _DEFAULT_BACKOFF_MS)
         interval = "at an unknown interval" if backoff is None else f"every {DURATION.text(backoff)}"
         yield (
-            f"{cleanable:,}{_which(subject, partitions, _cleanable)}: their segments have rolled, and the cleaner has "
-            f"not cleaned them yet; it looks {interval} for the log with the highest dirty ratio above "
+            f"{cleanable:,}{_which(subject, partitions, _cleanable)}: {_rolled(subject, partitions)}, and the cleaner "
+            f"has not cleaned them yet; it looks {interval} for the log with the highest dirty ratio above "
             f"{dirty_bound(subject):g} "
             f"(here, by bytes, at least {max(dirty_ratio(subject, partition) for partition in partitions):.2f}); "
             "Kafka sets no time limit"
         )
+
+
+def _rolled(subject: Counts, partitions: list[int]) -> str:
+    """Return that segments have rolled; with the assumption, if no audit saw the settings when they did."""
+    known = all(rolled_under_known_settings(subject, partition) for partition in partitions)
+    return "their segments have rolled" + ("" if known else " if segment.ms was not longer when they were written")
 
 
 def _not_rolled(pair: SupersededPair, horizon: Horizon) -> bool:
