@@ -42,12 +42,14 @@ def import_(
     access: bool = False,
     schemas: bool = False,
     include_unmanaged: bool = False,
+    cluster: str | None = None,
 ) -> int:
     """Write YAML for undeclared topics, adopt topics that are on the cluster as declared, and return the exit code.
 
     ``access`` also writes the access of the cluster, and ``schemas`` the subjects of the stack's Schema Registry. With
     ``sources``, files of other tools, the topics come from these
-    files, and no cluster is contacted; ``include_unmanaged`` also takes entries that the other tool does not apply.
+    files, and no cluster is contacted; ``include_unmanaged`` also takes entries that the other tool does not apply,
+    and ``cluster`` selects the entries of one cluster.
     Returns 1 if an entry was not imported, or if an imported topic violates a rule.
     """
     if form is not None and form not in FORMATS:
@@ -58,7 +60,9 @@ def import_(
         return _from_cluster(
             project, stack, patterns, dry_run=dry_run, adopting=adopting, access=access, schemas=schemas
         )
-    report = import_files(project, stack, sources, patterns, form, dry_run=dry_run, include_unmanaged=include_unmanaged)
+    report = import_files(
+        project, stack, sources, patterns, form, dry_run=dry_run, include_unmanaged=include_unmanaged, cluster=cluster
+    )
     show(report, project.root, dry_run)
     if report.blocked:
         return 1

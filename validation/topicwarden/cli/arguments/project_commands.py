@@ -147,6 +147,15 @@ def import_(
             show_default=False,
         ),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--from-cluster",
+            metavar="CLUSTER",
+            help="With --from: only read the entries of this cluster, if the files have entries of several.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the files that would be written.")] = False,
     files_only: Annotated[
@@ -185,6 +194,7 @@ def import_(
             access=access,
             schemas=schemas,
             include_unmanaged=include_unmanaged,
+            cluster=cluster,
         )
     )
 
