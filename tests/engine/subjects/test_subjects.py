@@ -423,3 +423,64 @@ def gate(url: str, *, password: str) -> Iterator[str]:
 
     with serving(Handler) as address:
         yield address
+
+
+SLASHES = """subjects:
+  google/protobuf/timestamp.proto: {format: protobuf, schema: schemas/timestamp.proto}
+  NAME/currency.proto:
+    format: protobuf
+    schema: schemas/currency.proto
+    references: [{name: google/protobuf/timestamp.proto, subject: google/protobuf/timestamp.proto}]
+allow: [delete-subject]
+"""
+TIMESTAMP = (
+    'syntax = "proto3";\npackage google.protobuf;\noption java_package = "com.google.protobuf";\n'
+    "message Timestamp {\n  int64 seconds = 1;\n  int32 nanos = 2;\n}\n"
+)
+CURRENCY = (
+    'syntax = "proto3";\npackage acme.common;\nimport "google/protobuf/timestamp.proto";\n'
+    "message Currency { string code = 1; .google.protobuf.Timestamp at = 2; }\n"
+)
+SETTLED = (
+    'syntax = "proto3";\npackage acme.pay;\nimport "NAME/currency.proto";\n'
+    "message Settled { string id = 1; acme.common.Currency currency = 2; }\n"
+)
+PAY = (
+    "{topic: NAME.pay, owner: team, partitions: 1, replication_factor: 1, contents: {value: {format: protobuf, "
+    "schema: schemas/settled.proto, message: Settled, registry: "
+    "{references: [{name: NAME/currency.proto, subject: NAME/currency.proto}]}}}}\n"
+)
+
+
+def test_subjects_with_slashes_are_deployed_imported_and_removed(stack: SubjectStack) -> None:
+    files = {
+        "subjects/shared.yaml": SLASHES,
+        "subjects/schemas/timestamp.proto": TIMESTAMP,
+        "subjects/schemas/currency.proto": CURRENCY,
+        "topics/pay.yaml": PAY,
+        "topics/schemas/settled.proto": SETTLED,
+    }
+    stack.write(files)
+    checked = stack.shell.topicwarden("check")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    stack.up()
+    assert stack.versions("NAME/currency.proto") and stack.versions("NAME.pay-value")
+    assert not subjects(stack).subjects
+
+    declared = (stack.project.root / "subjects/shared.yaml").read_text()
+    (stack.project.root / "subjects/shared.yaml").unlink()
+    (stack.project.root / "topics/pay.yaml").unlink()
+    imported = stack.shell.topicwarden("import", "--stack", "dev", "--files-only", "--schemas", f"{stack.name}.pay")
+    assert imported.returncode == 0, imported.stdout + imported.stderr
+    [file] = [path for path in (stack.project.root / "subjects").glob("*.yaml") if "currency" in path.read_text()]
+    assert f"{stack.name}/currency.proto:" in file.read_text()
+    for path in (*(stack.project.root / "subjects").glob("*.yaml"), *(stack.project.root / "topics").rglob("*.yaml")):
+        path.unlink()
+    (stack.project.root / "subjects/shared.yaml").write_text(declared)
+    stack.write({"topics/pay.yaml": PAY.replace("partitions", "allow: [delete, delete-subject], partitions")})
+    stack.up()
+    (stack.project.root / "subjects/shared.yaml").unlink()
+    (stack.project.root / "topics/pay.yaml").unlink()
+    output = stack.up()
+    assert not stack.versions("NAME.pay-value") and not stack.in_state()
+    assert not stack.versions("NAME/currency.proto") or "deleted subjects, which this registry still counts" in output

@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from tests.support.command import Outcome, process, project, topicwarden
 from tests.support.documents import PARSER
-from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.check_docs import check_docs
 from topicwarden.cli import completion, terminal
 from topicwarden.pages import MONITORING, PAGES
 from topicwarden.policies.rules import ALL_RULES
@@ -95,7 +95,7 @@ def test_a_completion_imports_neither_rules_nor_yaml(tmp_path: Path) -> None:
 
 
 def test_every_rule_and_check_can_be_completed_and_printed(tmp_path: Path) -> None:
-    ids = {*ALL_RULES, *CHECKS}
+    ids = {*ALL_RULES, *check_docs()}
     assert set(completion.documented("")) == {*ids, *PAGES, *MONITORING}
     for name, (_, write) in MONITORING.items():
         assert topicwarden("rules", name, cwd=tmp_path).out == write()

@@ -117,3 +117,28 @@ def test_notes_are_wrapped_between_words_on_a_terminal(tmp_path: Path) -> None:
     os.close(ours)
     assert all(name in output for name in names)
     assert max(map(len, output.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("length", [240, 244, 245, 249])
+def test_topics_with_long_names_can_be_fixed_exported_and_imported(tmp_path: Path, length: int) -> None:
+    name = ("orders." + "y" * length)[:length]
+    declared = 'partitions: 1\nreplication_factor: 1\nconfig: {retention.ms: "7 days"}\n'
+    contents = "contents: {value: {format: json, schema: s.json}}\n"
+    names = [name, name[:-1] + "z"]
+    files = {f"topics/{each}.yaml": declared + contents for each in names}
+    root = project(tmp_path, {**files, "topics/s.json": "{}"})
+    fixed = topicwarden("check", "--fix", cwd=root)
+    assert fixed.code == 0, fixed.out + fixed.err
+    for arguments in (("asyncapi", "--out", "a.yaml"), ("odcs", "--out", "contracts/")):
+        done = topicwarden("export", "--to", *arguments, cwd=root)
+        assert done.code == 0, done.out + done.err
+    sources = [["a.yaml"], [f"contracts/{path.name}" for path in (root / "contracts").iterdir()]]
+    assert [len(each) for each in sources] == [1, 2]
+    for paths in sources:
+        for path in (root / "topics").rglob("*.*"):
+            path.unlink()
+        done = topicwarden("import", *(word for path in paths for word in ("--from", path)), cwd=root)
+        assert done.code == 0, done.out + done.err
+        checked = topicwarden("check", cwd=root)
+        assert checked.code == 0, checked.out + checked.err
+        assert "2 topics: 0 errors" in checked.out + checked.err

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from topicwarden.kafka_facts.config_values import kafka_spelling
 from topicwarden.kafka_facts.configs import (
     definition,
     definitions,
@@ -177,6 +178,8 @@ def test_accepted_values(unit: ValueUnit, text: str, number: int) -> None:
         (DURATION, "12:30", 'got "12:30"'),
         (DURATION, "0.5ms", "0.5 milliseconds, not a whole number"),
         (DURATION, "forever", "write -1"),
+        (DURATION, "007d", "write 7d"),
+        (SIZE, "01.5MiB", "write 1.5MiB"),
         (DURATION, "٣d", 'got "٣d"'),
         (SIZE, "1KB", "did you mean kB (1000) or KiB (1024)?"),
         (SIZE, "1G", "did you mean GB (1000000000) or GiB (1073741824)?"),
@@ -196,3 +199,13 @@ def test_the_unit_is_in_the_name_of_the_setting() -> None:
     assert unit_of("retention.ms") is DURATION
     assert unit_of("max.message.bytes") is SIZE
     assert unit_of("flush.messages") is None
+
+
+@pytest.mark.parametrize("written", ["01", "012", "-01", "00", "01.5"])
+def test_a_leading_zero_is_refused_for_every_setting_with_a_number(written: str) -> None:
+    """YAML 1.1 reads such a number as octal, YAML 1.2 as decimal."""
+    numeric = [each for each in definitions().values() if each.type in ("short", "int", "long", "double")]
+    assert len(numeric) > 20
+    for setting in numeric:
+        with pytest.raises(ValueError, match=rf"got \"{re.escape(written)}\""):
+            kafka_spelling(setting, written)

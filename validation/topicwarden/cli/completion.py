@@ -53,7 +53,8 @@ def topics() -> Iterable[str]:
 @_completing
 def documented() -> Iterable[str]:
     """Return the pages of `topicwarden rules`, and the ids of all rules and checks, which are named as their files."""
-    modules = (path.stem for folder in ("policies/rules", "audit/checks") for path in (_PACKAGE / folder).glob("*.py"))
+    folders = ("policies/rules", "audit/checks", "audit/access_checks")
+    modules = (path.stem for folder in folders for path in (_PACKAGE / folder).glob("*.py"))
     yield from _PAGES
     yield from (name.replace("_", "-") for name in modules if not name.startswith("_"))
 

@@ -44,14 +44,16 @@ def import_(
     schemas: bool = False,
     include_unmanaged: bool = False,
     address: ClusterAddress | None = None,
+    cluster: str | None = None,
 ) -> int:
     """Write YAML for undeclared topics, adopt topics that are on the cluster as declared, and return the exit code.
 
     ``access`` also writes the access of the cluster, and ``schemas`` the subjects of the stack's Schema Registry. With
     ``sources``, files of other tools, the topics come from these
-    files, and no cluster is contacted; ``include_unmanaged`` also takes entries that the other tool does not apply.
-    Returns 1 if an entry was not imported, or if an imported topic violates a rule. ``address`` has a cluster to read
-    in place of the stack's; it can be combined with ``files_only`` alone.
+    files, and no cluster is contacted; ``include_unmanaged`` also takes entries that the other tool does not apply, and
+    ``cluster`` selects the entries of one cluster. Returns 1 if an entry was not imported, or if an imported topic
+    violates a rule. ``address`` has a cluster to read in place of the stack's; it can be combined with ``files_only``
+    alone.
     """
     if address is not None and (sources or not files_only):
         raise Refusal(
@@ -73,7 +75,9 @@ def import_(
             schemas=schemas,
             address=address,
         )
-    report = import_files(project, stack, sources, patterns, form, dry_run=dry_run, include_unmanaged=include_unmanaged)
+    report = import_files(
+        project, stack, sources, patterns, form, dry_run=dry_run, include_unmanaged=include_unmanaged, cluster=cluster
+    )
     show(report, project.root, dry_run)
     if report.blocked:
         return 1

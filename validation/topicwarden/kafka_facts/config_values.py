@@ -14,7 +14,7 @@ from topicwarden.kafka_facts import configs
 from topicwarden.kafka_facts.configs import ConfigDefinition
 from topicwarden.model import message_text
 from topicwarden.model.field_types import custom_error
-from topicwarden.model.units import unit_of
+from topicwarden.model.units import unit_of, without_leading_zeros
 
 _INTEGER_TYPES = ("short", "int", "long")
 _NOT_CONFIGS = {
@@ -36,6 +36,9 @@ def kafka_spelling(definition: ConfigDefinition, value: Any) -> str:
     if isinstance(value, float) and definition.type in _INTEGER_TYPES:
         raise ValueError(f"expected {definition.expected}, got {value}{message_text.whole_number_hint(value)}")
     text = _to_text(definition, value)
+    numeric = definition.type in (*_INTEGER_TYPES, "double") and isinstance(value, str)
+    if numeric and (plain := without_leading_zeros(value)):
+        raise ValueError(f"expected {definition.expected}, got {message_text.quoted(value)}; write {plain}")
     if problem := definition.problem(text, value if isinstance(value, str) else None):
         raise ValueError(problem)
     if definition.type == "boolean":

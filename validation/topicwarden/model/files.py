@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,9 @@ from topicwarden.model.message_text import counted
 from topicwarden.model.units import SIZE
 
 MAX_BYTES: Final = 1 << 20
+_LONGEST_NAME: Final = 255
+"""The most bytes of a file name on Linux and macOS. A topic name can have 249."""
+_NUMBER_ROOM: Final = 12
 
 
 class UnusableFile(OSError):
@@ -34,12 +38,24 @@ def read_regular_file(path: Path, most: int = MAX_BYTES) -> bytes:
         return file.read(most)
 
 
+def fitting_stem(stem: str, suffix: str) -> str:
+    """Return ``stem``, shortened to a unique text if the name of a file with it and ``suffix`` would be too long.
+
+    There is room for a dot and a number, too.
+    """
+    most = _LONGEST_NAME - len(suffix) - _NUMBER_ROOM
+    if len(stem.encode()) <= most:
+        return stem
+    digest = sha256(stem.encode()).hexdigest()[:12]
+    return f"{stem.encode()[: most - len(digest) - 1].decode(errors='ignore')}-{digest}"
+
+
 def replace_file(path: Path, contents: str | bytes, mode: int | None = None) -> Path:
     """Write ``contents`` to ``path`` and return it; ``mode`` has the permissions, by default those of a new file.
 
     Text is written as UTF-8. The name of the draft begins with a dot, which the loader of specs ignores.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    draft = path.with_name(f".{fitting_stem(path.name, '.tmp')}.{os.getpid()}.tmp")
     try:
         draft.write_bytes(contents.encode() if isinstance(contents, str) else contents)
         if mode is not None:

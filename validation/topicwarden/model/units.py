@@ -22,7 +22,7 @@ class ValueUnit:
     @property
     def pattern(self) -> str:
         """The regular expression (valid in ECMA-262 and Python) for the text that ``parse`` accepts."""
-        return rf"^(-1|[0-9]+(\.[0-9]+)? *({'|'.join(self.suffixes)})|0|[1-9][0-9]*)$"
+        return rf"^(-1|(0|[1-9][0-9]*)(\.[0-9]+)? *({'|'.join(self.suffixes)})|0|[1-9][0-9]*)$"
 
     def parse(self, text: str) -> int:
         """Return the number of milliseconds or bytes of ``text``.
@@ -34,6 +34,8 @@ class ValueUnit:
         if _NUMBER.fullmatch(text):
             return int(text)
         match = _QUANTITY.fullmatch(text)
+        if match and match[2] in self.suffixes and (plain := without_leading_zeros(text)):
+            raise ValueError(f"{self._expected(text)}; write {plain}")
         if not match or match[2] not in self.suffixes:
             raise ValueError(f"{self._expected(text)}{self._remedy(text, match[2] if match else None)}")
         number = Decimal(match[1]) * self.suffixes[match[2]]
@@ -79,8 +81,17 @@ class ValueUnit:
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,29})", re.ASCII)
 _QUANTITY: Final = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,30})?) *([A-Za-z]+)", re.ASCII)
 
+_PADDED: Final = re.compile(r"[-+]?0+([0-9].*)", re.ASCII)
+
 _BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _CLOCK: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
+
+
+def without_leading_zeros(text: str) -> str | None:
+    """Return a number or quantity such as ``012`` and ``007d`` without its leading zeros; None if it has none."""
+    match = _PADDED.fullmatch(text.strip())
+    return match[1] if match else None
+
 
 UNLIMITED: Final = ("forever", "unlimited", "infinite", "none", "never")
 

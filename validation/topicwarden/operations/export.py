@@ -11,6 +11,7 @@ import yaml
 from topicwarden.interchange.export import asyncapi_document, odcs_contract
 from topicwarden.interchange.export.asyncapi_document import KafkaServer
 from topicwarden.interchange.export.exported_topic import ExportedTopic, LostSetting, warnings, with_schemas
+from topicwarden.model.files import fitting_stem
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -20,6 +21,8 @@ from topicwarden.stacks.stack_file import read_stack_file
 from topicwarden.stacks.stack_selection import selected_stacks
 
 STANDARDS: Final = {"asyncapi": "AsyncAPI", "odcs": "ODCS"}
+
+_ODCS = ".odcs.yaml"
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,9 @@ def _asyncapi(
 
 
 def _odcs(topics: Sequence[ExportedTopic]) -> tuple[dict[str, str], list[LostSetting]]:
-    contracts = {f"{each.topic.name}.odcs.yaml": _yaml(odcs_contract.contract(each)) for each in topics}
+    contracts = {
+        f"{fitting_stem(each.topic.name, _ODCS)}{_ODCS}": _yaml(odcs_contract.contract(each)) for each in topics
+    }
     return contracts, [lost for each in topics for lost in each.lost_settings(None)]
 
 

@@ -82,17 +82,20 @@ def import_files(
     *,
     dry_run: bool = False,
     include_unmanaged: bool = False,
+    cluster: str | None = None,
 ) -> ImportReport:
     """Write YAML for the topics of ``sources`` that are not declared, and that match the globs ``patterns``.
 
     ``form`` is a key of ``FORMATS``; None recognises the format of each file. ``dry_run`` writes nothing.
-    ``include_unmanaged`` imports entries that the other tool does not apply, but those that it deletes. Raises
+    ``include_unmanaged`` imports entries that the other tool does not apply, but those that it deletes;
+    ``cluster`` selects the entries of one cluster. Raises
     Refusal if a file cannot be read, or if no topic matches.
     """
     session = open_session(project, stack, patterns)
     if session.errors:
         return ImportReport(session.stack, errors=session.errors)
-    imported = read_all([_source(project, path) for path in sources], form, include_unmanaged=include_unmanaged)
+    files_read = [_source(project, path) for path in sources]
+    imported = read_all(files_read, form, include_unmanaged=include_unmanaged, cluster=cluster)
     names = [source.topic.name for source in imported.topics]
     selected_names = set(session.select(names))
     converted, unknown_counts = session.completed(

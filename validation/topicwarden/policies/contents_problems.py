@@ -93,7 +93,7 @@ def _schema_messages(declaration: Declaration, schemas: ProjectSchemas) -> Itera
         if path is None or declared.format is None or declared.format not in COMPILERS or declared.registered:
             continue
         try:
-            error = schemas.error(declared.format, schemas.text(path), declared.message)
+            error = schemas.error(declared.format, schemas.text(path), declared.message or "")
         except UnusableSchema as unusable:
             error = str(unusable)
         if error:

@@ -20,7 +20,8 @@ class Compiler(Protocol):
     def __call__(self, text: str, message: str | None, references: References | None = None, /) -> str | None:
         """Return the error, which continues a sentence that begins with the file's name.
 
-        ``message`` is the message type of a ``.proto`` file; None is its first message.
+        ``message`` is the message type of a ``.proto`` file. Empty text is its first message; with None, the file
+        needs no message.
         """
 
 

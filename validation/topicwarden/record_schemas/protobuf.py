@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,8 @@ from topicwarden.record_schemas.referenced_schemas import References, unknown_na
 from topicwarden.scratch_folder import scratch_folder
 
 _FILE: Final = "record.proto"
+_BUILT_IN: Final = re.compile(r"(google/(protobuf|type)|confluent(/type)?)/[a-z_]+\.proto")
+"""Files that every registry resolves without a reference (``ProtobufSchema.KNOWN_DEPENDENCIES``)."""
 _TIMEOUT_S: Final = 60
 _TOKEN: Final = re.compile(r""""(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?|//[^\n]*+|/\*.*?(?:\*/|\Z)""", re.DOTALL)
 """A string or a comment. Without its end, it is matched too, so that the time is linear."""
@@ -24,7 +27,9 @@ class ProtoError(ValueError):
 
 
 def schema_error(text: str, message: str | None, references: References | None = None) -> str | None:
-    """Return the error if ``text`` is not a ``.proto`` file with ``message`` (None: with any message), else None.
+    """Return the error if ``text`` is not a ``.proto`` file with ``message``, else None.
+
+    Empty text as ``message`` means the first message. With None, the file can have enums only.
 
     A file that imports one of ``references`` whose text is not known is not compiled, and has no error.
     """
@@ -50,13 +55,13 @@ def message_name(text: str, message: str | None) -> str | None:
 def compile_proto(text: str, references: References | None = None) -> bytes:
     """Return the serialised ``FileDescriptorSet`` of a file and its imports, the file itself last.
 
-    Raise ProtoError if the file is invalid, or if it imports a file other than ``google/protobuf/*.proto`` and those
-    of ``references``.
+    Raise ProtoError if the file is invalid, or if it imports a file other than those of ``references`` and those that
+    registries have built in: ``google/protobuf/*.proto``, ``google/type/*.proto`` and ``confluent/*.proto``.
     """
     available = {name: referenced for name, referenced in references or () if referenced is not None}
     for name in re.findall(r'\bimport\s+(?:public\s+|weak\s+)?"([^"]+)"', _without_comments(text)):
-        if not name.startswith("google/protobuf/") and name not in available:
-            only = "only google/protobuf/*.proto is available: copy its messages here"
+        if name not in available and not _is_built_in(name):
+            only = "only google/protobuf, google/type and confluent/*.proto are built in: copy its messages here"
             remedy = only if references is None else "add it to references, or copy its messages here"
             raise ProtoError(f"imports {quoted(name)}; {remedy}")
     with scratch_folder() as scratch:
@@ -64,7 +69,8 @@ def compile_proto(text: str, references: References | None = None) -> bytes:
             _write_import(scratch, name, referenced)
         main = f"_{_FILE}" if _FILE in available else _FILE
         (scratch / main).write_text(text, encoding="utf-8")
-        command = [protoc_path(), "-I.", "--include_imports", "--descriptor_set_out=.set"]
+        folders = [f"-I{folder}" for folder in (".", *map(str, _built_in_folders()))]
+        command = [protoc_path(), *folders, "--include_imports", "--descriptor_set_out=.set"]
         try:
             result = subprocess.run(
                 [*command, main],
@@ -81,6 +87,20 @@ def compile_proto(text: str, references: References | None = None) -> bytes:
         if result.returncode:
             raise ProtoError(f"is not a valid .proto file: {_first_error(result.stderr, main)}")
         return (scratch / ".set").read_bytes()
+
+
+@cache
+def _built_in_folders() -> tuple[Path, ...]:
+    """Return the folders with ``google/type`` and ``confluent``; the compiler itself has ``google/protobuf``."""
+    own = Path(__file__).parent / "protos"
+    found = find_spec("google.type")
+    return own, *(Path(folder).parents[1] for folder in (found and found.submodule_search_locations) or ())
+
+
+def _is_built_in(name: str) -> bool:
+    if not _BUILT_IN.fullmatch(name):
+        return False
+    return name.startswith("google/protobuf/") or any((folder / name).is_file() for folder in _built_in_folders())
 
 
 def _without_comments(text: str) -> str:
@@ -110,7 +130,7 @@ def _require_message(descriptors: bytes, message: str | None) -> None:
 
     file = FileDescriptorSet.FromString(descriptors).file[-1]
     names = list(_names(file.message_type, ""))
-    if not names:
+    if not names and message is not None:
         raise ProtoError("is not a valid .proto file: expected a message")
     if message and message.removeprefix(f"{file.package}.") not in names:
         raise ProtoError(f"has no message {quoted(message)}; it has {', '.join(names)}")

@@ -57,7 +57,7 @@ class ResolvedSubjects:
 
 @dataclass(frozen=True)
 class _Claim:
-    """One declaration of a subject. ``message`` is the message type of a ``.proto`` file."""
+    """One declaration of a subject. ``message`` is the message type of a topic's ``.proto`` file; empty: the first."""
 
     name: str
     schema: RegisteredSchema
@@ -219,7 +219,7 @@ class _Collector:
         if name is None:
             strategy = registered.strategy.value if registered.strategy else ""
             unknown = tuple((each.name, None) for each in registered.references or ())
-            if error := self.schemas.error(contents.format, text, contents.message, unknown):
+            if error := self.schemas.error(contents.format, text, contents.message or "", unknown):
                 self._problem(locate("schema"), f"{path} {error}", SCHEMA)
             else:
                 message = f"{path} has no name for the strategy {strategy}: {_NAMELESS[contents.format]}"
@@ -249,7 +249,7 @@ class _Collector:
                 locations=locations,
                 reference_locations=at_references,
                 allow=frozenset(each for each in topic.allow if each.change in _CHANGES),
-                message=contents.message,
+                message=contents.message or "",
                 use=SubjectUse(topic.name, part),
                 owner=topic.owner,
             )

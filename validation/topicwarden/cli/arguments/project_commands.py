@@ -150,6 +150,15 @@ def import_(
             show_default=False,
         ),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--from-cluster",
+            metavar="CLUSTER",
+            help="With --from: only read the entries of this cluster, if the files have entries of several.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the files that would be written.")] = False,
     files_only: Annotated[
@@ -192,6 +201,7 @@ def import_(
             schemas=schemas,
             include_unmanaged=include_unmanaged,
             address=address,
+            cluster=cluster,
         )
     )
 

@@ -30,6 +30,7 @@ from topicwarden.interchange.convert.source_file import SourceFile
 from topicwarden.interchange.convert.topic_reader import ConvertedTopic, TopicReader
 from topicwarden.kafka_facts.topic_names import metric_name
 from topicwarden.model.access import Acl, LiveAccess, QuotaEntity, ScramUser
+from topicwarden.model.message_text import counted, quoted
 from topicwarden.model.problem import Level, Location, Problem
 
 __all__ = [
@@ -97,12 +98,17 @@ class ConversionResult:
 
 
 def read_all(
-    sources: Sequence[SourceFile], format_name: str | None = None, *, include_unmanaged: bool = False
+    sources: Sequence[SourceFile],
+    format_name: str | None = None,
+    *,
+    include_unmanaged: bool = False,
+    cluster: str | None = None,
 ) -> ConversionResult:
     """Read the topics of all files; return them with all problems and notes.
 
     ``format_name`` is a key of ``FORMATS``; by default, the format of each file is recognised from its content.
-    ``include_unmanaged`` takes entries that the other tool does not apply.
+    ``include_unmanaged`` takes entries that the other tool does not apply. ``cluster`` takes only the entries of this
+    cluster, and those whose file does not name their cluster.
     """
     topics: list[ConvertedTopic] = []
     problems: list[Problem] = []
@@ -112,16 +118,20 @@ def read_all(
     acls: set[Acl] = set()
     limits: list[Acl] = []
     left_out = 0
+    clusters: list[tuple[frozenset[str], Location]] = []
     users: dict[tuple[str, str], ScramUser] = {}
     quotas: dict[QuotaEntity, Mapping[str, float]] = {}
     subjects: dict[str, ConvertedSubject] = {}
     for source in sources:
         others = tuple(other for other in sources if other is not source)
-        reader = _read_file(TopicReader(source, others, include_unmanaged=include_unmanaged), format_name)
+        reader = _read_file(
+            TopicReader(source, others, include_unmanaged=include_unmanaged, cluster=cluster), format_name
+        )
         auxiliary += [source] if reader.auxiliary else []
         problems += reader.problems
         notes += reader.notes()
         left_out += reader.left_out
+        clusters += reader.clusters
         limits += reader.limits
         acls |= {*reader.acls}
         users |= {(user.name, user.mechanism): user for user in reader.users}
@@ -133,6 +143,7 @@ def read_all(
                 topics.append(converted)
             else:
                 problems.append(_duplicate(converted, first))
+    problems += _cluster_problems(clusters, cluster)
     unlimited = {acl for acl in acls if any(limits_access(deny, acl) for deny in limits)}
     notes += [_unlimited(acl, sources[0]) for acl in sorted(unlimited, key=str)]
     left_out += len(unlimited)
@@ -144,6 +155,19 @@ def read_all(
     return ConversionResult(
         tuple(topics), tuple(sorted(set(problems))), tuple(sorted(set(notes))), access, found, left_out
     )
+
+
+def _cluster_problems(found: Sequence[tuple[frozenset[str], Location]], selected: str | None) -> list[Problem]:
+    """Return the problem if the entries are on several clusters, or none is on the selected one: a project is one."""
+    names = sorted(frozenset().union(*(clusters for clusters, _ in found)))
+    if not found or (selected in names if selected else frozenset.intersection(*(each for each, _ in found))):
+        return []
+    message = f"these files have entries of {counted(len(names), 'cluster')}: {', '.join(names)}; "
+    if selected:
+        message += f"none is on {quoted(selected)}: select another one with --from-cluster"
+    else:
+        message += "a project is one cluster: select one with --from-cluster"
+    return [Problem(found[0][1], message, "cluster")]
 
 
 def _unlimited(acl: Acl, source: SourceFile) -> Problem:

@@ -76,6 +76,9 @@ class _Document:
             channel.take()
             self._reader.exclude(location, name, reason)
             return
+        if not self._reader.is_on_cluster(self._clusters(channel), location, name):
+            channel.take()
+            return
         messages = [message for source in self._message_sources(channel) for message in source]
         found = read_contents(messages, self._content_type, self._reader)
         text = one_line(channel.take_text("description"))
@@ -111,6 +114,13 @@ class _Document:
         if named:
             return named.value, named.location
         return name if self._version < 3 else None, channel.location
+
+    def _clusters(self, channel: Node) -> list[str]:
+        """Return the servers for Kafka that the channel names, if the document has several."""
+        kafka = [name for name, protocol in self._protocols.items() if str(protocol).lower() in _PROTOCOLS]
+        names, _ = channel.document.fields.peek((*channel.path, "servers"))
+        found = [_server_name(item) for item in names] if isinstance(names, list) else []
+        return [name for name in found if name in kafka] if len(kafka) > 1 else []
 
     def _exclusion(self, channel: Node, binding: Node | None, topic: Any) -> str | None:
         """Return the reason why the channel is no topic that can be declared; None if it is one."""

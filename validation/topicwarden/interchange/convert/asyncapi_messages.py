@@ -237,9 +237,7 @@ def _schema(part: str, encodings: Sequence[_Encoding], reader: TopicReader) -> S
         return None
     text = _schema_text(first, nodes)
     references = tuple((each.name, None) for each in registered.references or ()) if registered else None
-    error = (
-        COMPILERS[first.format](text, None, references) if text is not None else "has a reference that leads nowhere"
-    )
+    error = COMPILERS[first.format](text, "", references) if text is not None else "has a reference that leads nowhere"
     if text is None or error:
         for node in nodes:
             node.take()

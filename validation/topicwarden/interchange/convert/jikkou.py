@@ -55,7 +55,7 @@ _QUOTA_TYPES: Final = {
 """
 _ITERATIONS: Final = 8192
 """Jikkou's default (``V1KafkaUserAuthentication.DEFAULT_ITERATIONS``)."""
-_DELETE, _IGNORE = "jikkou.io/delete", "jikkou.io/ignore"
+_DELETE, _IGNORE, _PROVIDER = "jikkou.io/delete", "jikkou.io/ignore", "jikkou.io/provider"
 """Annotations of resources (``CoreAnnotations``). Jikkou reads them with ``Boolean.parseBoolean``."""
 _DELETED: Final = f"marked for deletion ({_DELETE}), so not imported"
 _NORMALIZE: Final = "schemaregistry.jikkou.io/normalize-schema"
@@ -80,6 +80,8 @@ def read(reader: TopicReader) -> None:
 def _is_applied(resource: KubernetesResource, reader: TopicReader) -> bool:
     """Return whether Jikkou reconciles the resource; note one that Jikkou deletes or ignores."""
     annotations = resource.annotations()
+    if not resource.is_on_cluster(reader, annotations.get(_PROVIDER)):
+        return False
     if annotations.get(_DELETE) == "true":
         resource.exclude(reader, _DELETED)
         return False

@@ -79,6 +79,14 @@ class KubernetesResource:
             if isinstance(condition, dict)
         )
 
+    def is_on_cluster(self, reader: TopicReader, cluster: Any) -> bool:
+        """Return whether the resource is on a cluster to import; if it is not, mark its fields as read, and note it."""
+        location = self.fields.peek(self.path)[1]
+        if reader.is_on_cluster([cluster] if isinstance(cluster, str) else [], location, self._label):
+            return True
+        self.fields.take(self.path)
+        return False
+
     def is_applied(
         self, reader: TopicReader, tool: str, reasons: Iterable[str] = (), override: str | None = None
     ) -> bool:

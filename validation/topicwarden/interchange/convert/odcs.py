@@ -233,7 +233,7 @@ class _Contract:
             if schema_format is None or schema_format not in COMPILERS:
                 message = f"{name}: records of the format {schema_format} have no schema; delete it"
                 self._reader.add_problem(custom[name].location, message, "value")
-            elif schema_error := COMPILERS[schema_format](text, None, _references(contents, part)):
+            elif schema_error := COMPILERS[schema_format](text, "", _references(contents, part)):
                 self._reader.add_problem(custom[name].location, f"{name} {schema_error}", "value")
             else:
                 schemas.append(SchemaText(part, schema_format, text))

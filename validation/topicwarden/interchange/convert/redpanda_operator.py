@@ -33,7 +33,10 @@ def recognises(source: SourceFile) -> bool:
 
 def read(reader: TopicReader) -> None:
     for resource in topics(reader.documents(), reader, _GROUP, "Redpanda", kind=_KIND):
-        if not resource.is_applied(reader, "Redpanda", override="overwriteTopicName"):
+        cluster = resource.fields.peek((*resource.path, "spec", "cluster", "clusterRef", "name"))[0]
+        if not resource.is_on_cluster(reader, cluster) or not resource.is_applied(
+            reader, "Redpanda", override="overwriteTopicName"
+        ):
             continue
         fields, spec = resource.fields, (*resource.path, "spec")
         report_unknown_keys(fields, spec, _SPEC, reader)

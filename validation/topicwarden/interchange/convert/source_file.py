@@ -94,7 +94,7 @@ def value_at(document: ParsedDocument, path: KeyPath) -> tuple[Any, Location]:
     """Return the value at ``path`` of a document (None if there is none) and its location."""
     value = document.value
     for part in path:
-        if isinstance(value, list) and isinstance(part, int):
+        if isinstance(value, list) and isinstance(part, int) and part < len(value):
             value = value[part]
         else:
             value = value.get(part) if isinstance(value, dict) else None

@@ -19,6 +19,7 @@ _GROUP: Final = "kafka.strimzi.io/"
 _USER: Final = "KafkaUser"
 _SCRAM: Final = "scram-sha-512"
 _SPEC: Final = ("partitions", "replicas", "config", "topicName")
+_CLUSTER: Final = "strimzi.io/cluster"
 _ITERATIONS: Final = 4096
 """Of every credential of the User Operator (``ScramCredentialsOperator``)."""
 _UNMANAGED: Final = ("strimzi.io/managed", "false")
@@ -82,6 +83,9 @@ def _user(resource: KubernetesResource, reader: TopicReader) -> None:
 
 
 def _is_applied(resource: KubernetesResource, reader: TopicReader) -> bool:
+    """Return whether an operator of the imported cluster applies the resource; note one that is not applied."""
+    if not resource.is_on_cluster(reader, resource.fields.peek((*resource.path, "metadata", "labels", _CLUSTER))[0]):
+        return False
     annotations = resource.annotations()
     marks = [f"{name}: {value}" for name, value in (_UNMANAGED, _PAUSED) if annotations.get(name) == value]
     return resource.is_applied(reader, "Strimzi", marks, "topicName")

@@ -83,6 +83,8 @@ _ACCESS_TYPES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
 _SCHEMA, _SUBJECT_CONFIG = "confluent_schema", "confluent_subject_config"
 _SUBJECT_TYPES: Final = (_SCHEMA, _SUBJECT_CONFIG)
 _REGISTRY_CONFIG: Final = "confluent_schema_registry_cluster_config"
+_CLUSTER_ATTRIBUTES: Final = (("kafka_cluster", 0, "id"), ("service_name",), ("cluster_api_url",), ("cluster",))
+"""Where resources name their cluster: Confluent, Aiven, Redpanda, Google. For others, the provider's alias counts."""
 _CONFLUENT_REPLICATION: Final = 3
 """Of every topic on Confluent Cloud: https://docs.confluent.io/cloud/current/topics/manage.html"""
 _VERSION: Final = 4
@@ -139,6 +141,7 @@ class _State:
         self.fields = fields
         self.reader = reader
         self.other_types: list[str] = []
+        self._alias: str | None = None
         self._schemas: list[ConvertedSubject] = []
         self._levels: dict[str, tuple[Compatibility | None, Location]] = {}
 
@@ -151,6 +154,7 @@ class _State:
             if read is None:
                 self._note_other(resource_path, kind, resource)
                 continue
+            self._alias = _provider_alias(resource)
             self.fields.take((*resource_path, "mode"))
             self.fields.take((*resource_path, "type"))
             if "values" in resource:
@@ -183,11 +187,23 @@ class _State:
         for index, _ in _items(self.fields.peek((*path, "child_modules"))[0]):
             self.module((*path, "child_modules", index))
 
+    def _is_on_cluster(self, resource_path: KeyPath, path: KeyPath, name: Any) -> bool:
+        """Return whether a resource is on a cluster to import; if it is not, mark its fields as read, and note it."""
+        values = [self.fields.peek((*path, *keys))[0] for keys in _CLUSTER_ATTRIBUTES]
+        found = next((value for value in (*values, self._alias) if isinstance(value, str) and value), None)
+        location = self.fields.peek(path)[1]
+        if self.reader.is_on_cluster([found] if found else [], location, name):
+            return True
+        self.fields.take(resource_path)
+        return False
+
     def _access(self, kind: str, resource_path: KeyPath, path: KeyPath, instance: dict[str, Any]) -> None:
         fields, reader = self.fields, self.reader
         if instance.get("deposed") or instance.get("deposed_key"):
             _, location = fields.take(resource_path)
             reader.exclude(location, kind, _DEPOSED)
+        elif not self._is_on_cluster(resource_path, path, kind):
+            return
         elif kind == "kafka_quota":
             name, _ = fields.take((*path, "entity_name"))
             entity = ((str(fields.take((*path, "entity_type"))[0]), name or None),)
@@ -264,6 +280,8 @@ class _State:
             fields.take(resource_path)
             reader.exclude(location, name, _DEPOSED)
             return
+        if not self._is_on_cluster(resource_path, path, name):
+            return
         if instance.get("status") == "tainted" or instance.get("tainted") is True:
             reader.note(location, str(name), "imported, but tainted: Terraform would delete and recreate it")
         if str(fields.peek((*path, "id"))[0]).rpartition("/")[2] == name:
@@ -294,6 +312,12 @@ class _State:
                     # The provider writes attributes that are not set as null or as empty text.
                     settings[name.replace("_", ".")] = setting
         return settings
+
+
+def _provider_alias(resource: Mapping[str, Any]) -> str | None:
+    """Return the alias of the provider of a resource in ``terraform.tfstate``, or ``default``; None if it has none."""
+    provider = resource.get("provider")
+    return str(provider).rpartition('"]')[2].removeprefix(".") or "default" if isinstance(provider, str) else None
 
 
 def _items(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -45,7 +45,8 @@ class TopicReader:
     """Collects the topics, problems and notes of one file, and tracks which parts of the file were read.
 
     ``others`` are the other files of the same import. ``include_unmanaged`` takes entries that the other tool does not
-    apply. ``excluded`` counts the entries that the file itself excludes, such as topics marked for deletion, and
+    apply; ``cluster`` takes the entries of one cluster only. ``clusters`` are the clusters of each entry whose file
+    names them. ``excluded`` counts the entries that the file itself excludes, such as topics marked for deletion, and
     ``left_out`` those that are valid, and not imported. ``limits`` are the DENY ACLs among them. ``auxiliary`` is set
     if the file only completes other files. ``acls``, ``users`` and ``quotas`` are the access that the file declares,
     and ``subjects`` its subjects of a Schema Registry.
@@ -56,6 +57,8 @@ class TopicReader:
     topics: list[ConvertedTopic] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     include_unmanaged: bool = False
+    cluster: str | None = None
+    clusters: list[tuple[frozenset[str], Location]] = field(default_factory=list)
     excluded: int = 0
     left_out: int = 0
     limits: list[Acl] = field(default_factory=list)
@@ -109,6 +112,19 @@ class TopicReader:
     def note(self, location: Location, part: str, reason: str) -> None:
         """Note that ``part`` is not converted. Parts with the same reason share one note."""
         self._notes.setdefault(reason, []).append((location, part))
+
+    def is_on_cluster(self, clusters: Collection[str], location: Location, name: Any) -> bool:
+        """Return whether an entry of these clusters is to be imported; note one that is not.
+
+        No cluster means that the file does not say it.
+        """
+        if not clusters:
+            return True
+        self.clusters.append((frozenset(clusters), location))
+        if self.cluster is None or self.cluster in clusters:
+            return True
+        self.exclude(location, name, "on another cluster than --from-cluster, so not imported")
+        return False
 
     def exclude(self, location: Location, name: Any, reason: str) -> None:
         """Note that an entry is not converted because the file itself excludes it."""

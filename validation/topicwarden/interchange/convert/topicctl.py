@@ -18,6 +18,7 @@ from topicwarden.interchange.convert.topic_values import SettingValues, TopicVal
 from topicwarden.interchange.convert.unread_fields import UnreadFields
 from topicwarden.model.message_text import describe_value
 
+_CLUSTER: Final = ("environment", "region", "cluster")
 _SPEC: Final = ("partitions", "replicationFactor", "retentionMinutes", "settings", "placement", "migration")
 _OTHER_FILES: Final = {
     "bootstrapAddrs": "cluster",
@@ -48,6 +49,13 @@ def read(reader: TopicReader) -> None:
 
 
 def _topic(fields: UnreadFields, reader: TopicReader) -> None:
+    # topicctl compares these with the file of the cluster (``CheckConsistency``).
+    named = [fields.peek(("meta", key))[0] for key in _CLUSTER]
+    cluster = "/".join(str(part) for part in named if part)
+    name, location = fields.peek(("meta", "name"))
+    if not reader.is_on_cluster([cluster] if cluster else [], location, name):
+        fields.take(())
+        return
     report_unknown_keys(fields, ("spec",), _SPEC, reader)
     config = take_settings(fields, ("spec", "settings"), reader)
     description = fields.peek(("meta", "description"))[0]

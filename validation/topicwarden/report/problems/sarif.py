@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from topicwarden.model.problem import Problem
-from topicwarden.policies.rules import RULES
+from topicwarden.policies.rules import ALL_RULES
 from topicwarden.report import sarif_log
 from topicwarden.report.display import printable
 from topicwarden.report.problems.digest import ProblemDigest
@@ -50,7 +50,7 @@ def describe(rule: str) -> Description:
 
     Expressions of the project itself have neither, and get a generic text.
     """
-    texts = [inspect.getdoc(RULES[rule]) or ""] if rule in RULES else []
+    texts = [inspect.getdoc(ALL_RULES[rule]) or ""] if rule in ALL_RULES else []
     texts += [PROBLEM_IDS[rule]] if rule in PROBLEM_IDS else []
     if not texts:
         return Description(f"{rule}, a rule of this project", f"{rule} is written in this project's policies/*.yaml.")

@@ -11,6 +11,7 @@ from typing import Any, Final
 from topicwarden.kafka_facts.topic_names import metric_name, name_problem
 from topicwarden.model.access import NO_TOPIC_ACCESS
 from topicwarden.model.contents import Contents
+from topicwarden.model.files import fitting_stem
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Topic
 from topicwarden.specs.document_model import DefaultsSpec, TopicDocument
@@ -155,7 +156,8 @@ def explicit_contents(contents: Contents) -> dict[str, Any]:
 
 def _schema_file(topic: str, schema: SchemaText, folder: Folder, used_paths: set[str]) -> NewFile:
     """Return a file for a schema of ``topic``, at a free path, which is added to ``used_paths``."""
-    stem, suffix = f"{topic.lstrip('._') or 'topic'}-{schema.part}", SUFFIXES[schema.format]
+    suffix = SUFFIXES[schema.format]
+    stem = fitting_stem(f"{topic.lstrip('._') or 'topic'}-{schema.part}", suffix)
     stems = chain([stem], (f"{stem}-{number}" for number in count(2)))
     paths = ("/".join((*folder, SCHEMA_FOLDER, f"{stem}{suffix}")) for stem in stems)
     path = next(path for path in paths if path.lower() not in used_paths)

@@ -6,15 +6,17 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from topicwarden.model.access import NO_TOPIC_ACCESS, TopicAccess
+from topicwarden.model.files import fitting_stem
 from topicwarden.specs.spec_files import DEFAULTS
 from topicwarden.specs.validated_document import FlatSettings
 from topicwarden.specs.write.access_file import topic_access_lines
 from topicwarden.specs.write.yaml_values import yaml_scalar, yaml_setting
 
 Folder: TypeAlias = tuple[str, ...]
+_SUFFIX: Final = ".yaml"
 
 
 def topic_folders(names: Collection[str], declared: Mapping[str, Folder]) -> dict[str, Folder]:
@@ -53,7 +55,8 @@ def file_name(name: str, folder: Folder, existing_paths: Collection[str]) -> tup
     """
     stem = name.lstrip("._") or "topic"
     for number in range(1, len(existing_paths) + 2):
-        file = "/".join((*folder, f"{stem}{'' if number == 1 else f'-{number}'}.yaml"))
+        numbered = stem if number == 1 else f"{fitting_stem(stem, _SUFFIX)}-{number}"
+        file = "/".join((*folder, f"{numbered}{_SUFFIX}"))
         if file.lower() not in existing_paths and not file.endswith(f"/{DEFAULTS}"):
             return file, file.rpartition("/")[2] != f"{name}.yaml"
     raise ValueError(f"there is no free file name for {name}")
