@@ -1,5 +1,5 @@
 # Two commands do it all: `make demo` and `make test`. Everything lands in .venv and .cache, once.
-.PHONY: setup demo test test-fast campaigns coverage mutants check types wording site wheel image lock shell clean
+.PHONY: setup demo demo-all test test-fast campaigns coverage mutants check types wording site wheel image lock shell clean
 .SILENT:
 SHELL := bash
 
@@ -13,9 +13,12 @@ unexport PYTHONDONTWRITEBYTECODE
 # What pip says, as a number that grows; nothing in a log.
 COUNT := if test -t 1; then awk '/^Collecting/ { printf "\r%d packages", ++n; fflush() } END { print "" }'; else cat >/dev/null; fi
 
-demo: setup  ## The whole way on a real cluster: declare, deploy, fill, break, audit, and an alert while a watch runs.
-	tests/install-prometheus demo
+demo: setup  ## The whole way on a real cluster: declare, deploy, fill, break, audit.
 	$(VENV)/topicwarden demo
+
+demo-all: setup  ## The demo with all its chapters: schemas (Java 21), usage, a lost broker, an alert while a watch runs.
+	tests/install-prometheus demo
+	$(VENV)/topicwarden demo --all
 
 test-fast: $(LOCKED)  ## After each change, at most three minutes: ruff, and the unit tests, without JVM, broker and Pulumi.
 	$(VENV)/ruff check .
