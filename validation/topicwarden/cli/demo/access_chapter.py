@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from topicwarden.cli.demo.demo_run import STACK, DemoRun, Outcome
+from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun
 from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.planned_change import PlanReport, Severity
 from topicwarden.operations.plan import planned
@@ -14,7 +14,7 @@ from topicwarden.report.plan import text as plan_text
 from topicwarden.sandbox.scenarios import active_group
 
 
-def run(demo: DemoRun) -> Iterator[Outcome]:
+def run(demo: DemoRun) -> Iterator[DemoResult]:
     demo.heading(f"topicwarden plan: a pull request revokes the access of {active_group.USER}, which is reading")
     with active_group.reading(demo.servers, demo.sandbox.user_servers):
         plan = planned(demo.engine, checked=_without_group(demo.checked), listener=TERMINAL)

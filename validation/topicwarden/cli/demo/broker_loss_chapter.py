@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from topicwarden.cli.demo.demo_run import DemoRun, Outcome, findings, say
+from topicwarden.cli.demo.demo_run import DemoResult, DemoRun, findings, say
 from topicwarden.model.verdict import Verdict
 from topicwarden.report.audit import text
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -15,7 +15,7 @@ from topicwarden.sandbox.scenarios import broker_loss
 _LOST_BROKER: Final = 3
 
 
-def run(demo: DemoRun) -> Iterator[Outcome]:
+def run(demo: DemoRun) -> Iterator[DemoResult]:
     demo.heading(f"The partitions: broker {_LOST_BROKER} is killed")
     audit = demo.audit  # a Spark session starts before the broker is lost
     with _lost_broker(demo.sandbox):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from topicwarden.cli.demo.demo_run import DemoRun, Outcome, findings
+from topicwarden.cli.demo.demo_run import DemoResult, DemoRun, findings
 from topicwarden.model.verdict import Verdict
 from topicwarden.report.audit import text
 from topicwarden.sandbox.scenarios import compacted_cache, log_cleaner
 
 
-def run(demo: DemoRun) -> Iterator[Outcome]:
+def run(demo: DemoRun) -> Iterator[DemoResult]:
     demo.heading("The cache: after an append and a log cleaner run, superseded records are gone")
     compacted_cache.append(demo.servers)
     log_cleaner.speed_up(demo.servers)

@@ -20,14 +20,14 @@ from topicwarden.cli.demo import (
     usage_chapter,
     watch_chapter,
 )
-from topicwarden.cli.demo.demo_run import STACK, DemoRun, Outcome, heading
+from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun, heading
 from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.report.display import duration
 from topicwarden.toolchain.prerequisites import require_registry_java
 
-Run: TypeAlias = Callable[[DemoRun], Iterator[Outcome]]
+Run: TypeAlias = Callable[[DemoRun], Iterator[DemoResult]]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from topicwarden.sandbox.local_cluster import Sandbox
 STACK: Final = "dev"
 _COLUMNS: Final = 80
 
-Outcome: TypeAlias = tuple[str, object, object]
+DemoResult: TypeAlias = tuple[str, object, object]
 """A comparison: its subject, the expected result, the actual result."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from topicwarden.cli.demo.demo_run import STACK, DemoRun, Outcome
+from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun
 from topicwarden.cli.sandbox import start_registry
 from topicwarden.cli.terminal import TERMINAL, engine_output
 from topicwarden.deploy.pulumi_engine import PulumiEngine
@@ -33,10 +33,8 @@ from topicwarden.stacks.registry_settings import RegistrySettings
 from topicwarden.toolchain import environment
 
 
-def run(demo: DemoRun) -> Iterator[Outcome]:
-    project = Project(demo.project.root / "examples" / "payments")
-    if not project.topics.is_dir():
-        raise Refusal(f"there is no example in {project.root}: run the demo in a clone of the topicwarden repository")
+def run(demo: DemoRun) -> Iterator[DemoResult]:
+    project = example_of(demo.project)
     with _shared_cache(demo.project):
         demo.heading("topicwarden up: examples/payments, whose schema a deploy registers")
         start_registry(project)
@@ -53,7 +51,14 @@ def run(demo: DemoRun) -> Iterator[Outcome]:
             _delete_topic(demo.servers)  # no topic of the other project, whose audits would find it
 
 
-def _plans(demo: DemoRun, engine: PulumiEngine, checked: CheckedStacks) -> Iterator[Outcome]:
+def example_of(project: Project) -> Project:
+    example = Project(project.root / "examples" / "payments")
+    if not example.topics.is_dir():
+        raise Refusal(f"there is no example in {example.root}: run the demo in a clone of the topicwarden repository")
+    return example
+
+
+def _plans(demo: DemoRun, engine: PulumiEngine, checked: CheckedStacks) -> Iterator[DemoResult]:
     demo.heading("topicwarden plan: a pull request adds a field to payments without a default")
     plan = planned(engine, checked=_with_schema(checked, schema_versions.with_required_field), listener=TERMINAL)
     print(plan_text.render(plan, demo.console), end="")

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.cli.check import check
-from topicwarden.cli.demo.demo_run import STACK, DemoRun, Outcome, finding_lines, findings, heading, print_lines, say
+from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun, finding_lines, findings, heading, print_lines, say
 from topicwarden.cli.demo.usage_chapter import USE_FINDINGS
 from topicwarden.cli.sandbox import sandbox_of, show
 from topicwarden.cli.terminal import TERMINAL, engine_output
@@ -53,7 +53,7 @@ def prepare(project: Project, console: Console, out: Path, resources: ExitStack)
     return DemoRun(project, sandbox, engine, checked, console, out, resources)
 
 
-def run(demo: DemoRun) -> Iterator[Outcome]:
+def run(demo: DemoRun) -> Iterator[DemoResult]:
     """Audit the topics, print one finding, then the whole report, and write it."""
     demo.heading("topicwarden audit: the records")
     report = demo.audit(())

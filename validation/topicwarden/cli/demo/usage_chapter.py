@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from topicwarden.cli.demo.demo_run import STACK, DemoRun, Outcome, findings
+from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun, findings
 from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.usage_report import UsageReport
 from topicwarden.model.verdict import Verdict
@@ -18,7 +18,7 @@ _TOPICS = (planted_faults.ORDERS, flights.AIRCRAFT)
 USE_FINDINGS = ((flights.AIRCRAFT, "idle-topic"), (planted_faults.ORDERS, "undeclared-consumer"))
 
 
-def run(demo: DemoRun) -> Iterator[Outcome]:
+def run(demo: DemoRun) -> Iterator[DemoResult]:
     demo.heading(f"topicwarden usage: {active_group.UNDECLARED} reads orders; nobody uses {flights.AIRCRAFT}")
     observed = usage_topics(demo.project, STACK)  # a topic is idle if it is the same in later observations
     with active_group.reading_undeclared(demo.servers):

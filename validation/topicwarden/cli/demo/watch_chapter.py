@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from topicwarden.cli.demo.demo_run import DemoRun, Outcome, finding_lines, print_lines
+from topicwarden.cli.demo.demo_run import DemoResult, DemoRun, finding_lines, print_lines
 from topicwarden.cli.demo.watch_process import ARGUMENTS, WatchProcess, copy_with_receiver, running_watch
 from topicwarden.cli.terminal import waiting
 from topicwarden.model.finding import Finding
@@ -49,7 +49,7 @@ class WatchedFault:
     finding: Finding | None
     seconds: float
 
-    def outcomes(self) -> Iterator[Outcome]:
+    def outcomes(self) -> Iterator[DemoResult]:
         """Yield each comparison: its subject, the expected result, the actual result."""
         complete = bool(self.metric and self.finding)
         yield "the metric before the fault", None, self.before
@@ -68,7 +68,7 @@ class Alerting:
         return self.firing({"alertname": self.name, "topic": _TOPIC, "check": _CHECK})
 
 
-def run(demo: DemoRun) -> Iterator[Outcome]:
+def run(demo: DemoRun) -> Iterator[DemoResult]:
     demo.heading("topicwarden watch: a fault is planted while it runs")
     yield from plant_while_watching(demo.project, demo.servers, demo.out).outcomes()
 
