@@ -1,5 +1,5 @@
 # Two commands do it all: `make demo` and `make test`. Everything lands in .venv and .cache, once.
-.PHONY: setup packages demo test test-fast campaigns coverage mutants check types wording site wheel image lock shell clean
+.PHONY: setup packages demo demo-all test test-fast campaigns coverage mutants check types wording site wheel image lock shell clean
 .SILENT:
 SHELL := bash
 
@@ -12,10 +12,14 @@ unexport PYTHONDONTWRITEBYTECODE
 # Each lock has the hashes of all its packages.
 COMPILE := .cache/tools/bin/uv pip compile --universal --no-strip-extras --generate-hashes --no-emit-index-url --no-header --quiet
 
-demo:  ## The whole way on a real cluster: declare, deploy, fill, break, audit, and an alert while a watch runs.
+demo:  ## The main job on a real cluster: declare, deploy, fill, break, audit.
+	$(PYTHON) -m tools.set_up demo
+	$(VENV)/topicwarden demo
+
+demo-all:  ## The demo with all its chapters: schemas (Java 21), usage, a lost broker, an alert while a watch runs.
 	$(PYTHON) -m tools.set_up demo
 	tests/install-prometheus demo
-	$(VENV)/topicwarden demo
+	$(VENV)/topicwarden demo --all
 
 test-fast: packages  ## After each change, at most three minutes: ruff, and the unit tests, without JVM, broker and Pulumi.
 	$(VENV)/ruff check .

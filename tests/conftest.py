@@ -142,7 +142,15 @@ def jars(tools: Toolchain) -> Path:
 
 
 @pytest.fixture(scope="session")
-def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def registry_java() -> Path:
+    """Return the Java of the Schema Registry. Tests that need it are skipped where no Java is new enough."""
+    from tests.support.java import registry_java_or_skip  # noqa: PLC0415
+
+    return registry_java_or_skip()
+
+
+@pytest.fixture(scope="session")
+def registry_url(registry_java: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the URL of a real Schema Registry, which all tests of this process share: use subjects of your own."""
     from tests.support.registry import running_registry  # noqa: PLC0415 -- unit tests need no registry
 

@@ -55,18 +55,10 @@ class Shell:
         return self.run(*command, *arguments)
 
 
-def copy_of_the_example(folder: Path, *, registry: bool = False) -> Project:
-    """Copy this repository's example project, without its engine.
-
-    ``registry``: with the topic whose schema a deploy registers, which needs the sandbox's Schema Registry.
-    """
+def copy_of_the_example(folder: Path) -> Project:
+    """Copy this repository's example project, without its engine."""
     for name in ("topics", "access", "policies", "stacks"):
         shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    if not registry:
-        (folder / "topics" / "shop" / "shop.payments.yaml").unlink()
-        settings = folder / "stacks" / "Pulumi.dev.yaml"
-        lines = settings.read_text(encoding="utf-8").splitlines(keepends=True)
-        settings.write_text("".join(line for line in lines if "schemaRegistry" not in line), encoding="utf-8")
     return _finished(folder)
 
 

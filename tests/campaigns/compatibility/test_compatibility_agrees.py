@@ -26,6 +26,7 @@ from topicwarden.toolchain import schema_checker
 _PROJECT = find_project(REPOSITORY)
 
 
+@pytest.mark.usefixtures("registry_java")
 def test_a_real_registry_agrees_on_random_and_public_pairs(tmp_path: Path) -> None:
     count, seed = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "20")), int(os.environ.get("TOPICWARDEN_SEED", "1"))
     with running_registry(tmp_path) as url:

@@ -38,7 +38,7 @@ class Written:
 
 
 @pytest.fixture(scope="module")
-def written(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
+def written(registry_java: Path, tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
     with ExitStack() as stack:
         folder = stack.enter_context(own_cache(tmp_path_factory.mktemp("readability")))
         reference = stack.enter_context(reference_reader(tools.java, folder))

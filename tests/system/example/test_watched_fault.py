@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.projects import copy_of_the_example
 from tests.support.prometheus import program
-from topicwarden.cli import demo_watch
-from topicwarden.cli.demo_watch import plant_while_watching
+from topicwarden.cli.demo import watch_chapter
+from topicwarden.cli.demo.watch_chapter import plant_while_watching
 from topicwarden.model.problem import Refusal
 
 
@@ -25,8 +25,8 @@ def test_a_fault_fires_its_alert_while_watch_runs(
             return program("prometheus")
         raise Refusal("there is no Prometheus")
 
-    monkeypatch.setattr(demo_watch, "find_prometheus", find_prometheus)
-    monkeypatch.setattr(demo_watch, "LIMIT_S", 240.0)  # a machine of CI is slow
+    monkeypatch.setattr(watch_chapter, "find_prometheus", find_prometheus)
+    monkeypatch.setattr(watch_chapter, "LIMIT_S", 240.0)  # a machine of CI is slow
     project = copy_of_the_example(tmp_path / "project")
     settings = project.stacks / "Pulumi.dev.yaml"
     history = f"config:\n  topicwarden:history: {tmp_path / 'history'}\n"  # not that of the other tests

@@ -66,7 +66,7 @@ def user(wheel: Path, tools: Toolchain, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="module")
-def tutorial(user: Shell) -> dict[str, str]:
+def tutorial(registry_java: Path, user: Shell) -> dict[str, str]:
     """The outputs of the tutorial's commands, in the folder of the user. Each has the exit code that the page says.
 
     The outputs of a command that the page repeats are one text.

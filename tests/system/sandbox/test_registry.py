@@ -15,13 +15,14 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.sandbox.registry_server import RegistryServer
 from topicwarden.toolchain import apicurio
-from topicwarden.toolchain.prerequisites import require_registry_java
 
 _SETTINGS = "config: {'topicwarden:cluster': sandbox, 'topicwarden:schemaRegistry': sandbox}\n"
 
 
-def test_it_keeps_its_schemas_until_it_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    java, app = require_registry_java(), apicurio.fetch(Project(REPOSITORY).tools_cache, print)
+def test_it_keeps_its_schemas_until_it_is_removed(
+    registry_java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java, app = registry_java, apicurio.fetch(Project(REPOSITORY).tools_cache, print)
     monkeypatch.setenv("TOPICWARDEN_CACHE", str(tmp_path / "cache"))
     project = project_of(tmp_path / "project", {}, _SETTINGS)
     assert on_sandbox_registry(project, "dev")
@@ -46,7 +47,7 @@ def test_it_keeps_its_schemas_until_it_is_removed(tmp_path: Path, monkeypatch: p
     assert [file.name for file in (project.cache / "sandbox").iterdir()] == []
 
 
-def test_it_reports_why_it_does_not_start(tmp_path: Path) -> None:
+def test_it_reports_why_it_does_not_start(registry_java: Path, tmp_path: Path) -> None:
     server = RegistryServer(tmp_path)
     with pytest.raises(Refusal, match=r"the Schema Registry died: .*Unable to access jarfile"):
-        server.up(require_registry_java(), tmp_path / "nowhere", print)
+        server.up(registry_java, tmp_path / "nowhere", print)

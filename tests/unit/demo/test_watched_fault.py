@@ -15,9 +15,9 @@ import pytest
 import urllib3
 
 from topicwarden.child_processes import running
-from topicwarden.cli import demo_watch
-from topicwarden.cli.demo_watch import Alerting, show_fault
-from topicwarden.cli.demo_watch_process import WatchProcess, copy_with_receiver
+from topicwarden.cli.demo import watch_chapter
+from topicwarden.cli.demo.watch_chapter import Alerting, show_fault
+from topicwarden.cli.demo.watch_process import WatchProcess, copy_with_receiver
 from topicwarden.kafka.connect.stack_connection import stack_settings
 from topicwarden.model.finding import Finding
 from topicwarden.model.problem import Location, Refusal
@@ -101,7 +101,7 @@ def test_the_metric_the_alert_and_the_finding_are_shown_in_80_columns(
 def test_a_fault_that_is_not_seen_in_time_is_not_as_expected(
     watch: PlantedWatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(demo_watch, "LIMIT_S", 0.0)
+    monkeypatch.setattr(watch_chapter, "LIMIT_S", 0.0)
     monkeypatch.setattr(PlantedWatch, "sees", False)
     fault = show_fault([], watch, Alerting("TopicwardenConfigDrift", lambda labels: None), tmp_path)
     assert [expected == actual for _, expected, actual in fault.outcomes()] == [True, False, False]

@@ -1,9 +1,8 @@
-"""The end of the demo: a fault is planted while `topicwarden watch` runs, and fires an alert within a minute."""
+"""A fault is planted while `topicwarden watch` runs, and fires an alert within a minute."""
 
 from __future__ import annotations
 
 import re
-import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -11,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from topicwarden.cli.demo_watch_process import ARGUMENTS, WatchProcess, copy_with_receiver, running_watch
+from topicwarden.cli.demo.demo_run import DemoResult, DemoRun, finding_lines, print_lines
+from topicwarden.cli.demo.watch_process import ARGUMENTS, WatchProcess, copy_with_receiver, running_watch
 from topicwarden.cli.terminal import waiting
 from topicwarden.model.finding import Finding
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.notices import alertmanager_alerts
 from topicwarden.pages import alert_rules
-from topicwarden.report.display import printable
 from topicwarden.report.output_folder import write_files
 from topicwarden.sandbox.alert_receiver import alert_receiver
 from topicwarden.sandbox.local_prometheus import LocalPrometheus, find_prometheus, running_prometheus
@@ -33,7 +32,6 @@ _TOPIC: Final = planted_faults.ORDERS
 _CHECK: Final = planted_faults.PLANTED[_TOPIC]
 _READY_S: Final = 300.0
 _POLL_S: Final = 0.2
-_COLUMNS: Final = 80
 _INDENT: Final = 9
 
 
@@ -51,7 +49,7 @@ class WatchedFault:
     finding: Finding | None
     seconds: float
 
-    def outcomes(self) -> Iterator[tuple[str, object, object]]:
+    def outcomes(self) -> Iterator[DemoResult]:
         """Yield each comparison: its subject, the expected result, the actual result."""
         complete = bool(self.metric and self.finding)
         yield "the metric before the fault", None, self.before
@@ -70,6 +68,11 @@ class Alerting:
         return self.firing({"alertname": self.name, "topic": _TOPIC, "check": _CHECK})
 
 
+def run(demo: DemoRun) -> Iterator[DemoResult]:
+    demo.heading("topicwarden watch: a fault is planted while it runs")
+    yield from plant_while_watching(demo.project, demo.servers, demo.out).outcomes()
+
+
 def plant_while_watching(project: Project, servers: Sequence[str], out: Path) -> WatchedFault:
     """Watch the stack, plant a fault, and print its metric, its alert and its finding when they appear.
 
@@ -81,7 +84,7 @@ def plant_while_watching(project: Project, servers: Sequence[str], out: Path) ->
         try:
             program = find_prometheus([project.tools_cache, project.root / ".cache"])
         except Refusal as refusal:
-            _print(f"{refusal}. Instead, a small receiver takes notifications in Alertmanager's format.")
+            print_lines(f"{refusal}. Instead, a small receiver takes notifications in Alertmanager's format.")
             receiver = resources.enter_context(alert_receiver())
             watched = copy_with_receiver(project, folder / "project", receiver.url)
             watch = _audited(resources.enter_context(running_watch(watched, folder / "watch.log")))
@@ -98,7 +101,7 @@ def _audited(watch: WatchProcess) -> WatchProcess:
     with waiting("the first audit of `topicwarden watch`"):
         if _until(lambda: watch.get("/readyz"), _READY_S) is None:
             raise Refusal(f"the first audit of `topicwarden watch` has not finished within {_READY_S:.0f} s")
-    _print(f"`topicwarden {' '.join(ARGUMENTS)}` serves its first report: http://{watch.address}/report")
+    print_lines(f"`topicwarden {' '.join(ARGUMENTS)}` serves its first report: http://{watch.address}/report")
     return watch
 
 
@@ -108,13 +111,13 @@ def _scraping(resources: ExitStack, program: str, target: str, folder: Path) -> 
         prometheus = resources.enter_context(running_prometheus(program, target, alert_rules.alerts(), folder))
         if not _until(lambda: prometheus.has("topicwarden_watch_audit_seconds") or None, _READY_S):
             raise Refusal(f"Prometheus has not scraped http://{target}/metrics within {_READY_S:.0f} s")
-    _print(f"Prometheus scrapes it, and evaluates `topicwarden rules alerts`: {prometheus.url}/alerts")
+    print_lines(f"Prometheus scrapes it, and evaluates `topicwarden rules alerts`: {prometheus.url}/alerts")
     return prometheus
 
 
 def show_fault(servers: Sequence[str], watch: WatchProcess, alerting: Alerting, out: Path) -> WatchedFault:
     before = watch.failures_line(_TOPIC, _CHECK)
-    _print(f"Now someone reduces the retention of {_TOPIC} by hand. Nobody starts an audit.")
+    print_lines(f"Now someone reduces the retention of {_TOPIC} by hand. Nobody starts an audit.")
     started = time.monotonic()
     planted_faults.change_setting_by_hand(servers)
 
@@ -122,18 +125,18 @@ def show_fault(servers: Sequence[str], watch: WatchProcess, alerting: Alerting, 
         with waiting(f"waiting for {what}"):
             found = _until(probe, LIMIT_S - (time.monotonic() - started))
         elapsed = time.monotonic() - started
-        _print(f"{elapsed:5.1f} s  {what}" if found else f"NOT SEEN within {LIMIT_S:.0f} s: {what}")
+        print_lines(f"{elapsed:5.1f} s  {what}" if found else f"NOT SEEN within {LIMIT_S:.0f} s: {what}")
         return found
 
     metric = first("the metric", lambda: watch.failures_line(_TOPIC, _CHECK))
-    _print(*([re.sub(r"([{,])", r"\1 ", metric)] if metric else []), indent=_INDENT)
+    print_lines(*([re.sub(r"([{,])", r"\1 ", metric)] if metric else []), indent=_INDENT)
     alert = first("the alert", alerting.of_fault)
-    _print(*(_alert_lines(alert) if alert else ()), indent=_INDENT)
+    print_lines(*(_alert_lines(alert) if alert else ()), indent=_INDENT)
     finding = first("the report", lambda: watch.failure(_TOPIC, _CHECK))
-    _print(*(_finding_lines(finding) if finding else ()), indent=_INDENT)
+    print_lines(*(finding_lines(finding) if finding else ()), indent=_INDENT)
     seconds = time.monotonic() - started
     if page := watch.get("/report"):
-        _print(*map(str, write_files(out, {"watch.html": page})), indent=_INDENT)
+        print_lines(*map(str, write_files(out, {"watch.html": page})), indent=_INDENT)
     return WatchedFault(before, metric, alert, alerting.name, finding, seconds)
 
 
@@ -146,31 +149,9 @@ def _alert_lines(alert: Mapping[str, Any]) -> Iterator[str]:
     yield from (annotations[name] for name in ("summary", "runbook_url", "report") if name in annotations)
 
 
-def _finding_lines(finding: Finding) -> Iterator[str]:
-    yield f"{finding.verdict.value} {finding.check} {finding.topic}: {finding.message}"
-    if finding.location:
-        yield f"declared in {finding.location.file}:{finding.location.line}"
-    yield f"remedy: {finding.remedy}"
-
-
 def _until(probe: Callable[[], T | None], seconds: float) -> T | None:
     """Return the first result of ``probe`` that is not None; None if there is none after ``seconds``."""
     deadline = time.monotonic() + seconds
     while (found := probe()) is None and time.monotonic() < deadline:
         time.sleep(_POLL_S)
     return found
-
-
-def _print(*lines: str, indent: int = 0) -> None:
-    """Print ``lines``, wrapped at 80 columns; words that are longer, such as URLs, stay whole."""
-    margin = " " * indent
-    for line in lines:
-        wrapped = textwrap.wrap(
-            printable(line),
-            _COLUMNS,
-            initial_indent=margin,
-            subsequent_indent=margin,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        print("\n".join(wrapped), flush=True)

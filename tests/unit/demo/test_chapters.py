@@ -1,0 +1,108 @@
+"""Test which parts of the demo run, without a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPOSITORY
+from topicwarden.cli.demo import demo as command
+from topicwarden.cli.demo import schemas_chapter, story
+from topicwarden.cli.demo.demo import CHAPTERS, Chapter, demo
+from topicwarden.cli.demo.demo_run import DemoResult, DemoRun
+from topicwarden.kafka.connect.schema_registry import on_sandbox_registry
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.operations.check import check_topics
+from topicwarden.toolchain import prerequisites
+
+EXAMPLE = Project(REPOSITORY / "examples" / "payments")
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The parts that ran, in their order. Each says only that it ran."""
+    names: list[str] = []
+
+    def part(name: str) -> command.Run:
+        def run(prepared: DemoRun) -> Iterator[DemoResult]:
+            names.append(name)
+            yield name, 1, 1
+
+        return run
+
+    chapters = {name: Chapter(chapter.shows, part(name), chapter.needs) for name, chapter in CHAPTERS.items()}
+    monkeypatch.setattr(command, "CHAPTERS", chapters)
+    monkeypatch.setattr(story, "prepare", lambda *_: names.append("prepared"))
+    monkeypatch.setattr(story, "run", part("story"))
+    monkeypatch.chdir(REPOSITORY)
+    return names
+
+
+def test_the_demo_is_the_story_and_names_the_chapters(
+    ran: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert demo(tmp_path) == 0
+    assert ran == ["prepared", "story"]
+    printed = capsys.readouterr().out
+    assert [name for name in CHAPTERS if f"\n  {name} " not in printed] == []
+
+
+def test_selected_chapters_run_in_the_order_of_the_table_without_the_story(ran: list[str], tmp_path: Path) -> None:
+    assert demo(tmp_path, ["watch", "usage"]) == 0
+    assert ran == ["prepared", "usage", "watch"]
+
+
+@pytest.mark.usefixtures("registry_java")
+def test_all_is_the_story_and_every_chapter(ran: list[str], tmp_path: Path) -> None:
+    assert demo(tmp_path, every=True) == 0
+    assert ran == ["prepared", "story", *CHAPTERS]
+
+
+def test_an_unexpected_result_is_exit_code_1(
+    ran: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(story, "run", lambda prepared: iter([("records", 2, 3)]))
+    assert demo(tmp_path) == 1
+    assert "NOT AS EXPECTED  records: 3" in capsys.readouterr().out
+
+
+def test_an_unknown_chapter_is_refused_with_the_known_ones(ran: list[str], tmp_path: Path) -> None:
+    with pytest.raises(Refusal, match=r"there is no chapter 'wath': expected one of access, schemas, .*, watch"):
+        demo(tmp_path, ["wath"])
+    assert ran == []
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_without_a_newer_java_only_the_schemas_are_refused_and_before_anything_starts(
+    ran: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: bool
+) -> None:
+    monkeypatch.setattr(prerequisites, "_javas", lambda: iter(()))
+    with pytest.raises(Refusal, match="Schema Registry needs Java 21"):
+        demo(tmp_path, [] if every else ["schemas"], every=every)
+    assert ran == []
+    assert demo(tmp_path, ["usage"]) == 0
+
+
+def test_each_chapter_is_a_module_of_its_name() -> None:
+    folder = Path(story.__file__).parent
+    modules = {path.stem.removesuffix("_chapter").replace("_", "-") for path in folder.glob("*_chapter.py")}
+    assert modules == set(CHAPTERS)
+
+
+def test_only_the_example_of_payments_uses_the_registry() -> None:
+    assert on_sandbox_registry(EXAMPLE, "dev")
+    assert not on_sandbox_registry(Project(REPOSITORY), "dev")
+
+
+def test_the_example_of_payments_passes_its_check() -> None:
+    report = check_topics(EXAMPLE, None, (), None, print)
+    assert (report.topics, report.errors, report.warnings) == (1, 0, 0)
+
+
+def test_the_chapter_of_schemas_finds_its_example(tmp_path: Path) -> None:
+    assert schemas_chapter.example_of(Project(REPOSITORY)) == EXAMPLE
+    with pytest.raises(Refusal, match="run the demo in a clone of the topicwarden repository"):
+        schemas_chapter.example_of(Project(tmp_path))

@@ -1,0 +1,135 @@
+"""The schemas of `examples/payments`: two versions are in use, and two pull requests change them.
+
+The example is a project of its own, because its Schema Registry needs a newer Java than everything else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun
+from topicwarden.cli.sandbox import start_registry
+from topicwarden.cli.terminal import TERMINAL, engine_output
+from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.pulumi_stacks import select_stack
+from topicwarden.kafka.connect.schema_registry import registry_of
+from topicwarden.kafka.write.config_admin import connected, has_records
+from topicwarden.model.planned_change import Consequence, PlanReport, Severity
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import CACHE, Project
+from topicwarden.model.subject import DeclaredSubjects, RegisteredSchema, SubjectVersion
+from topicwarden.operations.declared_topics import checked_stack
+from topicwarden.operations.deploy import deploy_topics
+from topicwarden.operations.plan import planned
+from topicwarden.policies.check_specs import CheckedStacks
+from topicwarden.registry.client import RegistryClient
+from topicwarden.registry.read import find_version
+from topicwarden.report.plan import text as plan_text
+from topicwarden.sandbox.scenarios import schema_versions
+from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.toolchain import environment
+
+
+def run(demo: DemoRun) -> Iterator[DemoResult]:
+    project = example_of(demo.project)
+    with _shared_cache(demo.project):
+        demo.heading("topicwarden up: examples/payments, whose schema a deploy registers")
+        start_registry(project)
+        select_stack(project, STACK)
+        engine = PulumiEngine(project, STACK, environment(project, STACK))
+        checked = checked_stack(project, STACK, "deployed")
+        first = _register_first(project, checked)
+        try:
+            if not deploy_topics(engine, checked, engine_output(), refreshing=True, listener=TERMINAL):
+                raise Refusal("examples/payments was not deployed")
+            _fill(project, demo.servers, checked, first)
+            yield from _plans(demo, engine, checked)
+        finally:
+            _delete_topic(demo.servers)  # no topic of the other project, whose audits would find it
+
+
+def example_of(project: Project) -> Project:
+    example = Project(project.root / "examples" / "payments")
+    if not example.topics.is_dir():
+        raise Refusal(f"there is no example in {example.root}: run the demo in a clone of the topicwarden repository")
+    return example
+
+
+def _plans(demo: DemoRun, engine: PulumiEngine, checked: CheckedStacks) -> Iterator[DemoResult]:
+    demo.heading("topicwarden plan: a pull request adds a field to payments without a default")
+    plan = planned(engine, checked=_with_schema(checked, schema_versions.with_required_field), listener=TERMINAL)
+    print(plan_text.render(plan, demo.console), end="")
+    both = ["incompatible", "break-readers"]
+    yield "a schema that the registry refuses is refused, and by the records, too", both, _refused(_consequences(plan))
+    demo.heading("topicwarden plan: a schema that the registry accepts cannot read all records")
+    unreadable = planned(engine, checked=_with_schema(checked, schema_versions.without_default), listener=TERMINAL)
+    print(plan_text.render(unreadable, demo.console), end="")
+    refused = _refused(_consequences(unreadable))
+    yield "a schema that cannot read retained records is refused", ["break-readers"], refused
+    counts = [sum(each.records or 0 for each in found.partitions) for found in _consequences(unreadable)]
+    yield "records that it cannot read", [schema_versions.OLD], counts
+
+
+@contextmanager
+def _shared_cache(project: Project) -> Iterator[None]:
+    """Let all projects use the cache of ``project``, and so its sandbox, during the block."""
+    previous = os.environ.get(CACHE)
+    os.environ[CACHE] = str(project.cache)
+    try:
+        yield
+    finally:
+        if previous is None:
+            del os.environ[CACHE]
+        else:
+            os.environ[CACHE] = previous
+
+
+def _delete_topic(servers: Sequence[str]) -> None:
+    with connected(servers) as admin:
+        if schema_versions.TOPIC in admin.list_topics():
+            admin.delete_topics([schema_versions.TOPIC])
+
+
+def _consequences(plan: PlanReport) -> list[Consequence]:
+    return [each for subject in plan.registry.subjects for each in subject.consequences] if plan.registry else []
+
+
+def _refused(consequences: Iterable[Consequence]) -> list[str]:
+    return [each.kind for each in consequences if each.severity is Severity.REFUSED]
+
+
+def _register_first(project: Project, checked: CheckedStacks) -> SubjectVersion:
+    """Register the first version of the schema of payments, as an earlier deploy did, and return it."""
+    with RegistryClient(_registry(project)) as client:
+        return schema_versions.register_first(client, _schema(checked))
+
+
+def _fill(project: Project, servers: Sequence[str], checked: CheckedStacks, first: SubjectVersion) -> None:
+    """Write payments of both versions, unless there are some."""
+    if has_records(servers, schema_versions.TOPIC):
+        return
+    with RegistryClient(_registry(project)) as client:
+        declared = find_version(client, schema_versions.SUBJECT, _schema(checked))
+    if declared is None:
+        raise Refusal(f"the deploy did not register the schema of {schema_versions.SUBJECT}")
+    schema_versions.fill(servers, first, declared)
+
+
+def _registry(project: Project) -> RegistrySettings:
+    registry = registry_of(project, STACK)
+    if registry is None:
+        raise Refusal(f"stacks/Pulumi.{STACK}.yaml has no topicwarden:schemaRegistry: run the demo in a clone")
+    return registry
+
+
+def _schema(checked: CheckedStacks) -> RegisteredSchema:
+    return checked.subjects[STACK].subjects[schema_versions.SUBJECT].schema
+
+
+def _with_schema(checked: CheckedStacks, change: Callable[[RegisteredSchema], RegisteredSchema]) -> CheckedStacks:
+    declared = checked.subjects[STACK].subjects
+    changed = replace(declared[schema_versions.SUBJECT], schema=change(_schema(checked)))
+    return replace(checked, subjects={STACK: DeclaredSubjects({**declared, schema_versions.SUBJECT: changed})})
