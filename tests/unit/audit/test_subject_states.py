@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.http_answers import Request, answering, failing, http
 from tests.support.subjects import subject
-from topicwarden.audit.collect.subject_states import registry_states
 from topicwarden.audit.history.scan_plan import terms_digest
+from topicwarden.audit.history.subject_states import registry_states
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.stacks.registry_settings import RegistrySettings
 
