@@ -211,12 +211,17 @@ class Run:
     def _thing(self, kind: str, name: str) -> Thing:
         return next(thing for thing in self.things if (thing.kind, thing.name) == (kind, name))
 
+    def _declared(self, thing: Thing) -> bool:
+        """Return whether a file declares the object; access of a topic goes with its topic."""
+        topics = [self._thing("topic", home) for home in thing.homes if "/" not in home]
+        return bool(thing.homes) and thing.declared and all(topic.declared for topic in topics)
+
     def _deploy(self) -> None:
         """Note what a successful deploy has declared."""
         self._deployed = {
             str(thing): {home: set(self._allow[home]) for home in thing.homes}
             for thing in self.things
-            if thing.homes and thing.declared
+            if self._declared(thing)
         }
         self._saved = self._file().read_text(encoding="utf-8")
 
@@ -246,7 +251,7 @@ class Run:
                 for name, what in {*before, *after}
                 if what == "writes" and after.get((name, what)) != before.get((name, what))
             }
-            self._ours |= {thing.name for thing in self.things if str(thing) in changed and thing.declared}
+            self._ours |= {thing.name for thing in self.things if str(thing) in changed and self._declared(thing)}
             self._deploy()
 
     def _edit_yaml(self) -> str:
@@ -440,7 +445,7 @@ class Run:
     def _fault(self, thing: Thing, what: str, command: tuple[str, ...]) -> str:
         """Return why a change is a fault; empty if something allows it."""
         last = self._deployed.get(str(thing))
-        now = {home: self._allow[home] for home in thing.homes} if thing.declared else {}
+        now = {home: self._allow[home] for home in thing.homes} if self._declared(thing) else {}
         if last is None and not now:
             return "no deploy has declared it, and no file declares it"
         if thing.kind in ("quota", "group"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isinf
 from typing import Any, Final, TypeAlias
 
 import yaml
@@ -176,7 +177,14 @@ class _NodeReader:
             return None
         if node.tag == TAG + "bool":
             return text.lower() == "true"
-        return int(text) if node.tag == TAG + "int" else float(text)
+        return int(text) if node.tag == TAG + "int" else self._float(node, text)
+
+    def _float(self, node: yaml.ScalarNode, text: str) -> Value:
+        number = float(text)
+        if isinf(number) and "inf" not in text.lower():
+            message = f"expected a number that a 64-bit number can be, got one of {len(text):,} characters"
+            return self._problem(node, message, "value")
+        return number
 
     def _problem_once(self, node: yaml.Node, message: str, rule: str) -> None:
         if not any(problem.rule == rule for problem in self._document.problems):

@@ -85,7 +85,10 @@ def destroy(
 
 
 @app.command(epilog="Example: topicwarden refresh --stack prod. It changes no topic.")
-def refresh(stack: Stack) -> None:
+def refresh(
+    stack: Stack,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Accepted, as by pulumi; it asks nothing.")] = False,
+) -> None:
     """Read the topics as they are on the cluster into Pulumi's state: runs `pulumi refresh`."""
     from topicwarden.cli.deploy import refresh
 
