@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from tests.support.restricted_user import PASSWORD, USER, RestrictedCluster
 
@@ -42,6 +42,17 @@ def clients(cluster: RestrictedCluster) -> Iterator[Producer]:
         consumer.close()
         with suppress(KafkaException):  # the test may have revoked its access
             producer.abort_transaction(60)
+
+
+def commit_without_members(cluster: RestrictedCluster, user: str, group: str) -> None:
+    """Commit an offset for ``group`` with a consumer that assigns its partition itself. Raises KafkaException."""
+    consumer = Consumer(_login(cluster, user) | {"group.id": group, "enable.auto.commit": False})
+    try:
+        partition = TopicPartition(TOPIC, 0, 1)
+        consumer.assign([partition])
+        consumer.commit(offsets=[partition], asynchronous=False)
+    finally:
+        consumer.close()
 
 
 def _login(cluster: RestrictedCluster, user: str) -> dict[str, str]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from confluent_kafka import KafkaException
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 
-from tests.support.access_clients import TOPIC, clients, user_listener
+from tests.support.access_clients import TOPIC, clients, commit_without_members, user_listener
 from tests.support.clients import until
 from tests.support.projects import own_cache, project_of
 from tests.support.restricted_user import PASSWORD, USER, RestrictedCluster, restricted_cluster, rule
@@ -18,6 +20,7 @@ from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.write.access_admin import create_acls, wait_for_acls
 from topicwarden.model.access import (
+    AccessSource,
     Acl,
     DeclaredAccess,
     DeployedAccess,
@@ -27,6 +30,7 @@ from topicwarden.model.access import (
     ResourceType,
 )
 from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.model.problem import Location
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import predict, refusals
 from topicwarden.policies.check_specs import check
@@ -153,3 +157,36 @@ def test_the_user_that_deploys_does_not_lock_itself_out(restricted: RestrictedCl
     (lockout,) = [each for each in found.access.plan.consequences if each.kind == "self-lockout"]
     assert lockout.severity is Severity.REFUSED
     assert lockout.message == f"User:{USER}, as which this stack connects, loses Describe on Cluster"
+
+
+def test_a_consumer_with_assign_is_a_client_and_a_deny_of_describe_stops_it(
+    restricted: RestrictedCluster, tmp_path: Path
+) -> None:
+    granted = allow("billing", Operation.READ, ResourceType.GROUP, "replay")
+    denied = replace(granted, operation=Operation.DESCRIBE, permission=PermissionType.DENY)
+    with KafkaAdminClient(bootstrap_servers=restricted.servers) as admin:
+
+        def create(acl: Acl) -> None:
+            assert create_acls(admin, [acl]) == {}
+            assert not wait_for_acls(admin, [acl], exist=True)
+
+        create(granted)
+        commit_without_members(restricted, "billing", "replay")
+        with restricted.granted(OF_USER), connected(restricted) as cluster:
+            snapshot, topics = cluster.snapshot([TOPIC], [TOPIC]), declared(tmp_path)
+            deployed = DeployedStack(access=DeployedAccess(frozenset({granted}), topics={granted: (TOPIC,)}))
+            source = (AccessSource(Location("access/a.yaml"), "acls"),)
+            found = [
+                predict(cluster, snapshot, topics, deployed, access=DeclaredAccess()).access,
+                predict(cluster, snapshot, topics, DeployedStack(), access=DeclaredAccess({denied: source})).access,
+            ]
+        consequences = [each for prediction in found if prediction for each in prediction.plan.consequences]
+        assert [(each.kind, each.severity) for each in consequences] == [("access-lost", Severity.REFUSED)] * 2
+        state = "from User:billing stops group replay: no members now, and committed offsets that brokers still keep"
+        assert consequences[0].message == f"revoking Read on Group replay {state}"
+        assert consequences[1].message.startswith(
+            "denying Describe on Group replay to User:billing stops group replay:"
+        )
+        create(denied)
+        with pytest.raises(KafkaException, match="GROUP_AUTHORIZATION_FAILED"):
+            commit_without_members(restricted, "billing", "replay")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
+import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
@@ -62,7 +64,11 @@ def assert_harmless(form: str, output: str) -> None:
     if form == "html":
         assert _Tags(output).planted == []
     elif form == "markdown":
-        rendered = _Tags(MarkdownIt("commonmark", {"html": True}).enable("table").render(output))
+        page = MarkdownIt("commonmark", {"html": True}).enable("table").render(output)
+        rendered = _Tags(page)
+        # GitHub searches the rendered page for mentions and issues, except in code.
+        text = html.unescape(re.sub("<[^>]*>", "", re.sub("<code.*?</code>", "", page, flags=re.DOTALL)))
+        assert re.findall(r"(?<![\w&])[@#][A-Za-z0-9_-]+", text) == []
         assert (rendered.planted, rendered.scripts) == ([], 0)
     elif form in ("sarif", "check-json"):
         assert not forbidden("".join(strings(json.loads(output))).replace("\n", ""))

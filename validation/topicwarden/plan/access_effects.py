@@ -209,10 +209,24 @@ def changed_resources(change: AccessChange, known: Mapping[ResourceType, Collect
 def _about(acls: Iterable[Acl], names: Collection[str], change: AccessChange) -> frozenset[Acl]:
     """Return the ACLs that may be about one of ``names``, and all of a principal whose ACLs change.
 
-    Write on any topic lets a principal produce with idempotence (KIP-679), so ACLs on other topics count for it.
+    Write on any topic lets a principal produce with idempotence (KIP-679), so ACLs on other topics count for it. A
+    changed ACL with a prefix is also about names that only ACLs have, such as those of transactional ids that no broker
+    remembers.
     """
     principals = {ANY_PRINCIPAL, *(acl.principal for acl in change.changed_acls)}
-    return frozenset(acl for acl in acls if acl.resource_name in names or acl.principal in principals or acl.is_pattern)
+    prefixes: dict[ResourceType, tuple[str, ...]] = {}
+    for acl in change.changed_acls:
+        if acl.is_pattern:
+            prefix = acl.resource_name if acl.pattern_type is PatternType.PREFIXED else ""
+            prefixes[acl.resource_type] = (*prefixes.get(acl.resource_type, ()), prefix)
+    return frozenset(
+        acl
+        for acl in acls
+        if acl.resource_name in names
+        or acl.principal in principals
+        or acl.is_pattern
+        or acl.resource_name.startswith(prefixes.get(acl.resource_type, ()))
+    )
 
 
 def may_take_away(acl: Acl, change: AccessChange) -> bool:

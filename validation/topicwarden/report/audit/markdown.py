@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Iterator
 
 from topicwarden.model.finding import AuditReport, Finding, PastAudit, SettledFinding
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
 from topicwarden.report.audit.digest import NEXT_STEP, SYMBOLS, FindingGroup, TopicDigest, digest, time_span
-
-_SPECIAL = re.compile(r"([\\`*_\[\]#|~$])")
+from topicwarden.report.plan.markdown import code, plain
 
 
 def render(report: AuditReport) -> str:
     """Return GitHub-flavoured Markdown: the headline, the limits, tables of topics, and collapsed findings."""
     view = digest(report)
     lines = [
-        f"# {view.title[0]} {_escape(view.title[1])}",
+        f"# {view.title[0]} {plain(view.title[1])}",
         "",
-        f"**{_escape(view.headline)}**",
+        f"**{plain(view.headline)}**",
         "",
-        _escape(view.summary),
+        plain(view.summary),
         "",
-        f"Started {display.timestamp(report.started)}, cluster {_escape(report.cluster_id or 'unknown')}, "
-        f"topicwarden {_escape(report.topicwarden)}.",
+        f"Started {display.timestamp(report.started)}, cluster {plain(report.cluster_id or 'unknown')}, "
+        f"topicwarden {plain(report.topicwarden)}.",
         "",
         *_limits(view.limits),
         *_trend(report.trend),
@@ -41,7 +38,7 @@ def render(report: AuditReport) -> str:
         if groups:
             lines += [f"## {heading}", ""]
         for name, findings in groups:
-            lines += [f"### {_escape(name)}", ""]
+            lines += [f"### {plain(name)}", ""]
             for finding in findings:
                 lines += _finding(finding)
     if view.next_step:
@@ -57,9 +54,9 @@ def _table(topics: list[TopicDigest]) -> Iterator[str]:
     for topic in topics:
         facts = topic.facts
         assert facts is not None
-        name = _escape(topic.name) + (f" ({topic.absence})" if topic.absence else "")
+        name = plain(topic.name) + (f" ({topic.absence})" if topic.absence else "")
         cells = (
-            f"{_escape(SYMBOLS[topic.verdict])} {topic.verdict.value}",
+            f"{plain(SYMBOLS[topic.verdict])} {topic.verdict.value}",
             name,
             display.count(len(facts.partitions)),
             display.count(facts.records),
@@ -74,7 +71,7 @@ def _table(topics: list[TopicDigest]) -> Iterator[str]:
 
 def _limits(limits: list[str]) -> Iterator[str]:
     for limit in limits:
-        yield f"- {_escape(limit)}"
+        yield f"- {plain(limit)}"
     if limits:
         yield ""
 
@@ -94,7 +91,7 @@ def _groups(title: str, groups: list[FindingGroup]) -> Iterator[str]:
     yield f"|---|--:|{'--:|' * len(WORST_FIRST)}"
     for group in groups:
         counts = " | ".join(display.count(group.verdicts[verdict]) for verdict in WORST_FIRST)
-        yield f"| {_escape(group.name) or '(none)'} | {display.count(group.topics)} | {counts} |"
+        yield f"| {plain(group.name) or '(none)'} | {display.count(group.topics)} | {counts} |"
     yield ""
 
 
@@ -106,8 +103,8 @@ def _settled(settled: list[SettledFinding]) -> Iterator[str]:
     for each in settled:
         partitions = f" \\[{display.ranges(each.partitions)}\\]" if each.partitions else ""
         yield (
-            f"- {_escape(each.check)} {_escape(each.topic)}{partitions}: {each.was.value}, now **{each.now.value}**: "
-            f"{_escape(each.why)} (first seen {display.timestamp(each.since)})"
+            f"- {plain(each.check)} {plain(each.topic)}{partitions}: {each.was.value}, now **{each.now.value}**: "
+            f"{plain(each.why)} (first seen {display.timestamp(each.since)})"
         )
     yield ""
 
@@ -115,30 +112,20 @@ def _settled(settled: list[SettledFinding]) -> Iterator[str]:
 def _finding(finding: Finding) -> Iterator[str]:
     word = "note" if finding.verdict is Verdict.PASS else finding.verdict.value
     partitions = f" [{display.ranges(finding.partitions)}]" if finding.partitions else ""
-    message = _html(finding.message or "no message")
-    # A summary is an HTML block. Markdown characters have no meaning in it, so only HTML is escaped.
+    message = plain(finding.message or "no message")
     yield (
         f"<details><summary>{SYMBOLS[finding.verdict]} <b>{word}</b>"
-        f" <code>{_html(finding.check)}</code>{partitions}: {message}</summary>"
+        f" {code(finding.check)}{partitions}: {message}</summary>"
     )
     yield ""
     for reason in finding.because:
-        yield f"- because {_escape(reason)}"
+        yield f"- because {plain(reason)}"
     for name, value in finding.evidence.items():
-        yield f"- {_escape(name)}: {_escape(display.evidence(name, value))}"
+        yield f"- {plain(name)}: {plain(display.evidence(name, value))}"
     if finding.remedy:
-        yield f"- **remedy**: {_escape(finding.remedy)}"
+        yield f"- **remedy**: {plain(finding.remedy)}"
     if finding.location:
-        yield f"- declared at {_escape(str(finding.location))}"
+        yield f"- declared at {plain(str(finding.location))}"
     yield ""
     yield "</details>"
     yield ""
-
-
-def _escape(text: str) -> str:
-    """Return one line of Markdown that shows ``text`` literally; also valid in a table."""
-    return _SPECIAL.sub(r"\\\1", _html(text))
-
-
-def _html(text: str) -> str:
-    return html.escape(display.one_line(text), quote=False)
