@@ -203,8 +203,8 @@ def _several(finding: Finding, scene: Scene, truth: Truth) -> str:
 def _placed(finding: Finding, scene: Scene, truth: Truth) -> str:
     """Check the number of misplaced keys. The declared partitioner is murmur2.
 
-    The expected number comes from kafka-python's murmur2. Of keys that fit a smaller number of partitions, those may
-    count that have a record since an earlier audit.
+    The expected number comes from kafka-python's murmur2: keys that fit no number of partitions. The audits of a
+    history are closer together than producers may take to notice new partitions, so no other key is proof.
     """
     fitting = [
         [count for count in range(1, truth.partitions + 1) if (murmur2(key) & 0x7FFFFFFF) % count == partition]
@@ -214,8 +214,8 @@ def _placed(finding: Finding, scene: Scene, truth: Truth) -> str:
     never, wrong = fitting.count([]), sum(truth.partitions not in counts for counts in fitting)
     none, proven = finding.evidence["fit_none"], finding.evidence["proven"]
     claimed = none + proven if isinstance(none, int) and isinstance(proven, int) else None
-    agreed = (isinstance(claimed, int) and never <= claimed <= wrong) or (wrong and not _still(finding, scene))
-    return "" if agreed else f"{never} to {wrong} keys are misplaced, and {claimed} are reported"
+    agreed = (claimed == never and never) or (wrong and not _still(finding, scene))
+    return "" if agreed else f"{never} keys of {wrong} fit no number of partitions, and {claimed} are reported"
 
 
 def _stamped(finding: Finding, scene: Scene, truth: Truth) -> str:

@@ -124,6 +124,9 @@ def _blocked(finding: Finding, scene: Scene, truth: Truth, partition: int, log: 
     found = [entry for entry in log.entries if entry.offset == at]
     if not found or found[0].time != stamp or stamp < scene.report.started:
         return f"no record at {at} is stamped {stamp}, in the future"
+    segment = next(each for each in reversed(log.segments) if each.base <= at)
+    if int(finding.evidence["expires_not_before"] or 0) > segment.time + retention:
+        return f"the segment expires at {segment.time + retention}"
     earlier = [entry.time for entry in log.entries if entry.offset < at and entry.time >= 0]
     if any(scene.report.finished - retention < time for time in earlier):
         return "an earlier record has not expired"

@@ -151,7 +151,7 @@ class Chance:
         config = {
             "cleanup.policy": policy,
             "segment.ms": str(draw.choice((100, 100, 300, 1_000, 5_000, 600_000))),
-            "compression.type": draw.choice(("producer", "producer", "gzip")),
+            "compression.type": draw.choice(("producer", "producer", "gzip", "lz4", "snappy", "zstd")),
         }
         chances = {
             "segment.bytes": (0.25, (1 << 20,)),
@@ -215,6 +215,10 @@ class Chance:
             for _ in range(draw.randint(1, 4)):
                 phase = draw.choice((0, 0, 1))
                 yield Step(phase, draw.random(), Write(tuple(self.batch(habits, 18, size=60_000))))
+        if draw.random() < 0.2:
+            yield from self.mirror(topic)
+        if draw.random() < 0.15:
+            yield Step(draw.randrange(PHASES), draw.random(), Write(tuple(self.futures(habits))))
         if draw.random() < 0.3:
             for _ in range(draw.choice((1, 3, 30))):
                 ends = draw.choice(("commit", "commit", "abort", "leave") if keys > 1 else ("commit",))
@@ -231,14 +235,46 @@ class Chance:
             other = {name: value for name, value in drawn.items() if topic.config.get(name) != value}
             for name in draw.sample(sorted(other), min(len(other), draw.choice((1, 2, 9)))):
                 yield Step(draw.randrange(PHASES), draw.random(), Configure(((name, other[name]),)))
-        if draw.random() < 0.1:
-            yield Step(draw.randrange(1, PHASES), draw.random(), Grow(draw.choice((1, 2))))
+        if draw.random() < 0.3:
+            for _ in range(draw.choice((1, 1, 2))):
+                yield Step(draw.randrange(PHASES), draw.random(), Grow(draw.choice((1, 2, 3))))
+        if draw.random() < 0.2:
+            # Offsets that hold no record remain at the log start, if the cleaner has run before.
+            policies = ("delete", "compact", "compact,delete")
+            other = draw.choice([each for each in policies if each != topic.config["cleanup.policy"]])
+            yield Step(draw.choice((1, 2)), draw.random(), Configure((("cleanup.policy", other),)))
         if draw.random() < 0.15:
             yield Step(draw.randrange(PHASES), draw.random(), Trim(draw.randrange(topic.partitions), draw.random()))
         if draw.random() < 0.07:
             yield Step(draw.randrange(1, PHASES), draw.random(), Recreate())
         elif draw.random() < 0.03:
             yield Step(draw.randrange(1, PHASES), draw.random(), Drop())
+
+    def mirror(self, topic: Topic) -> Iterator[Step]:
+        """Yield writes of one consumer that copies a topic of another number of partitions, which may be reached later.
+
+        The consumer hands out long runs of one partition, so that keys are not independent of their own hashes. Its
+        producer places them by murmur2, and keeps the number of partitions that it knows.
+        """
+        draw = self.random
+        source = draw.choice([each for each in (1, 2, 3, 4, 6, 8, 12) if each != topic.partitions])
+        keys = [f"mirrored-{number}".encode() for number in range(draw.choice((60, 200, 600)))]
+        runs = sorted(keys, key=lambda key: (murmur2(key) & 0x7FFFFFFF) % source)
+        records = tuple(
+            Record((murmur2(key) & 0x7FFFFFFF) % topic.partitions, key, self.value(None), headers=self.headers())
+            for key in runs
+        )
+        half = draw.randrange(len(records))
+        yield Step(0, 0.8 * draw.random(), Write(records[:half]))
+        yield Step(1, draw.random(), Write(records[half:]))
+        if source > topic.partitions:
+            yield Step(draw.choice((0, 1)), draw.uniform(0.8, 1.0), Grow(source - topic.partitions))
+
+    def futures(self, habits: Habits) -> Iterator[Record]:
+        """Yield records of which several have timestamps in the future, each its own."""
+        for record in self.batch(habits, self.random.randint(3, 9)):
+            ahead = self.random.choice((0, 5_000, 60_000, DAY_MS, 100 * DAY_MS))
+            yield replace(record, ahead=ahead)
 
     def batch(self, habits: Habits, records: int, size: int | None = None) -> Iterator[Record]:
         draw = self.random

@@ -23,6 +23,7 @@ from topicwarden.model.contents import (
     TimestampContents,
     ValueContents,
 )
+from topicwarden.model.message_text import above, counted_are, percent_above
 from topicwarden.model.verdict import Verdict
 
 COMPACT = {"cleanup.policy": "compact"}
@@ -211,6 +212,27 @@ def test_records_with_the_previous_timestamp_type_pass() -> None:
     old = PartitionCounts(records=5, timestamp_types={"CreateTime": TimestampTypeCount(5, 4)})
     assert judged("timestamp-type", subject(old, live=append, contents=contents)) == []
     assert verdicts(judged("timestamp-type", subject(old, live=create, contents=contents))) == [Verdict.FAIL]
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "text"),
+    [(1.305, 1.3, "1.305"), (2.0, 1.5, "2.0"), (1.31, 1.3, "1.31"), (1.3 + 1e-15, 1.3, repr(1.3 + 1e-15))],
+)
+def test_a_number_shows_that_it_is_above_its_bound(value: float, bound: float, text: str) -> None:
+    assert above(value, bound) == text
+
+
+def test_a_share_shows_that_it_is_above_its_bound() -> None:
+    assert percent_above(503 / 10_000, 0.05) == "5.03%"
+    assert percent_above(0.31, 0.1) == "31.0%"
+
+
+def test_one_blocked_record_is_not_several() -> None:
+    """A message that begins "1 expired records are" reads as a mistake."""
+    assert [counted_are(number, "expired record") for number in (1, 2)] == [
+        "1 expired record is",
+        "2 expired records are",
+    ]
 
 
 def test_brokers_with_different_defaults_fail_where_the_topic_leaves_it_to_them() -> None:

@@ -167,7 +167,7 @@ CASES = (
         lost_to(8),
         (UNDECIDABLE,),
         evidence={"groups": 8, "group": "g2", "offsets": 36},
-        says="group g9: 1 offsets in 1 partition the log starts",
+        says="group g9: 1 offset in 1 partition the log starts",
     ),
     Case(
         "group-lag",

@@ -117,7 +117,7 @@ CASES = (
         behind(appended(2 * HOUR), contents=ALL_GROUPS, groups={"a": 55, "b": 149}),
         (FAIL,),
         {"groups": 2, "group": "a"},
-        says="group b: 1 offsets of partition 0 are unread, limit 1h",
+        says="group b: partition 0 has 1 unread offset, limit 1h",
     ),
     Case(
         CHECK,
@@ -282,7 +282,7 @@ CASES = (
         "the committed offset is before the log start",
         behind(appended(2 * HOUR), LIMITED, groups={"g": 10}),
         (FAIL,),
-        says="100 offsets of partition 0 are unread",
+        says="partition 0 has 100 unread offsets",
     ),
     Case(
         CHECK,

@@ -253,12 +253,22 @@ CASES = (
     Case("hot-key", "at the share", shares(1, 5), ()),
     Case(
         "hot-key",
+        "just above the share",
+        with_counts(shares(0), PartitionCounts(records=10_000, keys=5, hottest=2_503, hottest_offset=3)),
+        (FAIL,),
+        says="one key has 25.03% of the records, declared at most 25%",
+    ),
+    Case(
+        "partition-skew", "just above the bound", skewed(751, 249), (FAIL,), says="holds 1.502 times the mean, declared"
+    ),
+    Case(
+        "hot-key",
         "above the share, in each of two partitions",
         hottest_in_each(6, 2, 1),
         (FAIL,),
         partitions=(0, 1),
         evidence={"share": 0.2667, "records": 8, "offset": 3},
-        says="one key has 26.7% of the records, declared at most 25.0%: 6 in partition 0, 2 in partition 1, first at",
+        says="one key has 26.7% of the records, declared at most 25%: 6 in partition 0, 2 in partition 1, first at",
     ),
     Case(
         "hot-key",
@@ -312,7 +322,7 @@ CASES = (
         (FAIL,),
         partitions=(2,),
         evidence={"share": 0.2667, "records": 8, "offset": 5},
-        says="one key has 26.7% of the records, declared at most 25.0%: 8 in several partitions, first at offset 5",
+        says="one key has 26.7% of the records, declared at most 25%: 8 in several partitions, first at offset 5",
     ),
     Case(
         "hot-key",

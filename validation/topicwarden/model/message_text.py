@@ -6,15 +6,24 @@ import json
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Final
 
 _LOOKALIKE = re.compile("[‘’“”–—−]")
 """Typographic quotation marks, dashes and minus signs, which word processors and chats insert."""
 _BOOLEANS = dict.fromkeys(("yes", "on", "y", "true"), "true") | dict.fromkeys(("no", "off", "n", "false"), "false")
 
+_MOST_DECIMALS: Final = 12
+"""More decimals of a number are not significant."""
+
 
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, such as ``1 record`` or ``2,000 records``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def counted_are(number: int, noun: str) -> str:
+    """Return a number with its noun and verb, such as ``1 record is`` or ``2,000 records are``."""
+    return f"{counted(number, noun)} {'is' if number == 1 else 'are'}"
 
 
 def share(number: int, total: int, noun: str, verb: str = "") -> str:
@@ -24,6 +33,17 @@ def share(number: int, total: int, noun: str, verb: str = "") -> str:
     """
     singular = {"have": "has", "are": "is"}
     return f"{number:,} of {counted(total, noun)} {singular.get(verb, verb) if number == 1 else verb}".rstrip()
+
+
+def above(value: float, bound: float, digits: int = 1) -> str:
+    """Return a value that is above a bound, with at least ``digits`` decimals, and as many as show that it is above."""
+    texts = (f"{value:.{number}f}" for number in range(digits, _MOST_DECIMALS))
+    return next((text for text in texts if float(text) > bound), repr(value))
+
+
+def percent_above(share: float, bound: float) -> str:
+    """Return a share that is above a bound as a percentage, as ``above``: ``5.03%`` for a bound of 0.05."""
+    return f"{above(100 * share, float(f'{100 * bound:.10g}'))}%"
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

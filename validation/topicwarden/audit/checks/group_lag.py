@@ -46,7 +46,7 @@ from topicwarden.audit.check import CheckResult
 from topicwarden.audit.collect.cluster_context import SOON, GroupProgress
 from topicwarden.audit.evidence import ConsumerGroups
 from topicwarden.kafka.read.snapshot import PartitionExtent
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, counted_are
 from topicwarden.model.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         groups,
         Verdict.UNDECIDABLE,
         unassigned,
-        "are unread and gone, for groups without a known member that reads them now",
+        "unread and gone, for groups without a known member that reads them now",
         because=("the log starts after the committed offsets of these groups",),
         remedy=_REMEDY,
     )
@@ -100,7 +100,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         _count_by_group(
             groups, subject, lambda partition, committed: committed - groups.ends.get(partition, committed)
         ),
-        "are committed after the log end",
+        "committed after the log end",
         because=(
             "the topic was truncated, or deleted and created again",
             "auto.offset.reset decides where the groups continue",
@@ -111,7 +111,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         groups,
         Verdict.SUSPECT,
         _unread_by_group(subject, _expiring),
-        "are unread and will be deleted soon",
+        "unread and will be deleted soon",
         because=(
             f"retention.ms is {config.get('retention.ms', 'not known')}, retention.bytes "
             f"{config.get('retention.bytes', 'not known')}; at most a tenth of it is left",
@@ -122,7 +122,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         groups,
         Verdict.UNDECIDABLE,
         _unread_by_group(subject, _missed_deletions),
-        "are unread and older than delete.retention.ms: the groups may miss deletions among them",
+        "unread and older than delete.retention.ms: the groups may miss deletions among them",
         because=(
             f"delete.retention.ms is {config.get('delete.retention.ms', 'not known')}: tombstones may be gone",
             "records of these partitions have been compacted away",
@@ -251,15 +251,16 @@ def _old(subject: Required, partition: int, committed: int) -> int:
 
 
 def _lost(group: ConsumerGroup, counts: OffsetCounts, logs: Mapping[int, PartitionExtent]) -> CheckResult:
+    lost = sum(counts.values())
     starts = "; ".join(f"partition {number} starts at {logs[number].start:,}" for number in list(counts)[:3])
     return CheckResult(
         Verdict.FAIL,
-        f"group {group.name} has not committed {sum(counts.values()):,} offsets that are gone",
+        f"group {group.name} has not committed {counted(lost, 'offset')} that {'is' if lost == 1 else 'are'} gone",
         path=("config", "retention.ms"),
         partitions=tuple(counts),
         because=(f"its committed offsets are before the log start: {starts}{'; …' if len(counts) > 3 else ''}",),
         remedy="increase the retention until the group has caught up; restore the lost records from their source",
-        evidence={"group": group.name, "members": group.members, "lost_offsets": sum(counts.values())},
+        evidence={"group": group.name, "members": group.members, "lost_offsets": lost},
     )
 
 
@@ -281,7 +282,7 @@ def _result_for_groups(
     shares = {group.name for group in progress.groups if group.share}
     totals = sorted(((sum(counts.values()), name) for name, counts in found.items()), reverse=True)
     groups = [
-        f"{f'share group {name}: at most' if name in shares else f'group {name}:'} {total:,} offsets "
+        f"{f'share group {name}: at most' if name in shares else f'group {name}:'} {counted(total, 'offset')} "
         f"in {counted(len(found[name]), 'partition')}"
         for total, name in totals[:_MAX_GROUPS]
     ]
@@ -290,7 +291,7 @@ def _result_for_groups(
     total, worst = totals[0]
     yield CheckResult(
         verdict,
-        f"{sum(total for total, _ in totals):,} offsets {what}; most by group {worst}: {total:,}",
+        f"{counted_are(sum(total for total, _ in totals), 'offset')} {what}; most by group {worst}: {total:,}",
         path=("config", "retention.ms"),
         partitions=tuple(sorted({partition for counts in found.values() for partition in counts})),
         because=(*groups, *because),

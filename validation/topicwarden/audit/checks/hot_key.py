@@ -8,7 +8,7 @@ each partition would exceed the share together, if they were one key. A share th
 of aborted and open transactions is not a ``fail``. A share that is below the bound only because of these records is not
 detected.
 
-Example: ``one key has 31.0% of the records, declared at most 10.0%: 3,100 in partition 2, first at offset 12 of
+Example: ``one key has 31.0% of the records, declared at most 10%: 3,100 in partition 2, first at offset 12 of
 partition 2``.
 
 Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.key=true`` at a
@@ -27,6 +27,7 @@ from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import undecidable_if_upper_bound
 from topicwarden.audit.evidence import CommittedCounts, EveryPartition, EveryRecord, Live
 from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.model.message_text import percent_above
 from topicwarden.model.verdict import Verdict
 
 
@@ -50,13 +51,13 @@ def judge(subject: Required) -> Iterable[CheckResult]:
     if scattered and scattered.records > records:
         records, partition_counts = scattered.records, f"{scattered.records:,} in several partitions"
         partitions, offset = (scattered.partition,), scattered.offset
-    share = records / total
+    share, declared = records / total, f"declared at most {100 * bound:.10g}%"
     share_at_most = sum(counts.hottest for counts in subject.committed.values()) / total
     if share > bound:
         result = CheckResult(
             Verdict.FAIL,
-            f"one key has {'at least ' if _may_be_elsewhere(subject) else ''}{share:.1%} of the records, declared at "
-            f"most {bound:.1%}: {partition_counts}, first at offset {offset} of partition {partitions[0]}",
+            f"one key has {'at least ' if _may_be_elsewhere(subject) else ''}{percent_above(share, bound)} of the "
+            f"records, {declared}: {partition_counts}, first at offset {offset} of partition {partitions[0]}",
             path=("contents", "key", "max_share"),
             partitions=partitions,
             remedy="use a finer key, or add a salt to the key and merge downstream",
@@ -66,7 +67,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
     elif share_at_most > bound and _may_be_elsewhere(subject):
         yield CheckResult(
             Verdict.UNDECIDABLE,
-            f"one key may have up to {share_at_most:.1%} of the records, declared at most {bound:.1%}: keys may be in "
+            f"one key may have up to {percent_above(share_at_most, bound)} of the records, {declared}: keys may be in "
             "several partitions, and only the key with the most records in each partition is known",
             path=("contents", "key", "max_share"),
             remedy="use the same partitioner in all producers, so that each key is in one partition",

@@ -47,6 +47,7 @@ from topicwarden.audit.checks.common.persistence import leader_facts
 from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.audit.evidence import Declared, GroupLags
 from topicwarden.kafka.read.group_lags import PartitionLag, UnreadRecord
+from topicwarden.model.message_text import counted
 from topicwarden.model.timestamps import utc
 from topicwarden.model.units import DURATION, duration_text
 from topicwarden.model.verdict import Verdict
@@ -230,7 +231,7 @@ def _result(subject: Required, verdict: Verdict, path: tuple[str, ...], late: li
 
 
 def _of_group(late: _Late) -> str:
-    unread = f"{late.lag.offsets:,} offsets of partition {late.partition} are unread"
+    unread = f"partition {late.partition} has {counted(late.lag.offsets, 'unread offset')}"
     return f"group {late.group}: {unread}, limit {DURATION.text(late.limit.max_lag)}; {late.judgement.reason}"
 
 

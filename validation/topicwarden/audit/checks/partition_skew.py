@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import undecidable_if_upper_bound
 from topicwarden.audit.evidence import CommittedCounts, EveryPartition, EveryRecord, Live
+from topicwarden.model.message_text import above
 from topicwarden.model.verdict import Verdict
 
 
@@ -42,7 +43,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
     if skew > bound:
         result = CheckResult(
             Verdict.FAIL,
-            f"partition {fullest} holds {skew:.1f} times the mean, declared at most {bound:g}",
+            f"partition {fullest} holds {above(skew, bound)} times the mean, declared at most {bound:g}",
             path=("contents", "partitions", "max_skew"),
             partitions=(fullest,),
             remedy="look for a hot key, or for a producer with a custom partitioner",

@@ -23,6 +23,7 @@ from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import ApacheLog, Counts, LiveSettings
+from topicwarden.model.message_text import counted_are
 from topicwarden.model.timestamps import utc
 from topicwarden.model.verdict import Verdict
 
@@ -53,7 +54,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         timestamp = horizon.future_timestamp or 0
         yield CheckResult(
             Verdict.FAIL,
-            f"{counts.expired_behind_future:,} expired records are blocked by offset {horizon.future_offset}, "
+            f"{counted_are(counts.expired_behind_future, 'expired record')} blocked by offset {horizon.future_offset}, "
             f"whose timestamp {utc(timestamp)} is in the future",
             path=("config", "retention.ms"),
             partitions=(partition,),

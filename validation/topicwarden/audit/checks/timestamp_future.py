@@ -24,6 +24,7 @@ from dataclasses import replace
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import judge_faults
 from topicwarden.audit.evidence import CommittedCounts, Live
+from topicwarden.model.timestamps import utc
 from topicwarden.model.units import DURATION
 
 
@@ -36,7 +37,7 @@ def applies(subject: Live) -> bool:
 
 def judge(subject: Required) -> Iterable[CheckResult]:
     bound, now = subject.contents.timestamps.max_ahead or 0, subject.snapshot.taken_at
-    what = f"with a timestamp further ahead than the declared {DURATION.text(bound)}"
+    what = f"with a timestamp further ahead of this audit, {utc(now)}, than the declared {DURATION.text(bound)}"
     path, remedy = ("contents", "timestamps", "max_ahead"), "find the producer with the wrong clock, time zone or unit"
     for result in judge_faults(subject, "timestamp-future", what, path, remedy):
         counts = [subject.committed[partition] for partition in result.partitions]

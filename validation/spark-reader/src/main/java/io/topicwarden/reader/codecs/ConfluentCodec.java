@@ -61,6 +61,9 @@ final class ConfluentCodec implements Codec {
       String expected = format.toUpperCase(Locale.ROOT);
       throw RecordFault.invalid("schema id of " + schema.type() + ", not of " + expected, "");
     }
+    if (!schema.subjects().contains(subject) && registry.isDeletedVersion(id, subject)) {
+      throw RecordFault.invalid("schema id of a deleted version of " + subject, "schema id " + id);
+    }
     if (schema.subjects().isEmpty()) {
       throw RecordFault.invalid("schema id without a subject", "");
     }

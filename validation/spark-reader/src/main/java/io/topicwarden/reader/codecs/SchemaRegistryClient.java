@@ -57,6 +57,7 @@ final class SchemaRegistryClient {
   private final String url;
   private final String authorization;
   private final Map<Integer, Object> schemas = new HashMap<>(); // schemas, or the faults instead
+  private final Map<Integer, Set<String>> deleted = new HashMap<>(); // with deleted versions
   private RecordFault connectionFault;
   private long waitedNanos;
   private long receivedBytes;
@@ -125,10 +126,28 @@ final class SchemaRegistryClient {
     return (Schema) cached;
   }
 
+  /**
+   * Returns whether a schema id is that of a version of {@code subject} that is deleted, but not
+   * permanently; false if the registry does not answer about deleted versions.
+   */
+  boolean isDeletedVersion(int id, String subject) {
+    return deleted
+        .computeIfAbsent(
+            id,
+            each -> {
+              try {
+                return fetchSubjects(each, "?deleted=true");
+              } catch (RecordFault fault) {
+                return Set.of();
+              }
+            })
+        .contains(subject);
+  }
+
   private Schema fetch(int id) throws RecordFault {
     JsonNode schema =
         requireSchema(get("/schemas/ids/" + id, "schema id that the registry does not know"));
-    Set<String> subjects = fetchSubjects(id);
+    Set<String> subjects = fetchSubjects(id, "");
     Map<String, String> references = new LinkedHashMap<>();
     fetchReferences(schema, references, new HashSet<>());
     JsonNode type = schema.path("schemaType");
@@ -136,11 +155,11 @@ final class SchemaRegistryClient {
     return new Schema(type.asText("AVRO"), text(schema, "schema"), references, subjects);
   }
 
-  private Set<String> fetchSubjects(int id) throws RecordFault {
+  private Set<String> fetchSubjects(int id, String query) throws RecordFault {
     Set<String> subjects = new HashSet<>();
     JsonNode versions;
     try {
-      versions = get("/schemas/ids/" + id + "/versions", "");
+      versions = get("/schemas/ids/" + id + "/versions" + query, "");
     } catch (RecordFault fault) {
       if (fault.undecidable) {
         throw fault;

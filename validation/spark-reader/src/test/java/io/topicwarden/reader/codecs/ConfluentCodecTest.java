@@ -38,6 +38,8 @@ class ConfluentCodecTest {
         "/base",
         exchange -> {
           String path = exchange.getRequestURI().getRawPath().substring("/base".length());
+          String query = exchange.getRequestURI().getRawQuery();
+          path = query == null ? path : path + "?" + query;
           requests.add(path + " " + exchange.getRequestHeaders().getFirst("Authorization"));
           String answer = answers.get(path);
           String unknown = "{\"error_code\": 40403, \"message\": \"Schema not found\"}";
@@ -154,6 +156,30 @@ class ConfluentCodecTest {
     assertInvalid("schema id that the registry does not know", () -> codec.check(framed(9, 0)));
     int before = requests.size();
     assertInvalid("schema id that the registry does not know", () -> codec.check(framed(9, 0)));
+    assertEquals(before, requests.size());
+  }
+
+  @Test
+  void namesDeletedVersionsOfTheSubject() {
+    register(5, null, "\"int\"", "other-value");
+    answers.put(
+        "/schemas/ids/5/versions?deleted=true",
+        "[{\"subject\": \"other-value\"}, {\"subject\": \"orders-value\"}]");
+    register(6, null, "\"int\"", "orders-value");
+    answers.put("/schemas/ids/6/versions?deleted=true", answers.get("/schemas/ids/6/versions"));
+    answers.remove("/schemas/ids/6/versions");
+    register(7, null, "\"int\"", "other-value");
+    answers.put("/schemas/ids/7/versions?deleted=true", answers.get("/schemas/ids/7/versions"));
+    ConfluentCodec codec = codec("avro", null);
+    for (int id : List.of(5, 6)) {
+      assertInvalid(
+          "schema id of a deleted version of orders-value", () -> codec.check(framed(id, 0)));
+    }
+    assertInvalid(
+        "schema id of another subject than orders-value", () -> codec.check(framed(7, 0)));
+    int before = requests.size();
+    assertInvalid(
+        "schema id of a deleted version of orders-value", () -> codec.check(framed(5, 0)));
     assertEquals(before, requests.size());
   }
 
