@@ -22,6 +22,7 @@ from topicwarden.kafka.connect.admin_client import open_admin
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
 from topicwarden.model.project import Project
 from topicwarden.operations.audit import auditing
 from topicwarden.sandbox.scenarios.writer import writing
@@ -191,6 +192,25 @@ def test_tokens_are_renewed_during_a_long_audit(broker: SecuredBroker, spark: Sp
     report = audit(spark, request, lambda _: None)
     assert report.scanned_records == records
     assert broker.tokens.given >= given + 4
+
+
+@pytest.mark.parametrize("name", ["a,b=c", "=2C", ",", "CN=billing,OU=apps"])
+def test_scram_names_with_a_comma_or_an_equals_sign_log_in(
+    broker: SecuredBroker, spark: SparkSession, name: str
+) -> None:
+    """With kafka-python, and with Kafka's own client in the audit's reader."""
+    topic = f"scram.{name.encode().hex()}.v1"
+    with open_admin(Connection((broker.addresses["PLAINTEXT"],), tls=False)) as admin:
+        assert not write_credentials(admin, {Credential(name, "SCRAM-SHA-256"): Password(PASSWORD, 4096)})
+        admin.create_topics([NewTopic(topic, 1, 1)])
+    with writing([broker.addresses["PLAINTEXT"]]) as writer:
+        writer.send(topic, "k", b"v")
+    connection = Connection(
+        (broker.addresses["SASL"],), tls=False, sasl_mechanism="SCRAM-SHA-256", username=name, password=PASSWORD
+    )
+    with open_cluster(connection) as cluster:
+        assert topic in cluster.snapshot().topics
+    assert audit(spark, AuditRequest("dev", connection, (), (topic,)), lambda _: None).scanned_records == 1
 
 
 def deploy(shell: Shell, backend: Path, topic: str) -> None:

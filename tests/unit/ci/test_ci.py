@@ -99,6 +99,14 @@ def test_a_fork_without_secrets_passes_with_a_notice(project: Path, tmp_path: Pa
     assert "no plan for stack prod" in (tmp_path / "summary").read_text()
 
 
+def test_a_run_of_dependabot_without_secrets_passes_with_a_notice(project: Path, tmp_path: Path) -> None:
+    run = {**github_variables(tmp_path), "PULUMI_ACCESS_TOKEN": "", "GITHUB_ACTOR": "dependabot[bot]"}
+    done = process("ci", "run", "plan", "--stack", "prod", "--out", tmp_path / "out", cwd=project, **run)
+    assert (done.code, done.err) == (0, "")
+    assert "the run of Dependabot has no secrets" in done.out
+    assert "no plan for stack prod" in (tmp_path / "summary").read_text()
+
+
 def test_a_lost_executor_does_not_change_the_result(project: Path, tmp_path: Path) -> None:
     run = github_variables(tmp_path, head="fork/topics") | {
         "GITHUB_STEP_SUMMARY": str(tmp_path / "missing" / "summary")
@@ -231,6 +239,35 @@ def test_a_refusal_of_the_api_is_one_line_without_the_token(
     assert message in done.err
     assert TOKEN not in done.err
     assert server.changes == []
+
+
+def test_a_read_only_token_ends_with_a_warning(comment: Comment, server: CommentServer) -> None:
+    """Runs of Dependabot have such a token. The summary of the job has the plan."""
+    server.errors = {"POST": [403]}
+    done = comment(marker("dev"))
+    assert (done.code, done.err) == (0, "")
+    assert "warning" in done.out
+    assert "403" in done.out
+    assert "job summary" in done.out
+    assert TOKEN not in done.out
+
+
+def test_projects_of_one_repository_have_comments_of_their_own(server: CommentServer, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "plan.md").write_text(f"{marker('dev')}\n**Nothing to do**\n")
+    run = github_variables(tmp_path, server.url)
+    before = len(server.bodies)
+    for _ in range(2):
+        for folder in ("kafka/orders", "kafka/payments"):
+            (tmp_path / folder / "topics").mkdir(parents=True, exist_ok=True)
+            (tmp_path / folder / "Pulumi.yaml").write_text("name: p\nruntime: python\n")
+            command = ("ci", "comment", tmp_path / "plan.md")
+            done = topicwarden(*command, cwd=tmp_path / folder, TOPICWARDEN_COMMENT_TOKEN=TOKEN, **run)
+            assert done.code == 0, done.err
+    orders, payments = server.bodies[before:]
+    assert "kafka/orders" in orders
+    assert "kafka/payments" in payments
+    assert "**Nothing to do**" in orders
 
 
 def test_an_api_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

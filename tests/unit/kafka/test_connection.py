@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.sasl import sasl_settings
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -133,3 +135,10 @@ def test_a_sandbox_stack_has_no_other_cluster_settings(tmp_path: Path) -> None:
 def test_a_stack_file_without_a_mapping_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(Refusal, match="cannot be read as stack settings: expected a mapping `config:`"):
         connect_to(project(tmp_path, text), "prod")
+
+
+@pytest.mark.parametrize(("mechanism", "sent"), [("SCRAM-SHA-256", "a=2Cb=3Dc"), ("PLAIN", "a,b=c")])
+def test_a_scram_name_is_sent_as_rfc_5802_says(mechanism: str, sent: str) -> None:
+    connection = Connection(("a:9093",), sasl_mechanism=mechanism, username="a,b=c", password="x")
+    assert sasl_settings(connection)["sasl_plain_username"] == sent
+    assert 'username="a,b=c"' in connection.for_java()["sasl.jaas.config"]

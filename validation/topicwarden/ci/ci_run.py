@@ -15,18 +15,20 @@ from typing import Any, Final
 from topicwarden.model.problem import Refusal
 
 _PULL_REQUEST_EVENT: Final = "pull_request"
+_DEPENDABOT: Final = "dependabot[bot]"
 
 
 @dataclass(frozen=True)
 class PullRequest:
     """A pull request of GitHub, or a merge request of GitLab. ``fork`` says that the run has only the permissions of a
-    fork.
+    fork; ``dependabot``, that Dependabot started it, without the secrets of Actions.
 
     ``comments`` is the path of its comments in the REST API.
     """
 
     comments: str
     fork: bool
+    dependabot: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,11 @@ def _github_pull_request(variables: Mapping[str, str], repository: str) -> PullR
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Refusal(f"GITHUB_EVENT_PATH: expected the JSON of a pull request, got {str(path)!r}") from error
     name = head.get("full_name") if isinstance(head, dict) else None
-    return PullRequest(f"/repos/{repository}/issues/{number}/comments", name != repository)
+    return PullRequest(
+        f"/repos/{repository}/issues/{number}/comments",
+        name != repository,
+        variables.get("GITHUB_ACTOR") == _DEPENDABOT,
+    )
 
 
 def _gitlab(variables: Mapping[str, str]) -> CiRun:

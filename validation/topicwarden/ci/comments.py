@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
@@ -33,6 +34,10 @@ class _NoRedirects(HTTPRedirectHandler):
 
     def redirect_request(self, *_: object, **__: object) -> None:
         return None
+
+
+class ReadOnlyToken(Refusal):
+    """The token may not write comments, as that of a run of Dependabot."""
 
 
 class _Unavailable(Refusal):
@@ -72,7 +77,9 @@ class RestApi:
             error.close()
             hint = f"; {self.hint}" if error.code in (401, 403, 404) else ""
             problem = f"{method} {address} answers HTTP {error.code} {error.reason}{hint}"
-            raise (_Unavailable if error.code in _TRANSIENT else Refusal)(problem) from error
+            read_only = error.code == HTTPStatus.FORBIDDEN and method != "GET"
+            kind = _Unavailable if error.code in _TRANSIENT else ReadOnlyToken if read_only else Refusal
+            raise kind(problem) from error
         except (URLError, HTTPException, OSError) as error:
             raise _Unavailable(f"{method} {address}: no answer: {getattr(error, 'reason', error)}") from error
         except ValueError as error:

@@ -16,7 +16,7 @@ from typing import Final
 
 from topicwarden import child_processes
 from topicwarden.ci.ci_run import CiRun, ci_run
-from topicwarden.ci.comments import comments
+from topicwarden.ci.comments import ReadOnlyToken, comments
 from topicwarden.deploy.pulumi_stacks import provide_stack
 from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.model.problem import Refusal
@@ -24,6 +24,7 @@ from topicwarden.model.project import CACHE, Project, find_project
 from topicwarden.model.verdict import FailOn
 from topicwarden.report.output_folder import write_files
 from topicwarden.report.plan import markdown
+from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.report.terminal_output import note
 from topicwarden.stacks.stack_selection import selected_stacks
 from topicwarden.toolchain import environment
@@ -86,7 +87,8 @@ def run(
 def comment(file: Path) -> int:
     """Write ``file`` as the comment of this run's pull request, over the comment of an earlier run.
 
-    Does nothing, with a note, for other runs, for forks, and without a token. Raises Refusal if the API refuses.
+    In a repository with several projects, each project has its own comment. Does nothing, with a note, for other runs,
+    for forks, and without a token. Warns if the token may only read. Raises Refusal if the API refuses.
     """
     here, token = ci_run(os.environ), os.environ.get(TOKEN)
     if here.pull_request is None:
@@ -100,8 +102,25 @@ def comment(file: Path) -> int:
             text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise Refusal(f"{file}: expected the file plan.md of `topicwarden plan --out DIR`: {error}") from error
-        note(f"{comments(here, here.pull_request, token).keep(text)} the comment")
+        try:
+            note(f"{comments(here, here.pull_request, token).keep(_of_project(text))} the comment")
+        except ReadOnlyToken as refusal:
+            _warn(here, f"no comment: {refusal}; see the job summary or the log for the plan")
     return 0
+
+
+def _of_project(text: str) -> str:
+    """Return the comment with the folder of the project, if the project is not the whole repository."""
+    try:
+        folder = ProblemDigest(find_project().root, (), (), 0).prefix.rstrip("/")
+    except Refusal:
+        return text
+    marker, line_break, rest = text.partition("\n")
+    return f"{markdown.project_marker(marker, folder)}{line_break}{rest}" if folder else text
+
+
+def _warn(run: CiRun, text: str) -> None:
+    print(f"::warning title=topicwarden plan::{text}" if run.system == "github" else f"warning: {text}", flush=True)
 
 
 def stacks(sandbox: bool) -> int:
@@ -176,13 +195,17 @@ def _start_sandbox(project: Project, job: CiJob) -> None:
 
 
 def _without_secrets(run: CiRun) -> bool:
-    fork = run.pull_request is not None and run.pull_request.fork
+    fork = run.pull_request is not None and (run.pull_request.fork or run.pull_request.dependabot)
     return fork and not {_TOKEN, _PASSPHRASE} & os.environ.keys()
 
 
 def _skip(job: CiJob) -> int:
-    """Say that the stack cannot be planned for a fork. This is no failure: the author cannot do anything about it."""
-    reason = f"no plan for stack {job.stack}: the run of a fork has no secrets; a maintainer can plan its branch"
+    """Say that the stack cannot be planned without secrets. This is no failure: the author can do nothing about it."""
+    dependabot = job.run.pull_request is not None and job.run.pull_request.dependabot
+    who, remedy = ("a fork", "a maintainer can plan its branch")
+    if dependabot:
+        who, remedy = "Dependabot", "add Dependabot secrets"
+    reason = f"no plan for stack {job.stack}: the run of {who} has no secrets; {remedy}"
     print(f"::notice title=topicwarden plan::{reason}" if job.run.system == "github" else reason, flush=True)
     _summarize(job.run, f"**{reason}**\n".encode())
     return 0

@@ -120,6 +120,17 @@ def _quota_name(value: str) -> str:
     return value
 
 
+def _scram_name(value: str) -> str:
+    """Return a name of a SCRAM user; refuse one that no client can log in with (``ScramMessages``: ASCII only)."""
+    if illegal := re.search(r"[^\x01-\x7f]", value):
+        raise custom_error(
+            "name",
+            f"expected the name of a SCRAM user of ASCII characters, got {quoted(value)}: brokers refuse the login of "
+            f"others; replace {quoted(illegal[0])}",
+        )
+    return value
+
+
 def _word(words: type[StrEnum], noun: str) -> tuple[PlainValidator, WithJsonSchema]:
     """Return the annotations of a word, read in each spelling that Kafka's tools accept: ``DESCRIBE_CONFIGS``."""
     by_letters = {word.value.lower(): word for word in words}
@@ -164,6 +175,7 @@ Host = Annotated[str, PlainValidator(_host), WithJsonSchema(_STRING)]
 Name = Annotated[str, PlainValidator(_text("a name", "billing")), WithJsonSchema(_STRING)]
 TopicPattern = Annotated[Name, AfterValidator(_topic_pattern)]
 UserName = Annotated[Name, AfterValidator(_quota_name)]
+ScramName = Annotated[UserName, AfterValidator(_scram_name)]
 OperationWord = Annotated[Operation, *_word(Operation, "an operation")]
 PermissionWord = Annotated[PermissionType, *_word(PermissionType, "a permission")]
 ResourceWord = Annotated[ResourceType, *_word(ResourceType, "a type of resource")]
@@ -447,7 +459,7 @@ class AccessSettings(_AccessModel):
     groups: list[GroupSpec] | None = Field(default=None, description="Operations on groups.")
     cluster: list[OperationsSpec] | None = Field(default=None, description="Operations on the cluster.")
     acls: list[AclSpec] | None = Field(default=None, description="Operations on any resource.")
-    users: Nullable[dict[UserName, Annotated[Nullable[UserSpec], BeforeValidator(_user_mapping)]]] = Field(
+    users: Nullable[dict[ScramName, Annotated[Nullable[UserSpec], BeforeValidator(_user_mapping)]]] = Field(
         default={}, description="SCRAM users by name."
     )
     quotas: list[QuotaSpec] | None = Field(default=None, description="Limits of users, clients and addresses.")

@@ -105,6 +105,11 @@ def tokens_of(connection: Connection) -> ClientCredentials:
     return ClientCredentials(connection)
 
 
+def sasl_name(user: str) -> str:
+    """Return a user name as SCRAM sends it (RFC 5802, section 5.1). kafka-python does not escape it, Java does."""
+    return user.replace("=", "=3D").replace(",", "=2C")
+
+
 def sasl_settings(connection: Connection) -> dict[str, Any]:
     """Return the settings of the client and of its SASL mechanisms; empty without SASL."""
     if connection.sasl_mechanism is None:
@@ -112,9 +117,10 @@ def sasl_settings(connection: Connection) -> dict[str, Any]:
     if connection.sasl_mechanism == OAUTHBEARER:
         provider = SignedTokens(connection.aws) if connection.aws else tokens_of(connection)
         return {"sasl_mechanism": OAUTHBEARER, "sasl_oauth_token_provider": provider}
+    scram = connection.sasl_mechanism.startswith("SCRAM-")
     return {
         "sasl_mechanism": connection.sasl_mechanism,
-        "sasl_plain_username": connection.username,
+        "sasl_plain_username": sasl_name(connection.username or "") if scram else connection.username,
         "sasl_plain_password": connection.password,
     }
 

@@ -31,8 +31,8 @@ from topicwarden.report.plan.digest import (
 )
 from topicwarden.report.plan.tables import PlanTable, setting_changes
 
-LIMIT: Final = 65_536
-"""GitHub's limit in characters. Here it limits the number of bytes, which is never smaller."""
+LIMIT: Final = 65_000
+"""GitHub's limit is 65,536 characters, with the folder of the project. Here it limits bytes, which are never fewer."""
 
 # Bytes for the lines that report omitted topics.
 _RESERVE: Final = 1_000
@@ -53,6 +53,12 @@ _EMOJI: Final = re.compile(r":(?=[\w+-]+:)")
 def marker(stack: str) -> str:
     """Return the first line of the comment, an HTML comment by which a later run finds and replaces the comment."""
     return f"<!-- topicwarden plan {display.one_line(stack).replace('>', '')} -->"
+
+
+def project_marker(first_line: str, folder: str) -> str:
+    """Return the first line of the comment of the project in ``folder``, and a line that names the folder."""
+    name = display.one_line(folder).replace(">", "")
+    return f"{first_line.removesuffix('-->')}of {name} -->\n**Project {code(folder)}**\n"
 
 
 def no_plan(stack: str, log: str) -> str:
