@@ -1,6 +1,7 @@
 """Build Pulumi or the Spark reader before there is any Python package: `python3 -m tools.build_part pulumi|reader`.
 
-Uses those modules of `topicwarden.toolchain` that need the standard library only.
+Pulumi is only built if it is not on the PATH. Uses those modules of `topicwarden.toolchain` that need the standard
+library only.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if list(arguments) == ["pulumi"]:
             cache = PROJECT.tools_cache
-            pulumi_cli.install(cache, pulumi_cli.choose(cache), print)
+            pulumi_cli.install(cache, pulumi_cli.choose(cache, download=False), print)
         else:
             spark_reader.build(PROJECT, print)
     except Refusal as refusal:
