@@ -33,11 +33,14 @@ PROJECT = Project(REPOSITORY)
 def main(arguments: Sequence[str]) -> int:
     """Build the part. Return 2 if that fails."""
     try:
-        if list(arguments) == ["pulumi"]:
-            cache = PROJECT.tools_cache
-            pulumi_cli.install(cache, pulumi_cli.choose(cache, download=False), print)
-        else:
-            spark_reader.build(PROJECT, print)
+        match list(arguments):
+            case ["pulumi"]:
+                cache = PROJECT.tools_cache
+                pulumi_cli.install(cache, pulumi_cli.choose(cache, download=False), print)
+            case ["reader"]:
+                spark_reader.build(PROJECT, print)
+            case _:
+                raise Refusal(f"expected pulumi or reader, got '{' '.join(arguments)}'")
     except Refusal as refusal:
         print(refusal, file=sys.stderr)
         return 2
