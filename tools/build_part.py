@@ -1,6 +1,7 @@
 """Build Pulumi or the Spark reader before there is any Python package: `python3 -m tools.build_part pulumi|reader`.
 
-Uses those modules of `topicwarden.toolchain` that need the standard library only.
+Pulumi is only built if it is not on the PATH. Uses those modules of `topicwarden.toolchain` that need the standard
+library only.
 """
 
 from __future__ import annotations
@@ -32,11 +33,14 @@ PROJECT = Project(REPOSITORY)
 def main(arguments: Sequence[str]) -> int:
     """Build the part. Return 2 if that fails."""
     try:
-        if list(arguments) == ["pulumi"]:
-            cache = PROJECT.tools_cache
-            pulumi_cli.install(cache, pulumi_cli.choose(cache), print)
-        else:
-            spark_reader.build(PROJECT, print)
+        match list(arguments):
+            case ["pulumi"]:
+                cache = PROJECT.tools_cache
+                pulumi_cli.install(cache, pulumi_cli.choose(cache, download=False), print)
+            case ["reader"]:
+                spark_reader.build(PROJECT, print)
+            case _:
+                raise Refusal(f"expected pulumi or reader, got '{' '.join(arguments)}'")
     except Refusal as refusal:
         print(refusal, file=sys.stderr)
         return 2

@@ -136,7 +136,7 @@ def test_an_interrupt_while_a_process_starts_ends_this_process_too(
             started.append(self)
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(step_graph.subprocess, "Popen", Interrupted)
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
     before = signal.getsignal(signal.SIGINT)
     code, output = run(tmp_path, shell("first", f"sleep {_LONG_S}"), shell("second", f"sleep {_LONG_S}"))
     assert code == 128 + signal.SIGINT

@@ -70,10 +70,10 @@ def built(cache: Path) -> bool:
     return present(cache) is not None and json.loads(_record(cache).read_text(encoding="utf-8"))["way"] == "build"
 
 
-def choose(cache: Path) -> PulumiChoice:
+def choose(cache: Path, *, download: bool = True) -> PulumiChoice:
     """Return the source to use: the PATH, the last installation, Pulumi's site if it answers, else a build.
 
-    Installs nothing, and takes a few seconds at most.
+    Installs nothing, and takes a few seconds at most. ``download``: whether Pulumi's site is asked.
     """
     found = _on_path(cache)
     if found:
@@ -83,7 +83,7 @@ def choose(cache: Path) -> PulumiChoice:
         return PulumiChoice(
             PulumiSource(json.loads(_record(cache).read_text(encoding="utf-8"))["way"]), "installed", installed
         )
-    if _runs(_PROBE, _SITE, seconds=8):
+    if download and _runs(_PROBE, _SITE, seconds=8):
         return PulumiChoice(PulumiSource.OFFICIAL, "get.pulumi.com answers", None)
     return PulumiChoice(PulumiSource.BUILD, "pulumi is not on the PATH, and get.pulumi.com does not answer", None)
 
