@@ -20,6 +20,7 @@ from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.write.access_admin import create_acls, wait_for_acls
 from topicwarden.model.access import (
+    AccessKey,
     AccessSource,
     Acl,
     DeclaredAccess,
@@ -91,8 +92,8 @@ def declared(folder: Path, *, allow: str = "") -> tuple[Declaration, ...]:
 
 def revoked(cluster: Cluster, declarations: tuple[Declaration, ...]) -> tuple[list[Consequence], list[str]]:
     """Return the consequences of revoking everything from the applications, and the refusals of a deploy."""
-    topics = dict.fromkeys(OF_APPLICATIONS, (TOPIC,))
-    deployed = DeployedStack(access=DeployedAccess(OF_APPLICATIONS, topics=topics))
+    homes: dict[AccessKey, tuple[str, ...]] = dict.fromkeys(OF_APPLICATIONS, (TOPIC,))
+    deployed = DeployedStack(access=DeployedAccess(OF_APPLICATIONS, homes=homes))
     prediction = predict(cluster, cluster.snapshot([TOPIC], [TOPIC]), declarations, deployed, access=DeclaredAccess())
     assert prediction.access is not None
     of_access = [problem for problem in refusals(prediction) if problem.message.startswith("access: ")]
@@ -174,7 +175,7 @@ def test_a_consumer_with_assign_is_a_client_and_a_deny_of_describe_stops_it(
         commit_without_members(restricted, "billing", "replay")
         with restricted.granted(OF_USER), connected(restricted) as cluster:
             snapshot, topics = cluster.snapshot([TOPIC], [TOPIC]), declared(tmp_path)
-            deployed = DeployedStack(access=DeployedAccess(frozenset({granted}), topics={granted: (TOPIC,)}))
+            deployed = DeployedStack(access=DeployedAccess(frozenset({granted}), homes={granted: (TOPIC,)}))
             source = (AccessSource(Location("access/a.yaml"), "acls"),)
             found = [
                 predict(cluster, snapshot, topics, deployed, access=DeclaredAccess()).access,

@@ -420,7 +420,8 @@ class Run:
                 found[str(thing), "exists"] = True
                 found[str(thing), "writes"] = log.count(thing.name.encode())
             elif thing.kind == "quota":
-                rates = (access.quotas or {}).get(key, {})  # type: ignore[call-overload]
+                quotas: dict[object, Any] = {**(access.quotas or {})}
+                rates = quotas.get(key, {})
                 found |= {(str(thing), name): rate for name, rate in rates.items()}
             elif thing.kind == "group":
                 found |= {

@@ -448,7 +448,7 @@ def compile_together(texts: list[str]) -> None:
         names = [f"f{number}.proto" for number in range(len(missing))]
         for name, text in zip(names, missing, strict=True):
             (folder / name).write_text(text, encoding="utf-8")
-        command = [protoc_path(), "-I.", "--descriptor_set_out=set", *names]
+        command = [str(protoc_path()), "-I.", "--descriptor_set_out=set", *names]
         subprocess.run(command, cwd=folder, check=True)
         files = descriptor_pb2.FileDescriptorSet.FromString((folder / "set").read_bytes()).file
     for file in files:

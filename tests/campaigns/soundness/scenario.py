@@ -241,8 +241,8 @@ class Chance:
         if draw.random() < 0.2:
             # Offsets that hold no record remain at the log start, if the cleaner has run before.
             policies = ("delete", "compact", "compact,delete")
-            other = draw.choice([each for each in policies if each != topic.config["cleanup.policy"]])
-            yield Step(draw.choice((1, 2)), draw.random(), Configure((("cleanup.policy", other),)))
+            policy = draw.choice([each for each in policies if each != topic.config["cleanup.policy"]])
+            yield Step(draw.choice((1, 2)), draw.random(), Configure((("cleanup.policy", policy),)))
         if draw.random() < 0.15:
             yield Step(draw.randrange(PHASES), draw.random(), Trim(draw.randrange(topic.partitions), draw.random()))
         if draw.random() < 0.07:

@@ -97,7 +97,7 @@ def test_quotas_users_and_groups_are_kafkas(declared: dict[str, DeclaredAccess])
     settings, location = access.group_configs["billing"]
     assert settings == {"consumer.session.timeout.ms": "60000", "share.auto.offset.reset": "by_duration:PT1H"}
     assert list(declared["dev"].group_configs["billing"][0]) == ["share.auto.offset.reset"]
-    assert access.allow == {Allowance(AllowedChange.REVOKE_ACCESS, date(2030, 1, 1))}
+    assert access.allow == {"access/a.yaml": frozenset({Allowance(AllowedChange.REVOKE_ACCESS, date(2030, 1, 1))})}
 
 
 def test_the_schema_of_editors_accepts_the_files(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from tests.support.subjects import internal, subject, unreadable
 from tests.unit.checks.cases import BOTH, COMPACT, FAIL, SUSPECT, UNDECIDABLE, Case, absent, extent, with_logs, without
@@ -88,7 +89,7 @@ def leaderless() -> AuditedTopic:
     return replace(of, consumer_groups=GroupProgress((group,), {0: 150}))
 
 
-def behind_a_gap(first: int | None, **borders: int) -> AuditedTopic:
+def behind_a_gap(first: int | None, **borders: Any) -> AuditedTopic:
     """Return a group that has committed 50, and the offset of the first record after that; None for none."""
     of = committed(50, **borders)
     record = None if first is None else UnreadRecord(first, 0, log_append_time=False)

@@ -109,8 +109,8 @@ def judged(case: Mapping[str, Any]) -> AccessPrediction:
                 if user.name not in case.get("adopted_users", ())
             ),
             undeclared=tuple(
-                UndeclaredResource(f"urn:{text}", acl_of(text), f"ACL {acl_of(text)}", tainted=tainted)
-                for tainted, key in enumerate(("undeclared", "tainted"))
+                UndeclaredResource(f"urn:{text}", acl_of(text), f"ACL {acl_of(text)}", tainted=key == "tainted")
+                for key in ("undeclared", "tainted")
                 for text in case.get(key, ())
             ),
         ),

@@ -29,7 +29,7 @@ class QuotaClient:
     @property
     def levels(self) -> Iterator[QuotaEntity]:
         """The entities whose quota may apply to requests of the client, the first one first."""
-        users = [{_USER: self.user}] if self.user is not None else []
+        users: list[dict[str, str | None]] = [{_USER: self.user}] if self.user is not None else []
         for user in (*users, {_USER: None}):
             if self.client_id is not None:
                 yield _entity({**user, _CLIENT: self.client_id})

@@ -191,12 +191,11 @@ def recorded_access(
     deploy has written. The record of what is ``departing`` stays, in case that its deletion fails.
     """
     gone = {key: homes for key, homes in departing.homes.items() if key not in access.homes}
-    values: dict[AccessKey, Collection[str]] = {
-        **departing.quotas,
-        **departing.group_configs,
-        **{entity: rates for entity, (rates, _) in access.quotas.items()},
-        **{group: config for group, (config, _) in access.group_configs.items()},
-    }
+    values: dict[AccessKey, Collection[str]] = {}
+    values.update(departing.quotas)
+    values.update(departing.group_configs)
+    values.update({entity: rates for entity, (rates, _) in access.quotas.items()})
+    values.update({group: config for group, (config, _) in access.group_configs.items()})
     files = {home for homes in gone.values() for home in homes}
     allow = {file: words for file, words in departing.allow.items() if file in files} | dict(access.allow)
     return {

@@ -46,7 +46,9 @@ class FindingChange(StrictModel):
     @property
     def verdict(self) -> AnnouncedVerdict | None:
         """The verdict that the receiver knows after this change; None if nothing is open."""
-        return None if self.change in ("resolved", "withdrawn") else self.change
+        if self.change == "resolved" or self.change == "withdrawn":  # noqa: PLR1714 -- mypy narrows no membership
+            return None
+        return self.change
 
 
 class Notification(StrictModel):

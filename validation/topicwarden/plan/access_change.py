@@ -80,9 +80,11 @@ class AccessChange:
             return True
         if not resource.registered:
             return False
-        entries: Mapping[object, Mapping[str, object]] = {**self.deployed.quotas, **self.deployed.group_configs}
-        declared = {**_values(self.declared.quotas), **_values(self.declared.group_configs)}
-        return bool(entries.get(resource.key, {}).keys() - declared.get(resource.key, {}).keys())
+        entries: dict[object, Iterable[str]] = {**self.deployed.quotas}
+        entries.update(self.deployed.group_configs)
+        declared: dict[object, Iterable[str]] = {**_values(self.declared.quotas)}
+        declared.update(_values(self.declared.group_configs))
+        return bool({*entries.get(resource.key, ())} - {*declared.get(resource.key, ())})
 
     @property
     def _removed(self) -> frozenset[Acl]:
