@@ -420,7 +420,7 @@ class Run:
                 found[str(thing), "exists"] = True
                 found[str(thing), "writes"] = log.count(thing.name.encode())
             elif thing.kind == "quota":
-                quotas: dict[object, Any] = {**(access.quotas or {})}
+                quotas: Any = access.quotas or {}
                 rates = quotas.get(key, {})
                 found |= {(str(thing), name): rate for name, rate in rates.items()}
             elif thing.kind == "group":

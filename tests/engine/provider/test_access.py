@@ -303,7 +303,8 @@ def test_the_password_of_an_adopted_user_is_replaced_only_with_the_word(stack: A
     assert refused.returncode == 1
     assert "credential-replaced" in refused.stdout
     stack.declare(users)
-    for command in (("up", "--replace", urn), ("state", "taint", urn), ("up",)):
+    commands: tuple[tuple[str, ...], ...] = (("up", "--replace", urn), ("state", "taint", urn), ("up",))
+    for command in commands:
         done = stack.shell.run(
             "pulumi", *command, "--yes", "--non-interactive", *["--skip-preview"][: command[0] == "up"]
         )

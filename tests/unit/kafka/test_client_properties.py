@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
@@ -156,7 +157,7 @@ def test_the_stores_of_java_programs(tmp_path: Path) -> None:
     ca = trustme.CA()
     issued = ca.issue_cert("client", not_after=datetime.now(UTC) + timedelta(days=9))
     certificate = x509.load_pem_x509_certificate(issued.cert_chain_pems[0].bytes())
-    key = load_pem_private_key(issued.private_key_pem.bytes(), None)
+    key: Any = load_pem_private_key(issued.private_key_pem.bytes(), None)
     authority = x509.load_pem_x509_certificate(ca.cert_pem.bytes())
     store = serialize_key_and_certificates(
         b"x", key, certificate, [authority], BestAvailableEncryption(SECRET.encode())

@@ -59,6 +59,11 @@ def test_a_destroy_looks_again_after_the_answer(
 ) -> None:
     plans, ran = iter([plan(0), plan(later), plan(later)]), list[str]()
     monkeypatch.setattr(deploy, "planned_destroy", lambda *_, **__: next(plans))
-    monkeypatch.setattr("topicwarden.operations.deploy._without_program", lambda *_: ran.extend(["destroyed"]) is None)
+
+    def destroyed(*_: object) -> bool:
+        ran.append("destroyed")
+        return True
+
+    monkeypatch.setattr("topicwarden.operations.deploy._without_program", destroyed)
     assert deploy.destroy("dev", yes=False) == 0
     assert (len(questions), ran) == (times, ["destroyed"] if times == 1 else [])

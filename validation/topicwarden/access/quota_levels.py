@@ -30,7 +30,8 @@ class QuotaClient:
     def levels(self) -> Iterator[QuotaEntity]:
         """The entities whose quota may apply to requests of the client, the first one first."""
         users: list[dict[str, str | None]] = [{_USER: self.user}] if self.user is not None else []
-        for user in (*users, {_USER: None}):
+        users.append({_USER: None})
+        for user in users:
             if self.client_id is not None:
                 yield _entity({**user, _CLIENT: self.client_id})
             yield _entity({**user, _CLIENT: None})

@@ -192,7 +192,7 @@ def recorded_access(
     """
     gone = {key: homes for key, homes in departing.homes.items() if key not in access.homes}
     values: dict[AccessKey, Collection[str]] = {}
-    values.update(departing.quotas)
+    values.update({entity: rates for entity, rates in departing.quotas.items()})  # noqa: C416 -- the type of the key
     values.update(departing.group_configs)
     values.update({entity: rates for entity, (rates, _) in access.quotas.items()})
     values.update({group: config for group, (config, _) in access.group_configs.items()})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from topicwarden.access.quota_levels import Quotas, enforced_limit
 from topicwarden.model.access import (
@@ -80,11 +80,10 @@ class AccessChange:
             return True
         if not resource.registered:
             return False
-        entries: dict[object, Iterable[str]] = {**self.deployed.quotas}
-        entries.update(self.deployed.group_configs)
-        declared: dict[object, Iterable[str]] = {**_values(self.declared.quotas)}
-        declared.update(_values(self.declared.group_configs))
-        return bool({*entries.get(resource.key, ())} - {*declared.get(resource.key, ())})
+        of_quotas, of_groups = _values(self.declared.quotas), _values(self.declared.group_configs)
+        key: Any = resource.key
+        entries = {*self.deployed.quotas.get(key, ()), *self.deployed.group_configs.get(key, ())}
+        return bool(entries - {*of_quotas.get(key, ()), *of_groups.get(key, ())})
 
     @property
     def _removed(self) -> frozenset[Acl]:
