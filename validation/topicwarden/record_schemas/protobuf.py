@@ -70,7 +70,7 @@ def compile_proto(text: str, references: References | None = None) -> bytes:
         main = f"_{_FILE}" if _FILE in available else _FILE
         (scratch / main).write_text(text, encoding="utf-8")
         folders = [f"-I{folder}" for folder in (".", *map(str, _built_in_folders()))]
-        command: list[str | Path] = [protoc_path(), *folders, "--include_imports", "--descriptor_set_out=.set"]
+        command = [str(protoc_path()), *folders, "--include_imports", "--descriptor_set_out=.set"]
         try:
             result = subprocess.run(
                 [*command, main],
