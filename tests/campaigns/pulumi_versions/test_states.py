@@ -25,7 +25,7 @@ def use(stack: ExchangeableStack, pulumi: Path) -> None:
     assert expected and stack.pulumi("version").strip() == f"v{expected}"
 
 
-@pytest.mark.parametrize("order", [("oldest", "newest"), ("newest", "oldest")])
+@pytest.mark.parametrize("order", [("oldest", "newest"), ("newest", "oldest")], ids="-".join)
 def test_each_version_opens_and_changes_the_state_of_the_other_one(
     stack: ExchangeableStack, tools: Toolchain, order: tuple[str, str]
 ) -> None:
