@@ -21,7 +21,8 @@ _REMEDIES: Final = {CONFORMANCE_REMEDY: "without their conformance data", BROWSE
 _OF_THE_REPOSITORY: Final = tuple(
     f"tests/{folder}/" for folder in ("unit/site", "system/image", "system/install", "system/workflows")
 )
-_CAMPAIGN_ONLY: Final = "tests/campaigns/official_provider/"
+_CAMPAIGN_ONLY: Final = ("tests/campaigns/official_provider/", "tests/campaigns/pulumi_versions/test_states.py")
+"""Tests that need another build with Go."""
 
 
 def skip_missing(name: str, reason: str) -> NoReturn:

@@ -27,9 +27,10 @@ def main() -> int:
     newest.build(lambda line: print(line, file=sys.stderr, flush=True))
     kills = ["tests.campaigns.deploys", "--kills", str(arguments.kills), "--seed", str(arguments.seed)]
     variables = {**os.environ, "TOPICWARDEN_CACHE": str(newest.CACHE)}
+    pytest = [sys.executable, "-m", "pytest", "--campaign", "--fail-on-flaky"]
     runs = [
-        ([sys.executable, "-m", "pytest", _STATES], dict(os.environ)),
-        ([sys.executable, "-m", "pytest", *_TESTS], variables),
+        ([*pytest, _STATES], dict(os.environ)),
+        ([*pytest, *_TESTS], variables),
         ([sys.executable, "-m", *kills], variables),
     ]
     codes = [subprocess.run(command, cwd=REPOSITORY, env=run, check=False).returncode for command, run in runs]
