@@ -209,7 +209,7 @@ def root(tmp_path: Path) -> Path:
     ("command", "package", "extra"),
     [
         (["audit", "--stack", "dev"], "pyspark", "audit"),
-        (["demo"], "kafka", "cluster"),
+        (["demo"], "pyspark", "audit"),
         (["plan", "--stack", "dev"], "pulumi", "deploy"),
         (["up", "--stack", "dev", "--yes"], "pulumi", "deploy"),
         (["import", "--stack", "dev"], "pulumi", "deploy"),

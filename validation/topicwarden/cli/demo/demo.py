@@ -32,7 +32,7 @@ Run: TypeAlias = Callable[[DemoRun], Iterator[DemoResult]]
 
 @dataclass(frozen=True)
 class Chapter:
-    """What a chapter shows, and its function. ``needs`` raises Refusal if this machine cannot run it."""
+    """A text that says what a chapter shows, and its function. ``needs`` raises Refusal if this machine cannot run it."""
 
     shows: str
     run: Run
@@ -89,8 +89,8 @@ def _selected(names: Sequence[str], *, every: bool) -> list[Run]:
     for chapter in chapters:
         if chapter.needs is not None:
             chapter.needs()
-    told = [] if names and not every else [story.run]
-    return [*told, *(chapter.run for chapter in chapters)]
+    first = [] if names and not every else [story.run]
+    return [*first, *(chapter.run for chapter in chapters)]
 
 
 def _rest(names: Sequence[str], *, every: bool) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""What the story and the chapters of the demo share: the sandbox, the deployed topics, and one Spark session."""
+"""Share between the story and the chapters of the demo: the sandbox, the deployed topics, and one Spark session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who uses topics: an undeclared reader, and a topic that nobody uses, with its cost."""
+"""Show who uses topics: an undeclared reader, and a topic that nobody uses, with its cost."""
 
 from __future__ import annotations
 
