@@ -32,7 +32,7 @@ Run: TypeAlias = Callable[[DemoRun], Iterator[DemoResult]]
 
 @dataclass(frozen=True)
 class Chapter:
-    """A text that says what a chapter shows, and its function. ``needs`` raises Refusal if this machine cannot run it."""
+    """A text about a chapter, and its function. ``needs`` raises Refusal if this machine cannot run it."""
 
     shows: str
     run: Run
