@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections import Counter
 from pathlib import Path
 
 from filelock import FileLock
@@ -56,6 +57,32 @@ def install_without_extras(wheel: Path, python: Path, environment: Path) -> None
     _create(python, environment)
     _site_packages(environment).joinpath("dependencies.pth").write_text(str(_site_packages(dependencies)))
     _install(wheel, environment)
+
+
+def base_install(wheel: Path, python: Path, environment: Path) -> dict[str, int]:
+    """Install the wheel without extras into ``environment``, and return the bytes of each package and of the programs.
+
+    Files that Python writes at the first use (`__pycache__`) are not counted.
+    """
+    install_without_extras(wheel, python, environment)
+    (pth,) = _site_packages(environment).glob("dependencies.pth")
+    dependencies = Path(pth.read_text()).parents[2]
+    sizes: Counter[str] = Counter()
+    for root in (dependencies, environment):
+        for path in root.rglob("*"):
+            if path.is_file() and not path.is_symlink() and "__pycache__" not in path.parts:
+                packages = _site_packages(root)
+                relative = path.relative_to(packages if path.is_relative_to(packages) else root)
+                sizes[relative.parts[0]] += path.stat().st_size
+    return dict(sizes)
+
+
+def resolution(wheel: Path, extras: str = "") -> str:
+    """Return what pip prints while it resolves the dependencies of the wheel, without the pins of the lock."""
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", f"{wheel}{extras}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 def find_python(version: str) -> Path | None:

@@ -137,7 +137,7 @@ class CelSuite:
         options = [*folders, "--include_imports", f"--descriptor_set_out={scratch}/set"]
         names = ("proto2/test_all_types_extensions", "proto2/test_all_types", "proto3/test_all_types", "test/simple")
         files = [f"cel/expr/conformance/{name}.proto" for name in names]
-        subprocess.run([protoc_path(), *options, *files], check=True)
+        subprocess.run([str(protoc_path()), *options, *files], check=True)
         return (scratch / "set").read_bytes()
 
     def descriptors(self, version: str) -> bytes:

@@ -16,6 +16,7 @@ from topicwarden.kafka.connect.schema_registry import on_sandbox_registry
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.operations.check import check_topics
+from topicwarden.sandbox.scenarios import flights
 from topicwarden.toolchain import prerequisites
 
 EXAMPLE = Project(REPOSITORY / "examples" / "payments")
@@ -106,3 +107,15 @@ def test_the_chapter_of_schemas_finds_its_example(tmp_path: Path) -> None:
     assert schemas_chapter.example_of(Project(REPOSITORY)) == EXAMPLE
     with pytest.raises(Refusal, match="run the demo in a clone of the topicwarden repository"):
         schemas_chapter.example_of(Project(tmp_path))
+
+
+@pytest.mark.parametrize(("written", "steps"), [(0, ["fill"]), (53_790, ["delete", "fill"]), (336_776, [])])
+def test_the_flights_of_a_demo_that_was_stopped_are_written_again(
+    written: int, steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(story, "offset_count", lambda servers, topic: written)
+    monkeypatch.setattr(story, "delete_topic_records", lambda servers, topic: made.append("delete"))
+    monkeypatch.setattr(flights, "fill", lambda servers: made.append("fill") or 1)
+    story.write_flights(["localhost:1"])
+    assert made == steps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from topicwarden.cli.sandbox import sandbox_of, show
 from topicwarden.cli.terminal import TERMINAL, engine_output
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_stacks import select_stack
-from topicwarden.kafka.write.config_admin import has_records
+from topicwarden.kafka.write.config_admin import delete_topic_records, has_records, offset_count
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -83,9 +83,7 @@ def _records(report: AuditReport, topic: str) -> int:
 
 def _fill(sandbox: Sandbox) -> None:
     servers = sandbox.bootstrap_servers
-    if not has_records(servers, flights.EVENTS):
-        started = time.monotonic()
-        say(f"{flights.fill(servers):,} flights written to two topics in {time.monotonic() - started:.1f} s")
+    write_flights(servers)
     log_cleaner.speed_up(servers)
     log_cleaner.wait_until_clean(sandbox, flights.AIRCRAFT)
     log_cleaner.pause(servers)
@@ -96,3 +94,13 @@ def _fill(sandbox: Sandbox) -> None:
         planted_faults.fill(servers)
     planted_faults.plant(servers)
     say("the cache is filled, the faults are planted, and the log cleaner is paused during the audit")
+
+
+def write_flights(servers: Sequence[str]) -> None:
+    """Write all flights, unless an earlier demo has; what one that was stopped has left is deleted first."""
+    if (written := offset_count(servers, flights.EVENTS)) != flights.RECORDS:
+        if written:
+            say(f"a demo that was stopped has left {written:,} flights: all are written again")
+            delete_topic_records(servers, flights.EVENTS)
+        started = time.monotonic()
+        say(f"{flights.fill(servers):,} flights written to two topics in {time.monotonic() - started:.1f} s")

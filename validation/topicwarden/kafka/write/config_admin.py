@@ -42,6 +42,28 @@ def delete_all_records(servers: Sequence[str], topic: str, partition: int) -> No
         admin.delete_records({TopicPartition(topic, partition): _END})
 
 
+def delete_topic_records(servers: Sequence[str], topic: str) -> None:
+    """Delete the records of all partitions of ``topic``, which is not compacted."""
+    with connected(servers) as admin:
+        admin.delete_records(dict.fromkeys(_partitions(admin, topic), _END))
+
+
+def offset_count(servers: Sequence[str], topic: str) -> int:
+    """Return the number of offsets from the log start to the end in all partitions of ``topic``."""
+    with connected(servers) as admin:
+        partitions = _partitions(admin, topic)
+        start, end = (
+            sum(each.offset for each in admin.list_partition_offsets(dict.fromkeys(partitions, spec)).values())
+            for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST)
+        )
+    return int(end - start)
+
+
+def _partitions(admin: KafkaAdminClient, topic: str) -> list[TopicPartition]:
+    (described,) = admin.describe_topics([topic])
+    return [TopicPartition(topic, state["partition_index"]) for state in described["partitions"]]
+
+
 def has_records(servers: Sequence[str], topic: str) -> bool:
     """Return whether a record was ever written to partition 0 of ``topic``."""
     first = TopicPartition(topic, 0)
