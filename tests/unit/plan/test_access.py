@@ -308,6 +308,20 @@ def test_quotas_users_and_settings_of_groups_are_compared_by_what_is_declared() 
     }
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_rate_in_the_state_that_no_deploy_has_declared_is_not_removed(kept: bool) -> None:
+    entity, file = (("user", "a"),), Location("access/a.yaml")
+    rates = {"producer_byte_rate": 1.0, "request_percentage": 77.0}
+    resource = UndeclaredResource("urn", entity, "quota of user a", registered=True)
+    declared = rates if kept else {"producer_byte_rate": 1.0}
+    change = access_change(
+        DeclaredAccess(quotas={entity: (declared, file)}),
+        DeployedAccess(quotas={entity: rates}, homes={entity: (file.file,)}, undeclared=(resource,)),
+        LiveAccess(frozenset(), {entity: rates}, {}, {}),
+    )
+    assert change.undeclared == (() if kept else (resource,))
+
+
 def test_the_allowance_that_a_plan_needs_is_named_with_its_file() -> None:
     case = CASES["a group stops and the YAML of the topic allows it"]
     assert judged(case).needed == {("orders", AllowedChange.REVOKE_ACCESS)}

@@ -406,6 +406,15 @@ A sequence is the history of one topic; twelve topics share a project and its co
 brokers with different defaults (tested in `test_losses.py`), share groups and tiered storage (tested in
 `test_newest.py`, on Kafka 4.3).
 
+`python -m tests.campaigns.guards.states` draws states of Pulumi that no program of topicwarden writes: objects that
+`pulumi import` has brought there, of every kind but subjects, under the URN of the program or another one, with and
+without a parent and protection; `pulumi state taint`, `rename`, `delete` and `unprotect`; and edits of the state's
+file, which remove the outputs or the record of the last deploy, mark a resource as tainted or as pending deletion,
+copy it, or add a rate. Objects are declared in one file or in two, adopted, or of somebody else. After each `up`,
+`destroy` or `refresh`, of `pulumi` or of `topicwarden`, whatever is gone or changed must be allowed by the last
+deploy, or by a file that is there. The password of a user counts as changed if the controller's log has another record
+of it.
+
 `python -m tests.campaigns.access` changes access at random on a real broker while members of groups and
 transactions are active. Before and after each deploy, the broker says what each user may do. Each loss and each gain
 must be in the plan just before, and the loss of an active client must be refused first. Seed 20261124, 40 sequences,
