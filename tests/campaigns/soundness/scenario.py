@@ -271,7 +271,7 @@ class Chance:
             yield Step(draw.choice((0, 1)), draw.uniform(0.8, 1.0), Grow(source - topic.partitions))
 
     def futures(self, habits: Habits) -> Iterator[Record]:
-        """Yield records of which several have timestamps in the future, each its own."""
+        """Yield records; several of them have timestamps in the future, each its own."""
         for record in self.batch(habits, self.random.randint(3, 9)):
             ahead = self.random.choice((0, 5_000, 60_000, DAY_MS, 100 * DAY_MS))
             yield replace(record, ahead=ahead)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from topicwarden.audit.scan.contracts import Contracts
@@ -40,8 +42,8 @@ def _subjects(terms: Any) -> list[str]:
 
 def _answers(registry: RegistrySettings, names: list[str]) -> dict[str, Any]:
     try:
-        with RegistryClient(registry) as client:
-            return {name: subject_state(client, name) for name in names}
+        with RegistryClient(registry) as client, ThreadPoolExecutor(client.connections, "registry") as threads:
+            return dict(zip(names, threads.map(partial(subject_state, client), names), strict=True))
     except RegistryError as error:
         return dict.fromkeys(names, error.reason)
 
