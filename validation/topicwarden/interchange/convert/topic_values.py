@@ -21,7 +21,7 @@ SettingValues: TypeAlias = dict[str, tuple[Any, Location, Location]]
 
 MAX_COUNTS: Final = {"partitions": 2**31 - 1, "replication factor": 2**15 - 1}
 _SERVICE_SETTINGS: Final = re.compile(
-    r"confluent\.|redpanda\.|warpstream\.|(write\.caching|diskless\.enable|initial\.retention\.local\.target\.(bytes|ms))$"
+    r"confluent\.|redpanda\.|warpstream\.|automq\.|inkless\.|(flush\.bytes|write\.caching|diskless\.enable|initial\.retention\.local\.target\.(bytes|ms))$"
 )
 """Settings of services' own, which Apache Kafka does not have; see ``kafka_facts/services``."""
 _THROTTLE: Final = ".replication.throttled.replicas"
@@ -111,6 +111,7 @@ def _checked_setting(reader: TopicReader, name: str, value: Any, locations: list
     """
     definition = configs.definition(name)
     if reason := _reason_to_skip(name, value):
+        reader.left_out += reason == not_in_kafka()
         reader.note(locations[0], name, reason)
         return None
     if definition is None:
