@@ -148,7 +148,7 @@ def read_all(
     notes += [_unlimited(acl, sources[0]) for acl in sorted(unlimited, key=str)]
     left_out += len(unlimited)
     access = LiveAccess(frozenset(acls - unlimited), quotas, users)
-    nothing = not (topics or problems or subjects or left_out) and access == NO_LIVE_ACCESS
+    nothing = not (topics or problems or subjects) and access == NO_LIVE_ACCESS
     if sources and len(auxiliary) == len(sources) and nothing:
         problems = [Problem(Location(source.file), _NO_TOPIC, "empty") for source in auxiliary]
     found = tuple(subjects.values())
