@@ -11,7 +11,7 @@ from topicwarden.interchange.convert.topic_reader import UNKNOWN, ConvertedTopic
 from topicwarden.kafka_facts import configs
 from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.contents import NO_CONTENTS, Contents
-from topicwarden.model.message_text import describe_value, quoted, whole_number_hint
+from topicwarden.model.message_text import describe_value, kind_of, quoted, whole_number_hint
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import INTERNAL_TOPICS, Topic
 from topicwarden.specs.schema_files import SchemaText
@@ -68,7 +68,7 @@ class TopicValues:
             message += " here, or in topics/_defaults.yaml"
             missing[part.replace(" ", "_")] = Problem(location, message, "missing")
             return UNKNOWN
-        message = f"expected the {part}, a whole number from 1 to {MAX_COUNTS[part]}, got {describe_value(value)}"
+        message = f"expected the {part}, a whole number from 1 to {MAX_COUNTS[part]}, got {kind_of(value)}"
         reader.add_problem(location, message, "value")
         return None
 
