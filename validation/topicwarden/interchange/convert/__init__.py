@@ -159,7 +159,7 @@ def read_all(
 
 def _cluster_problems(found: Sequence[tuple[frozenset[str], Location]], selected: str | None) -> list[Problem]:
     """Return the problem if the entries are on several clusters, or none is on the selected one: a project is one."""
-    names = sorted(frozenset().union(*(clusters for clusters, _ in found)))
+    names = sorted({name for clusters, _ in found for name in clusters})
     if not found or (selected in names if selected else frozenset.intersection(*(each for each, _ in found))):
         return []
     message = f"these files have entries of {counted(len(names), 'cluster')}: {', '.join(names)}; "
