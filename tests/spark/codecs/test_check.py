@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.campaigns.conformance.suites import DRAFTS
 from tests.spark.codecs import avro_schemas
 from tests.spark.codecs.judge import INVALID, VALID, Judge, compiles
+from tests.support.java_avro import JAVA_AVRO
 from topicwarden.record_schemas import COMPILERS
 from topicwarden.record_schemas.ecma_patterns import pattern_error
 
@@ -186,6 +187,12 @@ BROKEN_AVRO: dict[str, Any] = {
 @pytest.mark.parametrize("name", BROKEN_AVRO)
 def test_broken_avro_schemas_are_refused(name: str) -> None:
     assert COMPILERS["avro"](json.dumps(BROKEN_AVRO[name]), None)
+
+
+@pytest.mark.parametrize("name", JAVA_AVRO)
+def test_avro_schemas_that_java_reads_are_accepted(judge: Judge, name: str) -> None:
+    assert COMPILERS["avro"](JAVA_AVRO[name], None) is None
+    assert compiles(judge, "avro", JAVA_AVRO[name]) == ""
 
 
 PROTOS = {

@@ -8,8 +8,9 @@ from itertools import chain, count
 from typing import Any
 
 from topicwarden.access.recognize import RecognizedAccess, expand, recognize
+from topicwarden.interchange.convert.access_values import limits_access
 from topicwarden.interchange.import_session import ImportSession
-from topicwarden.model.access import DeclaredAccess, LiveAccess, QuotaEntity, TopicAccess
+from topicwarden.model.access import DeclaredAccess, LiveAccess, PermissionType, QuotaEntity, ScramUser, TopicAccess
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.access_files import resolve_access
 from topicwarden.specs.access_model import AccessDocument
@@ -72,6 +73,44 @@ def draft_access(session: ImportSession, live: LiveAccess, topics: Collection[st
         return AccessDraft(of_topics, refused=refused)
     _verify(session, text, file, partly=bool(reasons))
     return AccessDraft(of_topics, (NewFile(_free_name(session), text, None, ACCESS),), refused)
+
+
+def declarable_access(access: LiveAccess) -> tuple[LiveAccess, list[str]]:
+    """Return the part of the access of another tool's files that YAML can declare, and why each other part cannot be.
+
+    If a DENY cannot be declared, the ALLOWs that it limits are not either.
+    """
+    reasons: list[str] = []
+
+    def is_declarable(entry: FileAccess, label: str) -> bool:
+        _, refused = access_file_text(entry, None)
+        reasons.extend(f"{label}: {reason}" for reason in refused)
+        return not refused
+
+    acls = [*sorted(access.acls or (), key=str)]
+    kept = [
+        acl
+        for acl in acls
+        if is_declarable(FileAccess(replace(recognize([acl], ()), topics={})), f"not imported: {acl}")
+    ]
+    limits = {acl for acl in acls if acl.permission is PermissionType.DENY} - {*kept}
+    unlimited = {acl for acl in kept if any(limits_access(deny, acl) for deny in limits)}
+    reasons += [f"not imported: {acl}: a DENY that limits it is not imported" for acl in sorted(unlimited, key=str)]
+    by_name: dict[str, list[ScramUser]] = {}
+    for user in (access.users or {}).values():
+        by_name.setdefault(user.name, []).append(user)
+    users = {
+        (user.name, user.mechanism): user
+        for name, found in sorted(by_name.items())
+        if is_declarable(FileAccess(users=found), f"not imported: user {name}")
+        for user in found
+    }
+    quotas = {
+        entity: rates
+        for entity, rates in (access.quotas or {}).items()
+        if is_declarable(FileAccess(quotas={entity: rates}), "not imported: quota")
+    }
+    return replace(access, acls=frozenset({*kept} - unlimited), users=users, quotas=quotas), reasons
 
 
 def _owns(session: ImportSession, entity: QuotaEntity) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 
 from topicwarden.interchange.convert import ConvertedSubject, SourceFile, read_all
 from topicwarden.interchange.import_session import open_session
-from topicwarden.interchange.live_access import AccessDraft, draft_access
+from topicwarden.interchange.live_access import AccessDraft, declarable_access, draft_access
 from topicwarden.interchange.subject_drafts import SubjectDraft
 from topicwarden.model.access import NO_TOPIC_ACCESS
 from topicwarden.model.files import read_regular_file
@@ -104,6 +104,10 @@ def import_files(
     chosen = {} if unknown_counts else {source.topic.name: source.topic for source in converted}
     new_topics = [name for name in chosen if name not in session.declared]
     of_access = AccessDraft() if unknown_counts else draft_access(session, imported.access, new_topics, None)
+    unconverted: list[str] = []
+    if of_access.refused:
+        convertible, unconverted = declarable_access(imported.access)
+        of_access = draft_access(session, convertible, new_topics, None)
     with_access = [replace(topic, access=of_access.topics.get(name, NO_TOPIC_ACCESS)) for name, topic in chosen.items()]
     subjects = SubjectDraft() if unknown_counts else session.draft_subjects(imported.subjects, with_access)
     schemas = {source.topic.name: source.schemas for source in converted}
@@ -117,7 +121,11 @@ def import_files(
     refused = [Problem(locations[name], f"{name}: {reason}", "value") for name, reason in draft.refused.items()]
     refused += [Problem(Location(sources[0].name), reason, "value") for reason in of_access.refused.values()]
     files = (*subjects.files, *draft.files, *of_access.files)
-    notes = (*imported.notes, *_refused_subjects(imported.subjects, subjects.refused))
+    left_out = [
+        *_refused_subjects(imported.subjects, subjects.refused),
+        *(Problem(Location(sources[0].name), reason, "not-imported", Level.WARNING) for reason in unconverted),
+    ]
+    notes = (*imported.notes, *left_out)
     if rejected := sorted([*imported.problems, *unknown_counts, *refused]):
         return ImportReport(session.stack, rejected=tuple(rejected), notes=notes)
     if not dry_run:
@@ -133,7 +141,7 @@ def import_files(
         skipped=SkippedTopics(declared=len(chosen) - new, out_of_scope=len(others)),
         differences=tuple(session.differences(chosen, "in the file")),
         problems=tuple(session.check_files(files, dry_run)),
-        left_out=imported.left_out,
+        left_out=imported.left_out + len(left_out),
     )
 
 

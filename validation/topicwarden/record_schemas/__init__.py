@@ -1,8 +1,7 @@
 """Compile the schemas of records without a JVM.
 
-The audit's reader (Java) compiles every schema that is accepted here: tests compare both. The reader also accepts other
-schemas, for example Avro types that are used before their definition. Those are rejected here, because a different
-interpretation would go unnoticed until the audit.
+The audit's reader (Java) compiles every schema that is accepted here: tests compare both. The reader also accepts some
+other schemas, which each module names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Check Avro schemas by the rules of Avro's specification that its Java library enforces."""
+"""Check Avro schemas as Avro's Java library reads them (``Schema.Parser`` of 1.12).
+
+That is: comments, letters and digits of any script in names, ``"namespace": null``, types that are used before their
+definition, and ``"NaN"`` as the default of a float. Refused on purpose, although Java reads them: a namespace that is
+no text, or whose parts are no names.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,11 @@ from topicwarden.record_schemas.json_text import JsonError, parse
 from topicwarden.record_schemas.referenced_schemas import References, unknown_names
 
 _PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
-_NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+_COMMENT: Final = re.compile(r'("(?:[^"\\]|\\.)*+"?)|//[^\r\n]*+|/\*.*?\*/', re.DOTALL)
+_JAVA_DOUBLE: Final = re.compile(
+    r"\s*[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)\s*", re.ASCII
+)
+"""The text that ``Double.valueOf`` reads, without hexadecimal numbers."""
 _NAMED_KINDS: Final = ("record", "error", "enum", "fixed")
 _UNKNOWN: Final = "unknown"
 """The kind of a type of another subject whose schema is not known."""
@@ -45,6 +54,10 @@ class _NamedTypes(dict[str, _Type]):
         super().__init__()
         self.in_registry = references is not None
         self.open = bool(unknown_names(references))
+        self.awaited: dict[str, str] = {}
+        """The full names of types that are used before their definition, and the names as they are written."""
+        self.defaults: list[tuple[_Type, Any, str]] = []
+        """The type, the value and the label of each default. They are judged when all types are defined."""
 
 
 def schema_error(text: str, references: References | None = None) -> str | None:
@@ -57,7 +70,8 @@ def schema_error(text: str, references: References | None = None) -> str | None:
         for name, referenced in references or ():
             if referenced is not None:
                 _compile_reference(name, referenced, named_types)
-        _compile(parse(text), named_types, "")
+        _compile(_parsed(text), named_types, "")
+        _require_definitions(named_types)
     except JsonError as error:
         return str(error)
     except _SchemaError as error:
@@ -65,9 +79,26 @@ def schema_error(text: str, references: References | None = None) -> str | None:
     return None
 
 
+def _parsed(text: str) -> Any:
+    """Return the JSON of a schema. Comments become spaces, so that locations stay."""
+    blank = re.compile(r"[^\r\n]")
+    return parse(_COMMENT.sub(lambda match: match[1] or blank.sub(" ", match[0]), text))
+
+
+def _require_definitions(named_types: _NamedTypes) -> None:
+    """Raise _SchemaError if a type that is used has no definition, or if a default does not fit its type."""
+    for full_name, name in named_types.awaited.items():
+        if full_name not in named_types and name not in named_types:
+            remedy = "; if another subject defines it, add it to references" if named_types.in_registry else ""
+            raise _SchemaError(f"there is no type {quoted(name)}{remedy}")
+    for kind, default, label in named_types.defaults:
+        if not _is_valid_default(kind, default, named_types):
+            raise _SchemaError(f"the default of {label} is not a valid {kind.kind}")
+
+
 def _compile_reference(name: str, text: str, named_types: _NamedTypes) -> None:
     try:
-        _compile(parse(text), named_types, "")
+        _compile(_parsed(text), named_types, "")
     except (JsonError, _SchemaError) as error:
         raise _SchemaError(f"the referenced schema {quoted(name)}: {error}") from error
     if name not in named_types:
@@ -77,7 +108,7 @@ def _compile_reference(name: str, text: str, named_types: _NamedTypes) -> None:
 def record_name(text: str) -> str | None:
     """Return the full name of the record that ``text`` defines; None if it is not the schema of a record."""
     try:
-        schema = parse(text)
+        schema = _parsed(text)
         is_record = isinstance(schema, dict) and schema.get("type") in ("record", "error")
         return _full_name(schema, "record", "")[0] if is_record else None
     except (JsonError, _SchemaError):
@@ -111,12 +142,12 @@ def _reference(name: str, named_types: _NamedTypes, namespace: str) -> _Type:
     if name in _PRIMITIVES:
         return _Type(name, name)
     full_name = name if "." in name or not namespace else f"{namespace}.{name}"
-    if full_name not in named_types:
-        if named_types.open:
-            return _Type(_UNKNOWN, full_name)
-        remedy = "; if another subject defines it, add it to references" if named_types.in_registry else ""
-        raise _SchemaError(f"there is no type {quoted(name)}{remedy}")
-    return named_types[full_name]
+    found = named_types.get(full_name, named_types.get(name))
+    if found:
+        return found
+    if not named_types.open:
+        named_types.awaited[full_name] = name
+    return _Type(_UNKNOWN, full_name)
 
 
 def _union(branches: list[Any], named_types: _NamedTypes, namespace: str) -> _Type:
@@ -153,18 +184,31 @@ def _definition(schema: dict[str, Any], kind: str, named_types: _NamedTypes, nam
 
 def _full_name(schema: dict[str, Any], kind: str, namespace: str) -> tuple[str, str]:
     """Return the full name of a definition, and the namespace of the types in it."""
-    name_text, namespace = schema.get("name"), schema.get("namespace", namespace)
+    name_text, own_namespace = schema.get("name"), schema.get("namespace")
+    namespace = namespace if own_namespace is None else own_namespace
     if not isinstance(name_text, str) or not name_text:
         raise _SchemaError(f"every {kind} needs a name")
     if not isinstance(namespace, str):
         raise _SchemaError(f"expected the namespace of {quoted(name_text)} as text")
     namespace = name_text.rpartition(".")[0] if "." in name_text else namespace
     name = name_text.rpartition(".")[2]
-    if not all(_NAME.fullmatch(part) for part in (name, *(namespace.split(".") if namespace else ()))):
+    if not all(_is_name(part) for part in (name, *(namespace.split(".") if namespace else ()))):
         raise _SchemaError(f"{quoted(f'{namespace}.{name}' if namespace else name)} is not a valid name")
     if name in _PRIMITIVES or name in (*_NAMED_KINDS, "array", "map", "union"):
         raise _SchemaError(f"{quoted(name)} is a reserved name; choose another name")
     return (f"{namespace}.{name}" if namespace else name), namespace
+
+
+def _is_name(text: str) -> bool:
+    """Return whether ``text`` is a name: letters, digits and underscores of the Basic Multilingual Plane.
+
+    Source: ``NameValidator.UTF_VALIDATOR``, the default of the parser.
+    """
+    letters = [character.isalpha() or character == "_" for character in text]
+    known = zip(text, letters, strict=True)
+    return letters[:1] == [True] and all(
+        ord(character) < 0x10000 and (letter or character.isdecimal()) for character, letter in known
+    )
 
 
 def _require_names(names: Any, label: str, *, dotted: bool = False) -> list[str]:
@@ -172,7 +216,7 @@ def _require_names(names: Any, label: str, *, dotted: bool = False) -> list[str]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise _SchemaError(f"expected the {label} as a list of names")
     for name in names:
-        if not all(_NAME.fullmatch(part) for part in (name.split(".") if dotted else [name])):
+        if not all(_is_name(part) for part in (name.split(".") if dotted else [name])):
             raise _SchemaError(f"among the {label}, {quoted(name)} is not a valid name")
     if duplicate := _first_duplicate(names):
         raise _SchemaError(f"among the {label}, {quoted(duplicate)} appears twice")
@@ -193,7 +237,7 @@ def _add_fields(record: _Type, fields: Any, named_types: _NamedTypes, namespace:
         raise _SchemaError(f"expected a list of fields with names in {quoted(record.name)}")
     for schema_field in fields:
         name = schema_field.get("name")
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
+        if not isinstance(name, str) or not _is_name(name):
             raise _SchemaError(f"expected a list of fields with names in {quoted(record.name)}")
         label = f"{quoted(name)} of {quoted(record.name)}"
         if name in record.fields:
@@ -204,8 +248,11 @@ def _add_fields(record: _Type, fields: Any, named_types: _NamedTypes, namespace:
         kind = _compile(schema_field.get("type"), named_types, namespace)
         record.parts.append(kind)
         record.fields[name] = schema_field.get("default", ...)
-        if "default" in schema_field and not _is_valid_default(kind, schema_field["default"]):
-            raise _SchemaError(f"the default of {label} is not a valid {kind.kind}")
+        if "default" in schema_field:
+            default = schema_field["default"]
+            if kind.kind in ("float", "double") and isinstance(default, str) and _JAVA_DOUBLE.fullmatch(default):
+                default = 0.0  # Java reads such a text as a number, but only as the default of the field itself.
+            named_types.defaults.append((kind, default, label))
 
 
 _PRIMITIVE_DEFAULTS: Final[dict[str, Callable[[Any], bool]]] = {
@@ -220,24 +267,27 @@ _PRIMITIVE_DEFAULTS: Final[dict[str, Callable[[Any], bool]]] = {
 }
 
 
-def _is_valid_default(kind: _Type, value: Any) -> bool:
+def _is_valid_default(kind: _Type, value: Any, named_types: _NamedTypes) -> bool:
     """Return whether ``value`` is a valid default of a field of this type."""
     if kind.kind == _UNKNOWN:
-        return True
+        found = named_types.get(kind.name, named_types.get(kind.name.rpartition(".")[2]))
+        return found is None or _is_valid_default(found, value, named_types)
     if kind.kind in _PRIMITIVE_DEFAULTS:
         return _PRIMITIVE_DEFAULTS[kind.kind](value)
     if kind.kind in ("array", "map"):
         items = value.values() if isinstance(value, dict) else value
         return isinstance(value, list if kind.kind == "array" else dict) and all(
-            _is_valid_default(kind.parts[0], item) for item in items
+            _is_valid_default(kind.parts[0], item, named_types) for item in items
         )
     if kind.kind in ("record", "error"):
         return isinstance(value, dict) and all(
-            _is_valid_default(part, value[name]) if name in value else default is not ...
+            _is_valid_default(part, value[name], named_types) if name in value else default is not ...
             for part, (name, default) in zip(kind.parts, kind.fields.items(), strict=True)
         )
     if kind.kind == "fixed":
         return _PRIMITIVE_DEFAULTS["bytes"](value) and len(value) == kind.size
     return (
-        value in kind.symbols if kind.kind == "enum" else any(_is_valid_default(branch, value) for branch in kind.parts)
+        value in kind.symbols
+        if kind.kind == "enum"
+        else any(_is_valid_default(branch, value, named_types) for branch in kind.parts)
     )

@@ -148,7 +148,7 @@ def read_all(
     notes += [_unlimited(acl, sources[0]) for acl in sorted(unlimited, key=str)]
     left_out += len(unlimited)
     access = LiveAccess(frozenset(acls - unlimited), quotas, users)
-    nothing = not (topics or problems or subjects or left_out) and access == NO_LIVE_ACCESS
+    nothing = not (topics or problems or subjects) and access == NO_LIVE_ACCESS
     if sources and len(auxiliary) == len(sources) and nothing:
         problems = [Problem(Location(source.file), _NO_TOPIC, "empty") for source in auxiliary]
     found = tuple(subjects.values())
@@ -159,7 +159,7 @@ def read_all(
 
 def _cluster_problems(found: Sequence[tuple[frozenset[str], Location]], selected: str | None) -> list[Problem]:
     """Return the problem if the entries are on several clusters, or none is on the selected one: a project is one."""
-    names = sorted(frozenset().union(*(clusters for clusters, _ in found)))
+    names = sorted({name for clusters, _ in found for name in clusters})
     if not found or (selected in names if selected else frozenset.intersection(*(each for each, _ in found))):
         return []
     message = f"these files have entries of {counted(len(names), 'cluster')}: {', '.join(names)}; "

@@ -23,6 +23,8 @@ from topicwarden.specs.yaml_nodes import KeyPath
 OWNER: Final = "x-owner"
 _VERSION: Final = re.compile(r"([23])\.\d+\.\d+.*")
 _PROTOCOLS: Final = ("kafka", "kafka-secure")
+_PARAMETERS: Final = "not imported, because an address with parameters is the name of several topics"
+_UNNAMED: Final = "not imported, because a channel without an address, and without a topic in its binding, has no name"
 _BINDING: Final = ("topic", "partitions", "replicas", "topicConfiguration", "bindingVersion")
 
 
@@ -72,9 +74,13 @@ class _Document:
     def _channel(self, name: str, channel: Node) -> None:
         binding = channel.child("bindings", "kafka")
         topic, location = self._topic(name, channel, binding)
-        if reason := self._exclusion(channel, binding, topic):
+        if reason := self._exclusion(channel, binding):
             channel.take()
             self._reader.exclude(location, name, reason)
+            return
+        if topic is None or (isinstance(topic, str) and "{" in topic):
+            channel.take()
+            self._reader.leave_out(location, name, _UNNAMED if topic is None else _PARAMETERS)
             return
         if not self._reader.is_on_cluster(self._clusters(channel), location, name):
             channel.take()
@@ -122,15 +128,13 @@ class _Document:
         found = [_server_name(item) for item in names] if isinstance(names, list) else []
         return [name for name in found if name in kafka] if len(kafka) > 1 else []
 
-    def _exclusion(self, channel: Node, binding: Node | None, topic: Any) -> str | None:
-        """Return the reason why the channel is no topic that can be declared; None if it is one."""
+    def _exclusion(self, channel: Node, binding: Node | None) -> str | None:
+        """Return the reason why the channel is no topic; None if it is one."""
         names = _take_references(channel, (*channel.path, "servers"))
         protocols = [self._protocols.get(_server_name(item)) for item in names] if isinstance(names, list) else []
         known = [protocol for protocol in protocols or self._protocols.values() if protocol]
         if binding is None and not any(protocol.lower() in _PROTOCOLS for protocol in known):
             return "not imported, because neither a server nor a binding of the channel is for Kafka"
-        if isinstance(topic, str) and "{" in topic:
-            return "not imported, because an address with parameters is the name of several topics"
         return None
 
     def _binding(self, binding: Node | None, channel: Node) -> tuple[dict[str, tuple[Any, Location]], SettingValues]:

@@ -15,6 +15,7 @@ from typing import Final
 from topicwarden.interchange.convert.source_file import SourceFile
 from topicwarden.interchange.convert.topic_reader import NOT_READ, TopicReader
 from topicwarden.interchange.convert.topic_values import SettingValues, TopicValues, add_topic, not_in_kafka
+from topicwarden.interchange.convert.unread_fields import shown_key
 from topicwarden.kafka_facts import configs
 from topicwarden.model.problem import Location
 
@@ -143,7 +144,8 @@ class _DescribedTopic:
     """A topic's line, and the settings from this line or from the topic's table."""
 
     def __init__(self, line: DescribeLine, reader: TopicReader) -> None:
-        self.name = line.labels["Topic"][0]
+        # A line that is joined to the name by mistake can have a secret.
+        self.name = shown_key(line.labels["Topic"][0])
         self.settings = _configs(line, reader)
         self._line, self._reader = line, reader
 

@@ -281,7 +281,7 @@ class _Topology:
     def _note(self, path: KeyPath, reason: str) -> None:
         if self.fields.peek(path)[0] not in (None, [], {}):
             part = "".join("[]" if isinstance(one, int) else f".{one}" for one in path[-3:]).removeprefix(".")
-            self.reader.note(self.fields.document.at_key(path), part.removeprefix("[]."), reason)
+            self.reader.leave_out(self.fields.document.at_key(path), part.removeprefix("[]."), reason)
         if self.fields.peek(path)[0] is not None:
             self.fields.take(path)
 

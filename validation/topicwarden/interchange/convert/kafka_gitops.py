@@ -189,7 +189,7 @@ def _note_access(fields: UnreadFields, reader: TopicReader) -> None:
     for path in _access(fields):
         if fields.touched(path):
             continue
-        reader.note(fields.document.at_key(path), ".".join(map(str, path)), ACCESS)
+        reader.leave_out(fields.document.at_key(path), ".".join(map(str, path)), ACCESS)
         fields.take(path)
 
 

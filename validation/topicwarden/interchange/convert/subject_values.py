@@ -88,7 +88,7 @@ def schema_beside(reader: TopicReader, written: Any, location: Location) -> str 
     """
     source, label = reader.source, f"schema {quoted(str(written))}"
     if source.path is None or source.root is None or not isinstance(written, str):
-        reader.note(location, label, "not imported, because schema files are read beside a file on disk only")
+        reader.leave_out(location, label, "not imported, because schema files are read beside a file on disk only")
         return None
     root = Path(os.path.realpath(source.root))
     reason = "not imported, because there is no such file beside this one or in the project"
@@ -105,7 +105,7 @@ def schema_beside(reader: TopicReader, written: Any, location: Location) -> str 
             cause = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
             reason = f"not imported, because the file cannot be read: {cause}"
             break
-    reader.note(location, label, reason)
+    reader.leave_out(location, label, reason)
     return None
 
 

@@ -11,7 +11,7 @@ from topicwarden.interchange.convert.topic_reader import UNKNOWN, ConvertedTopic
 from topicwarden.kafka_facts import configs
 from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.contents import NO_CONTENTS, Contents
-from topicwarden.model.message_text import describe_value, quoted, whole_number_hint
+from topicwarden.model.message_text import describe_value, kind_of, quoted, whole_number_hint
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import INTERNAL_TOPICS, Topic
 from topicwarden.specs.schema_files import SchemaText
@@ -21,7 +21,7 @@ SettingValues: TypeAlias = dict[str, tuple[Any, Location, Location]]
 
 MAX_COUNTS: Final = {"partitions": 2**31 - 1, "replication factor": 2**15 - 1}
 _SERVICE_SETTINGS: Final = re.compile(
-    r"confluent\.|redpanda\.|warpstream\.|(write\.caching|diskless\.enable|initial\.retention\.local\.target\.(bytes|ms))$"
+    r"confluent\.|redpanda\.|warpstream\.|automq\.|inkless\.|(flush\.bytes|write\.caching|diskless\.enable|initial\.retention\.local\.target\.(bytes|ms))$"
 )
 """Settings of services' own, which Apache Kafka does not have; see ``kafka_facts/services``."""
 _THROTTLE: Final = ".replication.throttled.replicas"
@@ -68,7 +68,7 @@ class TopicValues:
             message += " here, or in topics/_defaults.yaml"
             missing[part.replace(" ", "_")] = Problem(location, message, "missing")
             return UNKNOWN
-        message = f"expected the {part}, a whole number from 1 to {MAX_COUNTS[part]}, got {describe_value(value)}"
+        message = f"expected the {part}, a whole number from 1 to {MAX_COUNTS[part]}, got {kind_of(value)}"
         reader.add_problem(location, message, "value")
         return None
 
@@ -111,6 +111,7 @@ def _checked_setting(reader: TopicReader, name: str, value: Any, locations: list
     """
     definition = configs.definition(name)
     if reason := _reason_to_skip(name, value):
+        reader.left_out += reason == not_in_kafka()
         reader.note(locations[0], name, reason)
         return None
     if definition is None:
