@@ -114,8 +114,13 @@ def test_the_flights_of_a_demo_that_was_stopped_are_written_again(
     written: int, steps: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
+
+    def fill(servers: list[str]) -> int:
+        made.append("fill")
+        return flights.RECORDS
+
     monkeypatch.setattr(story, "offset_count", lambda servers, topic: written)
     monkeypatch.setattr(story, "delete_topic_records", lambda servers, topic: made.append("delete"))
-    monkeypatch.setattr(flights, "fill", lambda servers: made.append("fill") or 1)
+    monkeypatch.setattr(flights, "fill", fill)
     story.write_flights(["localhost:1"])
     assert made == steps
