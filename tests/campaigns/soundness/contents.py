@@ -159,6 +159,8 @@ def _skew(finding: Finding, scene: Scene, truth: Truth) -> str:
     if logs is None:
         return ""
     current = [len(entries) for entries in logs]
+    if not sum(current):
+        return "they hold no committed record"
     return (
         ""
         if max(current) * len(current) / sum(current) > (_contents(truth).partitions.max_skew or 0)

@@ -88,7 +88,8 @@ def test_a_false_fail_of_an_earlier_version_is_withdrawn_and_not_resolved(histor
     now = report(Finding(check="key-partition", verdict=Verdict.UNDECIDABLE, topic="h.mirror"))
     earlier = trend(history, now, ())
     changed = with_changes(now, earlier)
-    assert [(each.topic, each.check) for each in changed.withdrawn] == [("h.mirror", "key-partition")]
+    withdrawn = [(each.topic, each.check) for each in changed.withdrawn]
+    assert withdrawn == [("h.expired", "retention-time"), ("h.mirror", "key-partition")]
     assert "key-partition" not in {each.check for each in changed.resolved}
     assert history.notes == []
     later = now.model_copy(update={"started": LAST + 2_000})
