@@ -4,33 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from tests.support.subject_changes import change
 from topicwarden.deploy.subject_records import RecordsOfTopics
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
-from topicwarden.model.problem import Location, Refusal
+from topicwarden.model.problem import Refusal
 from topicwarden.model.readability import Readability, RetainedRecords, SchemaScan
-from topicwarden.model.subject import (
-    DeclaredSubject,
-    DeclaredSubjects,
-    DeployedSubject,
-    LiveRegistry,
-    LiveSubject,
-    RegisteredSchema,
-    SubjectUse,
-    SubjectVersion,
-)
 from topicwarden.model.topic import Topic
-from topicwarden.plan.subject_change import RegistryChange, registry_change
+from topicwarden.plan.subject_change import RegistryChange
 from topicwarden.plan.subject_evidence import SubjectEvidence
-
-OLD = RegisteredSchema("avro", '{"type": "record", "name": "R", "fields": []}')
-NEW = RegisteredSchema("avro", '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "string"}]}')
 
 
 @dataclass
@@ -42,19 +29,6 @@ class Reader:
     def read(self, scans: Sequence[SchemaScan]) -> Sequence[Readability]:
         self.scans += scans
         return [Readability(scan.topic, scan.part) for scan in scans]
-
-
-def change(name: str, deployed: Sequence[str], live: Sequence[str]) -> RegistryChange:
-    """Return the change of a stack that declares the new schema for the values of ``orders``."""
-    location = Location("topics/orders.yaml")
-    subject = DeclaredSubject(name, NEW, "a.avsc", location, uses=(SubjectUse("orders", "value"),))
-    registry = {each: LiveSubject(each, SubjectVersion(1, 1, OLD)) for each in live}
-    return registry_change(
-        DeclaredSubjects({name: subject}),
-        {each: DeployedSubject(each, OLD) for each in deployed},
-        LiveRegistry(registry),
-        today=date(2026, 11, 24),
-    )
 
 
 def evidence(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.deploy.test_subject_records import change
+from tests.support.subject_changes import change
 from topicwarden.deploy import subject_program
 from topicwarden.deploy.subject_program import SchemaCheckers, _RegistryReader
 from topicwarden.model.subject import RegisteredSchema

@@ -18,9 +18,9 @@ from kafka.errors import (
 from topicwarden.audit import finding_records
 from topicwarden.audit.finding_records import RecordSearch, confirmed, rule_of
 from topicwarden.audit.scan.contracts import Contracts
+from topicwarden.kafka.connect import record_clients
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.denied_permissions import denied_permission
-from topicwarden.kafka.read import records_at_offsets
 from topicwarden.kafka.read.records_at_offsets import StoredRecord, read_progress
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.kafka.write.repair_function import repair_function
@@ -267,7 +267,7 @@ def test_progress_that_another_program_has_committed_is_refused(metadata: str, m
 
         def close(self, **_: object) -> None: ...
 
-    monkeypatch.setattr(records_at_offsets, "KafkaConsumer", Consumer)
+    monkeypatch.setattr(record_clients, "KafkaConsumer", Consumer)
     with pytest.raises(Refusal, match=r"partition 3 in the group topicwarden-redrive-1 is not of a redrive"):
         read_progress(Connection(("b:1",)), "topicwarden-redrive-1", "orders", [3], settled=False)
 

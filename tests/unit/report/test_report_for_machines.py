@@ -363,6 +363,7 @@ def test_the_report_is_printed_although_its_files_cannot_be_written(
         yield audit_once, lambda: pytest.fail("Spark was started")
 
     monkeypatch.setattr(module, "_auditing", auditing)
+    monkeypatch.setattr(module, "_stack_request", lambda *_: None)
     with pytest.raises(Refusal, match="is not a folder"):
         audit("dev", (), str(out), None, project_folder=project.root, form="junit")
     assert capsys.readouterr().out.endswith("</testsuites>\n")

@@ -108,11 +108,11 @@ class DeliveryThread:
 
     def status(self) -> DeliveryStatus:
         """Return the present state."""
-        try:
-            pending = len(self.queue)
-        except OSError:
-            pending = 0
         with self._changed:
+            try:
+                pending = len(self.queue)
+            except OSError:
+                pending = 0
             return replace(self._status, pending=pending)
 
     def end(self) -> None:
@@ -183,9 +183,10 @@ class DeliveryThread:
                 return True
             if payload.number != self._settled[0]:  # else only its removal has failed
                 self._settled = payload.number, self._rejection(sender, payload)
-            with self.queue.transaction() as queue:
-                queue.remove(payload.number)
-        self._count(self._settled[1])
+            with self._changed:  # so that no status has a payload that is neither pending nor counted
+                with self.queue.transaction() as queue:
+                    queue.remove(payload.number)
+                self._count(self._settled[1])
         return True
 
     def _repeat(self, sender: DeliverySender) -> None:
@@ -214,14 +215,12 @@ class DeliveryThread:
         return None
 
     def _count(self, rejection: str | None) -> None:
-        with self._changed:
-            self._attempts, self._repeat_at = 0, time.monotonic() + REPEAT_S
-            delivered, rejected = self._status.delivered, self._status.rejected
-            self._note(
-                delivered=delivered + (rejection is None),
-                rejected=rejected + (rejection is not None),
-                last_error=rejection,
-            )
+        self._attempts, self._repeat_at = 0, time.monotonic() + REPEAT_S
+        self._note(
+            delivered=self._status.delivered + (rejection is None),
+            rejected=self._status.rejected + (rejection is not None),
+            last_error=rejection,
+        )
 
     def _succeeded(self, idle: bool) -> None:
         with self._changed:
