@@ -481,6 +481,7 @@ def test_subjects_with_slashes_are_deployed_imported_and_removed(stack: SubjectS
     stack.up()
     (stack.project.root / "subjects/shared.yaml").unlink()
     (stack.project.root / "topics/pay.yaml").unlink()
+    stack.write({"topics/other.yaml": "{topic: NAME.other, owner: team, partitions: 1, replication_factor: 1}\n"})
     output = stack.up()
     assert not stack.versions("NAME.pay-value") and not stack.in_state()
     assert not stack.versions("NAME/currency.proto") or "deleted subjects, which this registry still counts" in output
