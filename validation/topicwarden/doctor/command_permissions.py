@@ -284,7 +284,7 @@ AUDIT: Final = (
         Effect.UNDECIDABLE,
         "all checks of records",
         (
-            *("internal-policy", "internal-replication", "internal-size", "topic-undeclared"),
+            *("group-lag", "internal-policy", "internal-replication", "internal-size", "topic-undeclared"),
             *(name for name, check in CHECKS.items() if issubclass(check.Required, (Counts, GroupLags, EveryProducer))),
         ),
     ),
