@@ -4,16 +4,40 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
+
+import cramjam
 
 from topicwarden.sandbox.log_files import checkpoint
 
 _HEADER = Struct(">qiibIhiqqqhii")
 """The header of a ``DefaultRecordBatch``, from the base offset to the number of records."""
-_GZIP, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 1, 0x08, 0x10, 0x20
+_LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x08, 0x10, 0x20
+_XERIAL = b"\x82SNAPPY\x00"
+"""The start of Snappy as Java writes it: 16 bytes, then blocks, each after its length (``SnappyOutputStream``)."""
+
+
+def _snappy(body: bytes) -> bytes:
+    if not body.startswith(_XERIAL):
+        return bytes(cramjam.snappy.decompress_raw(body))
+    at, blocks = 16, []
+    while at < len(body):
+        length = int.from_bytes(body[at : at + 4], "big")
+        blocks.append(bytes(cramjam.snappy.decompress_raw(body[at + 4 : at + 4 + length])))
+        at += 4 + length
+    return b"".join(blocks)
+
+
+_CODECS: Mapping[int, Callable[[bytes], bytes]] = {
+    1: lambda body: zlib.decompress(body, wbits=31),
+    2: _snappy,
+    3: lambda body: bytes(cramjam.lz4.decompress(body)),
+    4: lambda body: bytes(cramjam.zstd.decompress(body)),
+}
+"""The codecs of batches by the last three bits of their attributes (``CompressionType``)."""
 _COMMIT = 1
 _UNCLEANABLE = re.compile(r"Marking its partition \((\S+)-(\d+)\) as uncleanable")
 
@@ -68,7 +92,7 @@ class LogBatch:
 def batches(segment: bytes) -> Iterator[LogBatch]:
     """Yield the batches of a segment's ``.log`` file, up to its end or an incomplete batch.
 
-    Records are only read from uncompressed and gzip batches. Source: ``DefaultRecordBatch``, ``DefaultRecord``.
+    Source: ``DefaultRecordBatch``, ``DefaultRecord``.
     """
     at = 0
     while at + _HEADER.size <= len(segment):
@@ -77,10 +101,10 @@ def batches(segment: bytes) -> Iterator[LogBatch]:
         if length <= 0 or end > len(segment):
             return
         body = segment[at + _HEADER.size : end]
-        if flags & 7 == _GZIP and count:
-            body = zlib.decompress(body, wbits=31)
+        if flags & 7 and count:
+            body = _CODECS[flags & 7](body)
         appended, control = bool(flags & _LOG_APPEND_TIME), bool(flags & _CONTROL)
-        entries = tuple(_entries(body, count, first, base, latest if appended else None)) if flags & 7 <= _GZIP else ()
+        entries = tuple(_entries(body, count, first, base, latest if appended else None))
         yield LogBatch(
             first=first,
             last=first + delta,
