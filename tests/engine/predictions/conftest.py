@@ -86,18 +86,18 @@ class Deployment:
 
     def up(self) -> None:
         """Deploy as `topicwarden up` does: the program and the provider run in this process, which saves two others."""
-        with self._engine() as engine:
+        with self.engine() as engine:
             options = write_options("up", backend_url(engine), resources=0)
             done = pulumi_up(ProgramRun(engine), options, "--suppress-outputs")
         assert done.returncode == 0, done.stdout + done.stderr
 
     def plan(self, *patterns: str) -> PlanReport:
         """Return the plan for the topics that match ``patterns``."""
-        with self._engine() as engine:
+        with self.engine() as engine:
             return planned(engine, patterns)
 
     @contextmanager
-    def _engine(self) -> Iterator[PulumiEngine]:
+    def engine(self) -> Iterator[PulumiEngine]:
         """Yield the engine, and set the variables of the shell in this process within the block."""
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self.shell.variables.items():

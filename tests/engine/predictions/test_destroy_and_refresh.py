@@ -15,7 +15,6 @@ from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.deploy import deploy_topics
-from topicwarden.operations.find_pulumi import engine_of
 from topicwarden.operations.plan import planned
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
@@ -95,18 +94,18 @@ def test_records_that_arrive_after_the_plan_was_confirmed_stop_the_deploy(
     assert run(stack, "up", "--yes")[0] == 0
     try:
         stack.write({empty: topic("recreate")})
-        engine = engine_of(stack.project, "dev")
-        checked = checked_stack(stack.project, "dev", "deployed")
-        shown = planned(engine, (), checked)
-        before = cluster.snapshot({"empty.v1"}).topics["empty.v1"].id
-        with writing(servers) as writer:
-            for number in range(30):
-                writer.send("empty.v1", f"k{number}", "v")
-        with pytest.raises(PlanChanged, match=r"empty\.v1: lowering partitions from 2 to 1"):
-            deploy_topics(engine, checked, lambda line: None, confirmed=shown)
-        assert cluster.snapshot({"empty.v1"}).topics["empty.v1"].id == before
-        assert deploy_topics(engine, checked, lambda line: None, confirmed=planned(engine, (), checked))
-        assert cluster.snapshot({"empty.v1"}).topics["empty.v1"].id != before
+        with stack.engine() as engine:
+            checked = checked_stack(stack.project, "dev", "deployed")
+            shown = planned(engine, (), checked)
+            before = cluster.snapshot({"empty.v1"}).topics["empty.v1"].id
+            with writing(servers) as writer:
+                for number in range(30):
+                    writer.send("empty.v1", f"k{number}", "v")
+            with pytest.raises(PlanChanged, match=r"empty\.v1: lowering partitions from 2 to 1"):
+                deploy_topics(engine, checked, lambda line: None, confirmed=shown)
+            assert cluster.snapshot({"empty.v1"}).topics["empty.v1"].id == before
+            assert deploy_topics(engine, checked, lambda line: None, confirmed=planned(engine, (), checked))
+            assert cluster.snapshot({"empty.v1"}).topics["empty.v1"].id != before
     finally:
         with connected(servers) as admin:
             admin.delete_topics(["empty.v1"])
