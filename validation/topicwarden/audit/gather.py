@@ -202,7 +202,7 @@ def _plan(request: AuditRequest, observed: Observation, state: HistoryState) -> 
         observed.subjects,
     )
     contracts = declared.contracts(observed.readable, observed.snapshot.taken_at)
-    if request.since is ReadScope.LAST:
+    if request.history is not None:  # a full audit, too, is what the next one compares with
         contracts = replace(contracts, registry_states=registry_states(contracts))
     return _ScanPlan(
         observed,
