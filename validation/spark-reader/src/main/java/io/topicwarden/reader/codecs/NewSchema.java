@@ -65,8 +65,8 @@ final class NewSchema {
    * Compiles a new schema. If that fails, every record is undecidable.
    *
    * @param declared {@code id}, {@code part} ({@code key} or {@code value}), {@code subjects} (its
-   *     own, and its earlier ones), {@code format}, and {@code schema} and {@code references} (texts by name, in dependency
-   *     order) or {@code descriptors} and {@code message}
+   *     own, and its earlier ones), {@code format}, and {@code schema} and {@code references}
+   *     (texts by name, in dependency order) or {@code descriptors} and {@code message}
    * @param registry the Schema Registry of the stack, or null
    */
   NewSchema(JsonNode declared, SchemaRegistryClient registry) {
