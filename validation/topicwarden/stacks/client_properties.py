@@ -166,7 +166,7 @@ class _Reader:
             self._problem(_MECHANISM, f"expected one of {', '.join(_OURS)}, got {quoted(mechanism)}")
             return {}
         if jaas is None:
-            if not any(each.endswith(f" {_JAAS}") or each.startswith(_JAAS) for _, each in self.problems):
+            if not any(each.startswith(f"{_JAAS}:") for _, each in self.problems):
                 self._problem(
                     _JAAS, f"is missing; {mechanism} needs it (a file of java.security.auth.login is not read)"
                 )
