@@ -37,8 +37,9 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def output(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[[], str]]:
-    """Return everything that was logged and printed; every logger logs everything."""
+    """Return everything that was logged and printed; without the Kafka clients of earlier tests."""
     caplog.set_level(logging.DEBUG)
+    caplog.handler.addFilter(lambda record: not record.name.startswith("kafka."))
     yield lambda: caplog.text + "".join(capfd.readouterr())
 
 

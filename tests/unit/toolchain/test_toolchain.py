@@ -301,7 +301,7 @@ def test_the_oldest_supported_pulumi_is_built_and_the_newest_tested_one_is_that_
     oldest = ".".join(map(str, pulumi_cli.OLDEST))
     assert built == f"{oldest}.0"
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    assert f"{oldest} and {newest.removesuffix('.0')} are tested" in readme
+    assert f"each change is tested with {oldest}, and a campaign runs with {newest.removesuffix('.0')}" in readme
 
 
 @pytest.mark.parametrize(
