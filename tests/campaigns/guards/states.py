@@ -25,11 +25,7 @@ from typing import Any, Final, TypeAlias
 
 from kafka.admin import NewTopic
 
-from tests.support.projects import empty_stack, own_cache, project_of
-from tests.support.sandboxes import running
-from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.deploy.access_state import (
-    ACCESS_SET_TYPE,
+from tests.support.access_names import (
     ACL_TYPE,
     GROUP_CONFIG_TYPE,
     QUOTA_TYPE,
@@ -37,6 +33,10 @@ from topicwarden.deploy.access_state import (
     acl_properties,
     resource_name,
 )
+from tests.support.projects import empty_stack, own_cache, project_of
+from tests.support.sandboxes import running
+from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.deploy.access_state import ACCESS_SET_TYPE
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE
 from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
 from topicwarden.kafka.connect.stack_connection import connect_to

@@ -13,12 +13,13 @@ from threading import Event
 import pytest
 from kafka import KafkaAdminClient
 
+from tests.support.access_names import ACL_TYPE, QUOTA_TYPE, SCRAM_TYPE, acl_name, user_name
 from tests.support.clients import until
 from tests.support.killed_deploys import killed_up
 from tests.support.projects import Shell, empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.deploy.access_state import ACCESS_SET_TYPE, ACL_TYPE, QUOTA_TYPE, SCRAM_TYPE, acl_name, user_name
+from topicwarden.deploy.access_state import ACCESS_SET_TYPE
 from topicwarden.deploy.intent_log import access_intent_log
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.acl_reads import list_acls

@@ -12,11 +12,6 @@ from tests.support.projects import own_cache, project_of
 from tests.support.restricted_user import AUTHORIZER
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.deploy.intent_log import Intent
-from topicwarden.deploy.provider.acl_type import ACL, Acls
-from topicwarden.deploy.provider.batches import EngineCalls
-from topicwarden.deploy.provider.quota_type import Quotas
-from topicwarden.deploy.provider.scram_type import Credentials
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.acl_reads import list_acls
 from topicwarden.kafka.read.broker_visibility import living_brokers
@@ -24,6 +19,11 @@ from topicwarden.kafka.write.access_admin import create_acls, delete_acls, wait_
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kafka.write.credential_admin import Credential, read_credentials
 from topicwarden.kafka.write.quota_admin import read_quotas
+from topicwarden.kinds.acl.resource import ACL, Acls
+from topicwarden.kinds.announced_writes import Intent
+from topicwarden.kinds.batches import EngineCalls
+from topicwarden.kinds.quota.resource import Quotas
+from topicwarden.kinds.scram_user.resource import Credentials
 from topicwarden.model.access import Acl, Operation, PermissionType, ResourceType
 from topicwarden.toolchain import Toolchain
 

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from topicwarden.deploy.access_program import AccessBefore
-from topicwarden.deploy.access_state import (
-    ACCESS_SET_TYPE,
+from tests.support.access_names import (
     ACL_TYPE,
     CLIENT_QUOTA_TYPE,
     GROUP_CONFIG_TYPE,
@@ -20,17 +18,17 @@ from topicwarden.deploy.access_state import (
     acl_name,
     acl_of,
     acl_properties,
-    deployed_access,
     group_name,
     quota_entity_of,
     quota_name,
     quota_properties,
     quota_type,
-    recorded_access,
     user_name,
     user_properties,
 )
-from topicwarden.deploy.intent_log import Intent
+from topicwarden.deploy.access_program import AccessBefore
+from topicwarden.deploy.access_state import ACCESS_SET_TYPE, deployed_access, recorded_access
+from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.access import (
     AccessSource,
     Acl,

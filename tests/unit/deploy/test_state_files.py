@@ -10,15 +10,14 @@ import pytest
 
 from topicwarden.deploy.file_backend import remove_broken_files
 from topicwarden.deploy.intent_log import (
-    Intent,
     IntentLog,
     access_intent_log,
-    announce_writes,
     intent_log,
     orphaned_access,
     orphans,
     unfinished,
 )
+from topicwarden.kinds.announced_writes import Intent, announce_writes
 from topicwarden.model.project import Project
 
 # Test that only broken files of a dead process are removed from a file backend.

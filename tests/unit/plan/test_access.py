@@ -266,7 +266,7 @@ def test_a_change_creates_adopts_and_deletes_only_what_is_declared_or_in_the_sta
         DeployedAccess(frozenset({kept, deleted, drifted})),
         LiveAccess(frozenset({kept, adopted, deleted, foreign})),
     )
-    assert change.acls == {
+    assert change.of("acls") == {
         created: Action.CREATE,
         adopted: Action.ADOPT,
         drifted: Action.DRIFT,

@@ -10,8 +10,7 @@ from typing import cast
 import pulumi  # noqa: F401 - otherwise the provider's stubs put an empty package in its place, for all other tests
 import pytest
 
-from topicwarden.deploy.access_state import (
-    ACCESS_SET_TYPE,
+from tests.support.access_names import (
     ACL_TYPE,
     CLIENT_QUOTA_TYPE,
     GROUP_CONFIG_TYPE,
@@ -21,15 +20,16 @@ from topicwarden.deploy.access_state import (
     quota_properties,
     resource_name,
 )
-from topicwarden.deploy.provider.acl_type import ACL, parsed_acl_id
-from topicwarden.deploy.provider.batches import EngineCalls
+from topicwarden.deploy.access_state import ACCESS_SET_TYPE
 from topicwarden.deploy.provider.deletion_guard import DeletionGuard, check_access
-from topicwarden.deploy.provider.group_config_type import GROUP_CONFIG
-from topicwarden.deploy.provider.quota_type import CLIENT_QUOTA, QUOTA, parsed_quota_id
-from topicwarden.deploy.provider.resource_type import PulumiType
-from topicwarden.deploy.provider.scram_type import SCRAM, Credentials, parsed_credential_id
 from topicwarden.deploy.stack_state import TOPIC_PATH
 from topicwarden.kafka.write.admin_session import AdminSession
+from topicwarden.kinds.acl.resource import ACL, parsed_acl_id
+from topicwarden.kinds.batches import EngineCalls
+from topicwarden.kinds.group_config.resource import GROUP_CONFIG
+from topicwarden.kinds.quota.resource import CLIENT_QUOTA, QUOTA, parsed_quota_id
+from topicwarden.kinds.resource_type import PulumiType
+from topicwarden.kinds.scram_user.resource import SCRAM, Credentials, parsed_credential_id
 from topicwarden.model.access import (
     AccessKey,
     Acl,

@@ -15,20 +15,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.projects import project_of
-from topicwarden.deploy.provider.acl_type import ACL
-from topicwarden.deploy.provider.batches import Batches, EngineCalls
 from topicwarden.deploy.provider.errors import resource_error
 from topicwarden.deploy.provider.home import ProviderHome
-from topicwarden.deploy.provider.properties import UNKNOWN, from_struct, has_unknown, secret, to_struct
-from topicwarden.deploy.provider.quota_type import QUOTA
-from topicwarden.deploy.provider.resource_type import PulumiType
-from topicwarden.deploy.provider.scram_type import SCRAM
 from topicwarden.deploy.provider.server import start_provider
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
 from topicwarden.deploy.provider.stubs import provider_pb2_grpc
 from topicwarden.deploy.provider.topic_type import TOPIC
 from topicwarden.kafka.connect.request_error import RequestError
 from topicwarden.kafka.read.snapshot import PartitionReplicas
+from topicwarden.kinds.acl.resource import ACL
+from topicwarden.kinds.batches import Batches, EngineCalls
+from topicwarden.kinds.properties import UNKNOWN, from_struct, has_unknown, secret, to_struct
+from topicwarden.kinds.quota.resource import QUOTA
+from topicwarden.kinds.resource_type import PulumiType
+from topicwarden.kinds.scram_user.resource import SCRAM
 from topicwarden.plan.placement.broker_choice import NewTopicPlacement, is_placed, racks_of
 
 # Requests of many topics: when they are sent together, where replicas are placed, and which errors are reported.

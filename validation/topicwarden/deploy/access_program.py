@@ -6,24 +6,19 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from typing import Final, TypeVar
+from typing import Final
 
 import pulumi
 import pulumi_kafka as kafka
 
 from topicwarden.deploy.access_resources import AccessRegistration
-from topicwarden.deploy.access_state import (
-    acl_properties,
-    group_title,
-    quota_title,
-    resource_names,
-    user_name,
-    user_title,
-)
-from topicwarden.deploy.intent_log import Intent, access_intent_log, orphaned_access, unfinished
-from topicwarden.deploy.provider.acl_type import CREATE_TOGETHER
-from topicwarden.deploy.provider.scram_type import PROTECT_CREDENTIALS
+from topicwarden.deploy.access_state import resource_names
+from topicwarden.deploy.intent_log import access_intent_log, orphaned_access, unfinished
 from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kinds.acl.resource import CREATE_TOGETHER, acl_properties
+from topicwarden.kinds.announced_writes import Intent
+from topicwarden.kinds.scram_user.resource import PROTECT_CREDENTIALS
+from topicwarden.kinds.scram_user.resource import RESOURCE as USER
 from topicwarden.model.access import (
     WILDCARD,
     Acl,
@@ -39,10 +34,10 @@ from topicwarden.model.problem import Location, Problem
 from topicwarden.model.project import Project
 from topicwarden.model.timestamps import today
 from topicwarden.model.topic import AllowedChange
+from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.plan.consequence_text import shorten
 
 PASSWORD_RULE: Final = "password"
-Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -59,15 +54,11 @@ class AccessBefore:
 
     def missing(self) -> list[str]:
         """Return what is declared and in Pulumi's state, but not on the cluster, in words."""
-        declared, deployed, live = self.declared, self.deployed, self.live
-        groups = _gone(declared.group_configs, deployed.group_configs, live.group_configs)
         return sorted(
-            [
-                *map(str, _gone(declared.acls, deployed.acls, live.acls)),
-                *map(quota_title, _gone(declared.quotas, deployed.quotas, live.quotas)),
-                *(user_title(*key) for key in _gone(declared.users, deployed.users, live.users)),
-                *map(group_title, groups),
-            ]
+            part.title(key)
+            for part in ACCESS_PARTS
+            if (live := self.live.part(part.name)) is not None
+            for key in self.declared.part(part.name).keys() & self.deployed.part(part.name).keys() - live.keys()
         )
 
     @property
@@ -143,7 +134,7 @@ class AccessBefore:
         # A killed deploy may have written another version of the password.
         return (
             key not in self.deployed.users
-            and user_name(*key) not in self.intents
+            and USER.name(key) not in self.intents
             and live is not None
             and live.iterations == user.iterations
         )
@@ -162,7 +153,7 @@ def access_before(
     live = cluster.access(declared.group_configs.keys() | deployed.group_configs.keys())
     names = resource_names(live) if intents else {}
     remaining = unfinished(intents, deployed=resource_names(deployed), live=names)
-    begun = {key for key in declared.users if user_name(*key) in remaining}
+    begun = {key for key in declared.users if USER.name(key) in remaining}
     deployed = replace(deployed, passwords=deployed.passwords | begun)
     return AccessBefore(declared, deployed, live, remaining)
 
@@ -223,8 +214,3 @@ def missing_line(missing: Sequence[str], stack: str) -> str:
         f"{shorten(missing)}: declared and deployed, but not on the cluster any more; "
         f"`topicwarden up --refresh --stack {stack}` creates it again"
     )
-
-
-def _gone(declared: Collection[Key], deployed: Collection[Key], live: Collection[Key] | None) -> Iterator[Key]:
-    """Yield what is declared and deployed, but not live; nothing if the brokers do not report it."""
-    return iter(()) if live is None else (key for key in declared if key in deployed and key not in live)

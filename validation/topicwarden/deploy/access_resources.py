@@ -25,25 +25,13 @@ from typing import Any
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.deploy.access_state import (
-    ACCESS_SET_TYPE,
-    ACL_TYPE,
-    DENIALS_TYPE,
-    GROUP_CONFIG_TYPE,
-    SCRAM_TYPE,
-    acl_name,
-    acl_properties,
-    group_name,
-    quota_name,
-    quota_properties,
-    quota_type,
-    recorded_access,
-    user_name,
-    user_properties,
-)
+from topicwarden.deploy.access_state import ACCESS_RESOURCES, ACCESS_SET_TYPE, DENIALS_TYPE, recorded_access
 from topicwarden.deploy.lean_registration import LeanResource, known_output, register
-from topicwarden.deploy.provider.properties import secret
-from topicwarden.model.access import AccessSource, Acl, DeclaredAccess, DeployedAccess, PermissionType, ScramUser
+from topicwarden.kinds.acl.resource import ACL_TYPE, acl_properties
+from topicwarden.kinds.acl.resource import RESOURCE as ACL
+from topicwarden.kinds.properties import secret
+from topicwarden.kinds.scram_user.resource import credential_import_id
+from topicwarden.model.access import ACLS, AccessSource, Acl, DeclaredAccess, DeployedAccess, PermissionType, ScramUser
 
 
 @dataclass(frozen=True)
@@ -67,7 +55,7 @@ class AccessRegistration:
 
 def acl_urn(stack_urn_prefix: str, acl: Acl) -> str:
     """Return the URN of the resource of an ALLOW; ``stack_urn_prefix`` is ``urn:pulumi:<stack>::<project>``."""
-    return f"{stack_urn_prefix}::{ACCESS_SET_TYPE}${ACL_TYPE}::{acl_name(acl)}"
+    return f"{stack_urn_prefix}::{ACCESS_SET_TYPE}${ACL_TYPE}::{ACL.name(acl)}"
 
 
 class _Denials(pulumi.ComponentResource):
@@ -120,22 +108,15 @@ class AccessResources(pulumi.ComponentResource):
         return sum(not outputs for outputs in await register(acls, self._kafka, self._root))
 
     def _others(self) -> Iterable[LeanResource]:
-        access = self._registration.access
-        for entity, (rates, location) in access.quotas.items():
-            properties = quota_properties(entity, rates)
-            yield LeanResource(quota_type(entity), quota_name(entity), self, properties, location)
-        for key, (user, location) in access.users.items():
-            yield LeanResource(
-                SCRAM_TYPE,
-                user_name(*key),
-                self,
-                {**user_properties(user), "passwordWo": secret(self._registration.passwords[key])},
-                location,
-                import_id=_import_id(user) if key in self._registration.adopted else "",
-            )
-        for group, (config, location) in access.group_configs.items():
-            properties = {"group": group, "config": dict(config)}
-            yield LeanResource(GROUP_CONFIG_TYPE, group_name(group), self, properties, location)
+        access, registration = self._registration.access, self._registration
+        for kind in ACCESS_RESOURCES:
+            for key, value in access.part(kind.part).items() if kind.part != ACLS else ():
+                properties, import_id = kind.properties(key, value), ""
+                if isinstance(value, ScramUser):
+                    import_id = credential_import_id(value) if key in registration.adopted else ""
+                    properties["passwordWo"] = secret(registration.passwords[key])
+                location = access.location(kind.part, key)
+                yield LeanResource(kind.type(key), kind.name(key), self, properties, location, import_id=import_id)
 
 
 def _acls(
@@ -144,11 +125,8 @@ def _acls(
     after = tuple(dependencies)
     for acl, sources in acls.items():
         location = sources[0].location if sources else None
-        yield LeanResource(ACL_TYPE, acl_name(acl), parent, acl_properties(acl), location, dependencies=after)
-
-
-def _import_id(user: ScramUser) -> str:
-    return f"{user.name}|{user.mechanism}||{user_properties(user)['passwordWoVersion']}"
+        properties = acl_properties(acl)
+        yield LeanResource(ACL_TYPE, ACL.name(acl), parent, properties, location, dependencies=after)
 
 
 async def _known(value: Any) -> Any:

@@ -11,28 +11,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias
 
+from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.files import replace_file
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.project import Project
 
 _SHOWN = 10  # names in a message
-
-
-class Intent(StrEnum):
-    """A request that was about to be sent."""
-
-    CREATE = "create"
-    DELETE = "delete"
-
-
-Announce: TypeAlias = Callable[[Intent, Iterable[str]], None]
-"""A function that records what is about to be sent, by name."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +71,6 @@ def access_intent_log(project: Project, stack: str) -> IntentLog:
 def _log(project: Project, stack: str, suffix: str) -> IntentLog:
     name = hashlib.sha256(str(project.root.resolve()).encode()).hexdigest()[:12]
     return IntentLog(project.cache / "deploys" / f"{name}-{stack.rpartition('/')[2]}{suffix}.jsonl")
-
-
-def announce_writes(announce: Announce, writes: Mapping[str, Mapping[str, object]]) -> None:
-    """Announce ``writes``, the values by name; one with nothing but None is a deletion."""
-    deleted = {name for name, values in writes.items() if all(value is None for value in values.values())}
-    announce(Intent.DELETE, sorted(deleted))
-    announce(Intent.CREATE, [name for name in writes if name not in deleted])
 
 
 def unfinished(intents: Mapping[str, Intent], *, deployed: Collection[str], live: Collection[str]) -> dict[str, Intent]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from topicwarden.deploy.access_state import ACCESS_TYPES, access_key, registered_access, resource_name
+from topicwarden.deploy.access_state import ACCESS_TYPES, registered_access
 from topicwarden.deploy.program_run import ProgramRun, Purpose
 from topicwarden.deploy.pulumi_commands import pulumi_preview
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, log_of, without_traceback
@@ -86,7 +86,8 @@ def _leaves_state(step: EngineStep, declared: Collection[str]) -> bool:
     if step.op != "delete" or registered_access(step.urn):
         return False
     try:
-        return resource_name(access_key(step.type, step.properties)) in declared
+        kind = ACCESS_TYPES[step.type]
+        return kind.name(kind.key_of(step.properties)) in declared
     except (KeyError, ValueError):
         return False
 

@@ -21,7 +21,7 @@ from topicwarden.deploy.access_program import (
 from topicwarden.deploy.access_resources import AccessResources, acl_urn
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.dangers import dangers, drift_line
-from topicwarden.deploy.intent_log import Intent, access_intent_log, intent_log, orphans, unfinished
+from topicwarden.deploy.intent_log import access_intent_log, intent_log, orphans, unfinished
 from topicwarden.deploy.program_execution import fail_unless_complete
 from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Purpose, Refused, current_run
 from topicwarden.deploy.provider_choice import require_cluster, require_provider
@@ -44,6 +44,7 @@ from topicwarden.kafka.connect.stack_connection import (
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kafka_facts.throttle_settings import REPLICAS
+from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess, DeployedAccess
 from topicwarden.model.planned_change import Action, TopicPlan
 from topicwarden.model.problem import Problem, Refusal

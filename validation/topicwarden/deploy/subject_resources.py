@@ -17,7 +17,6 @@ import pulumi
 import pulumi_kafka as kafka
 
 from topicwarden.deploy.lean_registration import LeanResource, known_output, register
-from topicwarden.deploy.provider.properties import UNKNOWN
 from topicwarden.deploy.subject_state import (
     PREPARE_SUBJECTS,
     SUBJECT_SET_TYPE,
@@ -25,6 +24,7 @@ from topicwarden.deploy.subject_state import (
     subject_properties,
     subject_urn,
 )
+from topicwarden.kinds.properties import UNKNOWN
 from topicwarden.model.subject import DeclaredSubject, SchemaReference
 from topicwarden.plan.subject_change import RegistryChange, waves
 

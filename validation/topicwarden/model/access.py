@@ -5,11 +5,11 @@ Declared and live access have the same types, so that each rule works for both. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from topicwarden.model.problem import Location
 
@@ -160,7 +160,10 @@ QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
 None as the name is the default of the type: it applies to clients that no quota names (KIP-546, KIP-612).
 """
 AccessKey: TypeAlias = Acl | QuotaEntity | tuple[str, str] | str
-"""What identifies one part of access: an ACL, the entity of a quota, a user with a mechanism, or a group."""
+"""What identifies an entry of access: an ACL, the entity of a quota, a user with a mechanism, or a group."""
+ACLS: Final = "acls"
+PARTS: Final = (ACLS, "quotas", "users", "group_configs")
+"""The attributes of declared, deployed and live access that have the entries."""
 
 
 def quota_clients(entity: QuotaEntity) -> str:
@@ -226,23 +229,32 @@ class DeclaredAccess:
 
     @cached_property
     def homes(self) -> dict[AccessKey, tuple[str, ...]]:
-        """The topics and the files below ``access/`` that declare each part, sorted."""
-        return {
-            **{acl: tuple(sorted({source.home for source in sources})) for acl, sources in self.acls.items()},
-            **{entity: (location.file,) for entity, (_, location) in self.quotas.items()},
-            **{user: (location.file,) for user, (_, location) in self.users.items()},
-            **{group: (location.file,) for group, (_, location) in self.group_configs.items()},
-        }
+        """The topics and the files below ``access/`` that declare each entry, sorted."""
+        of_acls = {acl: tuple(sorted({each.home for each in sources})) for acl, sources in self.acls.items()}
+        others = (getattr(self, part) for part in PARTS if part != ACLS)
+        return {**of_acls, **{key: (location.file,) for part in others for key, (_, location) in part.items()}}
+
+    def part(self, name: str) -> Mapping[Any, Any]:
+        """Return the values of one of ``PARTS`` by key; of an ACL, its value is True."""
+        if name == ACLS:
+            return dict.fromkeys(self.acls, True)
+        return {key: value for key, (value, _) in getattr(self, name).items()}
+
+    def location(self, part: str, key: Any) -> Location | None:
+        """Return where an entry is declared first; None if it is not declared."""
+        if part == ACLS:
+            return next((source.location for source in self.acls.get(key, ())), None)
+        return getattr(self, part).get(key, (None, None))[1]
 
     @property
     def empty(self) -> bool:
         """True if the stack declares no access at all."""
-        return not (self.acls or self.quotas or self.users or self.group_configs)
+        return not self.size
 
     @property
     def size(self) -> int:
-        """The number of ACLs, quotas, users, and groups with settings."""
-        return len(self.acls) + len(self.quotas) + len(self.users) + len(self.group_configs)
+        """The number of entries of all parts."""
+        return sum(len(getattr(self, part)) for part in PARTS)
 
 
 NO_ACCESS: Final = DeclaredAccess()
@@ -284,6 +296,10 @@ class LiveAccess:
     security_disabled: bool = False
     missing: Mapping[str, str] = field(default_factory=dict)
 
+    def part(self, name: str) -> Mapping[Any, Any] | None:
+        """Return the values of one of ``PARTS`` by key; None if the brokers do not report it."""
+        return _by_key(getattr(self, name))
+
 
 @dataclass(frozen=True)
 class UndeclaredResource:
@@ -321,12 +337,21 @@ class DeployedAccess:
     passwords: frozenset[tuple[str, str]] = frozenset()
     undeclared: tuple[UndeclaredResource, ...] = ()
 
+    def part(self, name: str) -> Mapping[Any, Any]:
+        """Return the values of one of ``PARTS`` by key."""
+        return _by_key(getattr(self, name)) or {}
+
     @property
     def empty(self) -> bool:
         """True if the state has no access at all."""
-        return not (self.acls or self.quotas or self.users or self.group_configs or self.undeclared)
+        return not (self.size or self.undeclared)
 
     @property
     def size(self) -> int:
-        """The number of ACLs, quotas, users, and groups with settings."""
-        return len(self.acls) + len(self.quotas) + len(self.users) + len(self.group_configs)
+        """The number of entries of all parts."""
+        return sum(len(getattr(self, part)) for part in PARTS)
+
+
+def _by_key(entries: Mapping[Any, Any] | Collection[Any] | None) -> Mapping[Any, Any] | None:
+    """Return ACLs, which have no values, in the form of the other parts."""
+    return entries if entries is None or isinstance(entries, Mapping) else dict.fromkeys(entries, True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from topicwarden.deploy.access_state import resource_names
-from topicwarden.deploy.intent_log import Intent, access_intent_log, intent_log
+from topicwarden.deploy.intent_log import access_intent_log, intent_log
 from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Refused
 from topicwarden.deploy.pulumi_commands import pulumi_up, pulumi_without_program
 from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backend
@@ -17,6 +17,7 @@ from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
 from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess
 from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.problem import Level, Refusal

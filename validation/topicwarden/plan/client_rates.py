@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from topicwarden.access.quota_levels import changed_keys, enforced_change
 from topicwarden.kafka.read.snapshot import LiveTopic
+from topicwarden.kinds.quota.change import quotas_after, quotas_before
 from topicwarden.model.access import Acl, Operation, PermissionType, QuotaEntity, Resource, ResourceType
 from topicwarden.model.usage import DAY_MS
 from topicwarden.plan.access_change import AccessChange
@@ -44,12 +45,13 @@ def likely_rates(
 
     A user writes the topics that no other principal may write, and reads each topic that it may read once.
     """
+    before, after = quotas_before(change), quotas_after(change)
     lowered = [
         (entity, key, user)
-        for entity, key in changed_keys(change.quotas_before, change.quotas_after, change.quotas)
+        for entity, key in changed_keys(before, after, change.of("quotas"))
         if key in _OPERATIONS
         and (user := dict(entity).get("user")) is not None
-        and enforced_change(change.quotas_before, change.quotas_after, entity, key)
+        and enforced_change(before, after, entity, key)
     ]
     records = earlier.read(cluster_id)[0] if earlier is not None and lowered and change.live.acls is not None else None
     if records is None:

@@ -20,7 +20,7 @@ from topicwarden.model.planned_change import (
     Severity,
 )
 from topicwarden.model.topic import AllowedChange
-from topicwarden.plan.access_change import AccessChange, access_change
+from topicwarden.plan.access_change import ACCESS_PARTS, AccessChange, access_change
 from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
 from topicwarden.plan.access_effects import EVERYONE_ELSE, Decisions, PrincipalEffect, access_effects, principal_name
@@ -95,7 +95,7 @@ def judge_access(
     allow = change.deployed.allow if change.destroying else {**change.deployed.allow, **change.declared.allow}
     visible = change.live.acls is not None
     decisions = Decisions(
-        change if visible else replace(change, declared=replace(change.declared, acls={}), acls={}),
+        change if visible else replace(change, declared=replace(change.declared, acls={}), actions={}),
         _names(change, evidence, topics),
     )
     known = {**evidence.known, ResourceType.TOPIC: {*evidence.known.get(ResourceType.TOPIC, ()), *topics.live}}
@@ -189,15 +189,11 @@ def _refused(consequences: Iterable[Consequence]) -> int:
 
 def _unseen(change: AccessChange) -> Iterable[str]:
     """Yield the parts of the declared or deployed access that could not be read, with the reason."""
-    parts = (
-        ("acls", "the ACLs", change.declared.acls or change.deployed.acls),
-        ("quotas", "the quotas", change.declared.quotas or change.deployed.quotas),
-        ("users", "the users", change.declared.users or change.deployed.users),
-        ("group_configs", "the settings of groups", change.declared.group_configs or change.deployed.group_configs),
-    )
-    for part, name, concerned in parts:
-        if concerned and getattr(change.live, part) is None:
-            yield f"{name} of the cluster: {change.live.missing.get(part, 'the brokers do not report them')}"
+    for part in ACCESS_PARTS:
+        concerned = change.declared.part(part.name) or change.deployed.part(part.name)
+        if concerned and change.live.part(part.name) is None:
+            reason = change.live.missing.get(part.name, "the brokers do not report them")
+            yield f"the {part.plural} of the cluster: {reason}"
 
 
 def stack_topics(declarations: Iterable[Declaration], deployed: DeployedStack, snapshot: Snapshot) -> StackTopics:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from topicwarden.deploy.access_state import SCRAM_TYPE, access_title, registered_access, resource_name
-from topicwarden.model.access import AccessKey, Acl, PermissionType
+from topicwarden.deploy.access_state import ACCESS_TYPES, access_title, registered_access
+from topicwarden.model.access import AccessKey
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.deployed_stack import DeployedStack
@@ -97,16 +97,13 @@ def check_access(state: DeployedStack, urn: str, key: AccessKey, type: str, *, j
     other command, each file that declared an ACL or a user must have allowed the removal.
     """
     access, title = state.access, access_title(key, type)
-    ours = registered_access(urn) and urn.endswith(f"::{resource_name(key)}")
+    ours = registered_access(urn) and urn.endswith(f"::{ACCESS_TYPES[type].name(key)}")
     if not ours or key not in access.homes or any(each.urn == urn and not each.tainted for each in access.undeclared):
         raise Refusal(
             f"no deploy has declared {title} as it is in Pulumi's state, so nothing allows its removal: "
             f"`pulumi state delete --force '{urn}'` removes it from the state and does not change the cluster"
         )
-    needed = AllowedChange.REMOVE_CREDENTIAL if type == SCRAM_TYPE else None
-    if isinstance(key, Acl):
-        denied = key.permission is PermissionType.DENY
-        needed = AllowedChange.OPEN_ACCESS if denied else AllowedChange.REVOKE_ACCESS
+    needed = ACCESS_TYPES[type].allowance(key)
     if judged or needed is None:
         return
     today, allow = datetime.now(UTC).date(), {**access.allow, **state.allow}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from topicwarden.deploy.provider.properties import UNKNOWN, Properties
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import connection_from
+from topicwarden.kinds.properties import UNKNOWN, Properties
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.stacks import aws_settings

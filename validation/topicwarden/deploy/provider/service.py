@@ -10,32 +10,17 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
-from typing import Any, NoReturn, Protocol, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
-from topicwarden.deploy.access_state import ACCESS_TYPES, access_key
-from topicwarden.deploy.intent_log import Intent
+from topicwarden.deploy.access_state import ACCESS_RESOURCES, ACCESS_TYPES, access_key
 from topicwarden.deploy.provider import provider_settings
-from topicwarden.deploy.provider.acl_type import ACL, CREATE_TOGETHER, Acls
-from topicwarden.deploy.provider.batches import EngineCalls
 from topicwarden.deploy.provider.deletion_guard import DeletionGuard, check_access
 from topicwarden.deploy.provider.engine_log import EngineLog
 from topicwarden.deploy.provider.errors import ResourceUrn, reason_of, resource_error
-from topicwarden.deploy.provider.group_config_type import GROUP_CONFIG, GroupConfigs
 from topicwarden.deploy.provider.home import ProviderHome
-from topicwarden.deploy.provider.properties import (
-    UNKNOWN,
-    Properties,
-    from_struct,
-    has_unknown,
-    to_struct,
-    with_secrets,
-)
-from topicwarden.deploy.provider.quota_type import CLIENT_QUOTA, QUOTA, Quotas
-from topicwarden.deploy.provider.resource_type import DEFAULTS, Difference, PulumiType
-from topicwarden.deploy.provider.scram_type import PROTECT_CREDENTIALS, SCRAM, Credentials
 from topicwarden.deploy.provider.stubs import plugin_pb2, provider_pb2_grpc
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
 from topicwarden.deploy.provider.subject_type import SUBJECT, Subjects
@@ -43,23 +28,25 @@ from topicwarden.deploy.provider.topic_type import GET_TOPIC, GET_TOPICS, REQUIR
 from topicwarden.deploy.subject_state import PREPARE_SUBJECTS, location_key
 from topicwarden.kafka.connect.request_error import RequestError
 from topicwarden.kafka.write.admin_session import AdminSession
+from topicwarden.kinds.access_resource import Resources
+from topicwarden.kinds.acl.resource import ACL, CREATE_TOGETHER, Acls
+from topicwarden.kinds.announced_writes import Intent
+from topicwarden.kinds.batches import EngineCalls
+from topicwarden.kinds.properties import (
+    UNKNOWN,
+    Properties,
+    from_struct,
+    has_unknown,
+    to_struct,
+    with_secrets,
+)
+from topicwarden.kinds.resource_type import DEFAULTS, Difference, PulumiType
+from topicwarden.kinds.scram_user.resource import PROTECT_CREDENTIALS, SCRAM, Credentials
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.plan.deployed_stack import DeployedStack
 
-
-class Resources(Protocol):
-    """The resources of one type on one cluster."""
-
-    async def create(self, inputs: Properties) -> Properties | None:
-        """Create one; return outputs that are no inputs."""
-
-    async def read(self, id: str, declared: Properties | None) -> Properties | None: ...
-    async def update(self, id: str, olds: Properties, news: Properties) -> Properties | None: ...
-    async def delete(self, id: str, properties: Properties) -> None: ...
-
-
 _TYPES: Mapping[str, PulumiType] = {
-    each.token: each for each in (TOPIC, ACL, QUOTA, CLIENT_QUOTA, SCRAM, GROUP_CONFIG, SUBJECT)
+    each.token: each for each in (TOPIC, *(type for kind in ACCESS_RESOURCES for type in kind.types), SUBJECT)
 }
 _SUFFIX_LENGTH = 7  # as in the names that the official provider makes
 _Context: TypeAlias = grpc.aio.ServicerContext
@@ -123,14 +110,10 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             except Refusal as refusal:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(refusal))
             self._session = session
-            quotas = Quotas(session, self._calls, self._announce_access)
+            access = {kind.part: kind.open(session, self._calls, self._announce_access) for kind in ACCESS_RESOURCES}
             self._resources = {
                 TOPIC.token: Topics(session, self._log.progress, self._announce, self._check_adoption, self._calls),
-                ACL.token: Acls(session, self._calls, self._announce_access),
-                QUOTA.token: quotas,
-                CLIENT_QUOTA.token: quotas,
-                SCRAM.token: Credentials(session, self._calls, self._announce_access),
-                GROUP_CONFIG.token: GroupConfigs(session, self._calls, self._announce_access),
+                **{token: access[kind.part] for token, kind in ACCESS_TYPES.items()},
                 SUBJECT.token: Subjects(lambda: self._home.registry(self._stack or ""), self._log.warn),
             }
         # Without `acceptSecrets` the engine sends plain values, and marks outputs of secret inputs as secrets itself.

@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 from topicwarden.deploy.access_state import allowances
-from topicwarden.deploy.provider.properties import UNKNOWN, Properties, has_unknown
-from topicwarden.deploy.provider.resource_type import Kind, PropertyType, PulumiType, one_of
 from topicwarden.deploy.subject_state import (
     SUBJECT_TYPE,
     compatibility_of,
@@ -22,6 +20,8 @@ from topicwarden.deploy.subject_state import (
     schema_of,
     subject_title,
 )
+from topicwarden.kinds.properties import UNKNOWN, Properties, has_unknown
+from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, one_of
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.problem import Refusal
 from topicwarden.model.subject import SubjectVersion

@@ -7,10 +7,6 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from topicwarden.deploy.intent_log import Intent
-from topicwarden.deploy.provider.batches import Batches, EngineCalls
-from topicwarden.deploy.provider.properties import Properties
-from topicwarden.deploy.provider.resource_type import Kind, PropertyType, PulumiType, as_texts
 from topicwarden.kafka.connect.request_error import RequestError
 from topicwarden.kafka.connect.retry import retry_each
 from topicwarden.kafka.read.topic_reads import (
@@ -23,6 +19,10 @@ from topicwarden.kafka.read.topic_reads import (
 )
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kafka.write.topic_admin import NewTopic, add_partitions, alter_settings, create_topics, delete_topics
+from topicwarden.kinds.announced_writes import Intent
+from topicwarden.kinds.batches import Batches, EngineCalls
+from topicwarden.kinds.properties import Properties
+from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, as_texts
 from topicwarden.model.message_text import counted
 from topicwarden.plan.placement.broker_choice import NewTopicPlacement, racks_of
 

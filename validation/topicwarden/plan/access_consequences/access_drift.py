@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from topicwarden.model.message_text import counted
-from topicwarden.model.planned_change import AccessKind, Action, Consequence, Severity
-from topicwarden.plan.access_consequences.access_unseen import PLURALS
+from topicwarden.model.planned_change import Action, Consequence, Severity
+from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.plan.access_context import AccessContext
 
 KIND = "access-drift"
@@ -15,8 +15,8 @@ _MOST = 5
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return one note for each kind of access that differs from the YAML and from Pulumi's state."""
-    for kind in AccessKind:
-        drifted = [item for item in context.change.items if item.kind is kind and item.action is Action.DRIFT]
+    for part in ACCESS_PARTS:
+        drifted = [item for item in part.items(context.change) if item.action is Action.DRIFT]
         if not drifted:
             continue
         names = [
@@ -27,7 +27,7 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
         yield Consequence(
             kind=KIND,
             severity=Severity.NOTE,
-            message=f"{counted(len(drifted), 'change')} of {PLURALS[kind]} by hand"
+            message=f"{counted(len(drifted), 'change')} of {part.plural} by hand"
             + (": the cluster lacks what the YAML declares" if gone else ""),
             because=[*names[:_MOST], *more],
             measured="the cluster, Pulumi's state and the YAML",

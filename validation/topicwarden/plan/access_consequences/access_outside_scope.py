@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from topicwarden.model.access import ACLS
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.access_context import AccessContext
@@ -19,7 +20,7 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return one refusal for all ACLs that the deploy would delete outside of the scope."""
     outside = sorted(
         acl
-        for acl, action in context.change.acls.items()
+        for acl, action in context.change.of(ACLS).items()
         if action is Action.DELETE and not context.scope.owns_acl(acl)
     )
     if outside:

@@ -5,38 +5,26 @@ Without the ACLs of the cluster, nobody can tell who loses access. So no change 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Iterable
 
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import AccessItem, AccessKind, Action, Consequence, Severity
+from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.plan.access_context import AccessContext
 
 KIND = "access-unseen"
-_PARTS: Final[Mapping[AccessKind, str]] = {
-    AccessKind.ACL: "acls",
-    AccessKind.QUOTA: "quotas",
-    AccessKind.USER: "users",
-    AccessKind.GROUP_CONFIG: "group_configs",
-}
-PLURALS: Final[Mapping[AccessKind, str]] = {
-    AccessKind.ACL: "ACLs",
-    AccessKind.QUOTA: "quotas",
-    AccessKind.USER: "users",
-    AccessKind.GROUP_CONFIG: "settings of groups",
-}
 
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return one refusal for each kind of access that changes although the brokers do not report it."""
     live = context.change.live
-    items = context.change.items
-    for kind, part in _PARTS.items():
-        changing = [item for item in items if item.kind is kind and item.action is not Action.DRIFT]
-        missing = live.missing.get(part, "the brokers do not report them")
-        if changing and (getattr(live, part) is None or part in live.missing):
-            yield _refused(kind, changing, missing, no_authorizer=kind is AccessKind.ACL and live.security_disabled)
-        elif kind is AccessKind.ACL and changing and live.unknown_acls:
+    for part in ACCESS_PARTS:
+        changing = [item for item in part.items(context.change) if item.action is not Action.DRIFT]
+        missing = live.missing.get(part.name, "the brokers do not report them")
+        of_acls = part.kind is AccessKind.ACL
+        if changing and (live.part(part.name) is None or part.name in live.missing):
+            yield _refused(part.plural, changing, missing, no_authorizer=of_acls and live.security_disabled)
+        elif of_acls and changing and live.unknown_acls:
             yield Consequence(
                 kind=KIND,
                 severity=Severity.DANGER,
@@ -47,8 +35,7 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
             )
 
 
-def _refused(kind: AccessKind, changing: list[AccessItem], missing: str, *, no_authorizer: bool) -> Consequence:
-    plural = PLURALS[kind]
+def _refused(plural: str, changing: list[AccessItem], missing: str, *, no_authorizer: bool) -> Consequence:
     if no_authorizer:
         remedy = "set authorizer.class.name on the brokers, or remove the declared access"
     elif "lacks" in missing:

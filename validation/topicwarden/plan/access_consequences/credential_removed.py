@@ -20,7 +20,7 @@ _MEASURED = "the credentials and ACLs of the cluster; Kafka does not report whic
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return each credential that is deleted, or gets another password."""
     live = context.change.live.users or {}
-    for key, action in sorted(context.change.users.items()):
+    for key, action in sorted(context.change.of("users").items()):
         if key not in live:
             continue
         if action is Action.DELETE:
@@ -34,7 +34,7 @@ def _deleted(context: AccessContext, user: str, mechanism: str) -> Consequence:
         {
             other
             for name, other in {*(context.change.live.users or {}), *context.change.declared.users}
-            if name == user and context.change.users.get((name, other)) is not Action.DELETE
+            if name == user and context.change.of("users").get((name, other)) is not Action.DELETE
         }
     )
     return Consequence(

@@ -87,7 +87,7 @@ EFFECTS: Final[Mapping[str, _Effect]] = {
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return one consequence for each setting of a group whose change members notice."""
     change = context.change
-    for group, action in sorted(change.group_configs.items()):
+    for group, action in sorted(change.of("group_configs").items()):
         if action not in (Action.CREATE, Action.UPDATE, Action.DELETE):
             continue
         live = (change.live.group_configs or {}).get(group, {})

@@ -155,7 +155,7 @@ def _could_be(context: AccessContext) -> Iterator[Consequence]:
 
 def _credential(context: AccessContext) -> Iterator[Consequence]:
     """Yield the end of the SCRAM credential with which this stack connects."""
-    for (user, mechanism), action in sorted(context.change.users.items()):
+    for (user, mechanism), action in sorted(context.change.of("users").items()):
         own = context.own.principal == f"User:{user}" and context.own.mechanism == mechanism
         if own and action is Action.DELETE and (user, mechanism) in (context.change.live.users or {}):
             yield Consequence(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from topicwarden.kinds import of_each
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import (
     MOST_SEVERE_FIRST,
@@ -27,12 +28,7 @@ SYMBOLS: Final = {Severity.REFUSED: "✗", Severity.DANGER: "!", Severity.NOTE: 
 
 _Counted = TypeVar("_Counted", Action, Severity)
 _Planned = TypeVar("_Planned", TopicPlan, AccessPlan, SubjectPlan, RegistryPlan)
-_PLURALS: Final = {
-    AccessKind.ACL: "ACLs",
-    AccessKind.QUOTA: "quotas",
-    AccessKind.USER: "users",
-    AccessKind.GROUP_CONFIG: "groups with settings",
-}
+_OWNERS: Final[Mapping[AccessKind, str]] = {each.kind: each.owners or each.plural for each in of_each("change", "PART")}
 
 
 @dataclass(frozen=True)
@@ -172,7 +168,7 @@ def principal_text(principal: PrincipalAccess) -> str:
 def foreign_text(access: AccessPlan) -> str:
     """Return ``not of this stack, and not touched: 301 ACLs, 2 quotas``; empty if there are none."""
     counts = [
-        f"{number:,} {_PLURALS[kind] if number != 1 else kind.value}" for kind, number in sorted(access.foreign.items())
+        f"{number:,} {_OWNERS[kind] if number != 1 else kind.value}" for kind, number in sorted(access.foreign.items())
     ]
     return f"not of this stack, and not touched: {', '.join(counts)}" if counts else ""
 

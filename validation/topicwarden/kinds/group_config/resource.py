@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topicwarden.deploy.access_state import GROUP_CONFIG_TYPE, group_name, group_title
-from topicwarden.deploy.intent_log import Announce, announce_writes
-from topicwarden.deploy.provider.batches import Batches, EngineCalls
-from topicwarden.deploy.provider.properties import Properties
-from topicwarden.deploy.provider.resource_type import Kind, PropertyType, PulumiType, as_texts
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kafka.write.group_config_admin import (
     alter_group_configs,
     read_group_configs,
     wait_for_group_configs,
 )
+from topicwarden.kinds.access_resource import AccessResource, settings_of
+from topicwarden.kinds.announced_writes import Announce, announce_writes
+from topicwarden.kinds.batches import Batches, EngineCalls
+from topicwarden.kinds.group_config.change import group_title
+from topicwarden.kinds.properties import Properties
+from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, as_texts
 
+GROUP_CONFIG_TYPE: Final = "kafka:index/groupConfig:GroupConfig"
 _RECORDS: Final = 8_000
 """Metadata records of one request: one for each setting. The controller refuses more than 10,000."""
 _READ: Final = 1_000
@@ -65,9 +67,20 @@ class GroupConfigs:
             await self._writes.submit(id, dict.fromkeys(config))
 
     def _write(self, changes: Mapping[str, Mapping[str, str | None]]) -> Mapping[str, Exception | None]:
-        announce_writes(self._announce, {group_name(group): settings for group, settings in changes.items()})
+        announce_writes(self._announce, {RESOURCE.name(group): settings for group, settings in changes.items()})
         return self._session.write(alter_group_configs, wait_for_group_configs, changes)
 
 
 def _config(properties: Properties) -> dict[str, str]:
     return as_texts(properties.get("config") or {})
+
+
+RESOURCE: Final = AccessResource(
+    "group_configs",
+    (GROUP_CONFIG,),
+    lambda group: (group,),
+    lambda group, settings: {"group": group, "config": dict(settings)},
+    lambda properties: str(properties["group"]),
+    settings_of,
+    GroupConfigs,
+)

@@ -9,26 +9,43 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from topicwarden.deploy.access_state import (
-    CLIENT_QUOTA_TYPE,
-    QUOTA_TYPE,
-    quota_entity_of,
-    quota_name,
-    quota_properties,
-    quota_title,
-)
-from topicwarden.deploy.intent_log import Announce, announce_writes
-from topicwarden.deploy.provider.batches import Batches, EngineCalls
-from topicwarden.deploy.provider.properties import Properties
-from topicwarden.deploy.provider.resource_type import Kind, PropertyType, PulumiType, as_texts, one_of
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kafka.write.quota_admin import ENTITY_TYPES, alter_quotas, read_quotas, wait_for_quotas
+from topicwarden.kinds.access_resource import AccessResource, settings_of
+from topicwarden.kinds.announced_writes import Announce, announce_writes
+from topicwarden.kinds.batches import Batches, EngineCalls
+from topicwarden.kinds.properties import Properties
+from topicwarden.kinds.quota.change import quota_title
+from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, as_texts, one_of
 from topicwarden.model.access import QuotaEntity
 
+QUOTA_TYPE: Final = "kafka:index/quota:Quota"
+CLIENT_QUOTA_TYPE: Final = "kafka:index/clientQuota:ClientQuota"
 _RECORDS: Final = 8_000
 """Metadata records of one request: one for each rate. The controller refuses more than 10,000."""
 _READ: Final = 100_000
 _DEFAULT: Final = "entity-default"
+
+
+def quota_properties(entity: QuotaEntity, rates: Mapping[str, float]) -> dict[str, Any]:
+    """Return the properties of the resource that limits ``entity``; an empty name is the default of its type."""
+    config = {key: _number(rate) for key, rate in sorted(rates.items())}
+    if len(entity) > 1:
+        return {"entity": {kind: name or "" for kind, name in entity}, "config": config}
+    ((kind, name),) = entity
+    return {"entityType": kind, "config": config} | ({} if name is None else {"entityName": name})
+
+
+def quota_entity_of(properties: Mapping[str, Any]) -> QuotaEntity:
+    """Return the entity that a resource with ``properties`` limits."""
+    if "entity" in properties:
+        return tuple(sorted((str(kind), str(name) or None) for kind, name in properties["entity"].items()))
+    return ((str(properties["entityType"]), properties.get("entityName") or None),)
+
+
+def _number(rate: float) -> str:
+    """Return ``rate`` in the spelling of the provider, which has no decimals for a whole number."""
+    return str(int(rate)) if rate.is_integer() else str(rate)
 
 
 def _numbers(config: Properties) -> str | None:
@@ -127,7 +144,7 @@ class Quotas:
     def _write(
         self, quotas: Mapping[QuotaEntity, Mapping[str, float | None]]
     ) -> Mapping[QuotaEntity, Exception | None]:
-        announce_writes(self._announce, {quota_name(entity): rates for entity, rates in quotas.items()})
+        announce_writes(self._announce, {RESOURCE.name(entity): rates for entity, rates in quotas.items()})
         return self._session.write(alter_quotas, wait_for_quotas, quotas)
 
 
@@ -145,3 +162,16 @@ def parsed_quota_id(id: str) -> QuotaEntity:
         return quota_entity_of({"entity": parsed})
     name, _, kind = id.rpartition("|")
     return ((kind, None if name == _DEFAULT else name),)
+
+
+RESOURCE: Final = AccessResource(
+    "quotas",
+    (QUOTA, CLIENT_QUOTA),
+    lambda entity: entity,
+    quota_properties,
+    quota_entity_of,
+    lambda properties: {key: float(rate) for key, rate in settings_of(properties).items()},
+    Quotas,
+    type_of=lambda entity: QUOTA_TYPE if len(entity) == 1 else CLIENT_QUOTA_TYPE,
+)
+"""The official type knows only one part of an entity."""

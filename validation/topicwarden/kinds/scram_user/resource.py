@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final
+from typing import Any, Final
 
-from topicwarden.deploy.access_state import SCRAM_TYPE, user_name, user_title
-from topicwarden.deploy.intent_log import Announce, announce_writes
-from topicwarden.deploy.provider.batches import Batches, EngineCalls
-from topicwarden.deploy.provider.properties import UNKNOWN, Properties
-from topicwarden.deploy.provider.resource_type import Failure, Kind, PropertyType, PulumiType, one_of
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kafka.write.credential_admin import (
     MECHANISMS,
@@ -19,14 +14,54 @@ from topicwarden.kafka.write.credential_admin import (
     wait_for_credentials,
     write_credentials,
 )
-from topicwarden.model.access import FEWEST_ITERATIONS
+from topicwarden.kinds.access_resource import AccessResource
+from topicwarden.kinds.announced_writes import Announce, announce_writes
+from topicwarden.kinds.batches import Batches, EngineCalls
+from topicwarden.kinds.properties import UNKNOWN, Properties
+from topicwarden.kinds.resource_type import Failure, Kind, PropertyType, PulumiType, one_of
+from topicwarden.kinds.scram_user.change import user_title
+from topicwarden.model.access import FEWEST_ITERATIONS, ScramUser, SecretReference
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import AllowedChange
 
+SCRAM_TYPE: Final = "kafka:index/userScramCredential:UserScramCredential"
+_BETWEEN: Final = "@"
+"""Separates the name of a secret and its version in ``passwordWoVersion``."""
 _BATCH: Final = 4_000
 
 PROTECT_CREDENTIALS: Final = "kafka:index:protectCredentials"
 """A function that only this provider has: it takes the credentials that no deploy may write now."""
+
+
+def user_properties(user: ScramUser) -> dict[str, Any]:
+    """Return the properties of the resource of ``user``, without the password."""
+    password = {} if user.password is None else {"passwordWoVersion": password_version(user.password)}
+    return {
+        "username": user.name,
+        "scramMechanism": user.mechanism,
+        "scramIterations": float(user.iterations),
+        **password,
+    }
+
+
+def password_version(password: SecretReference) -> str:
+    """Return a text that changes if another secret, or another version of it, becomes the password."""
+    return f"{password.name}{_BETWEEN}{password.version}"
+
+
+def _user(properties: Mapping[str, Any]) -> ScramUser:
+    name, _, version = str(properties.get("passwordWoVersion") or "").partition(_BETWEEN)
+    return ScramUser(
+        str(properties["username"]),
+        str(properties["scramMechanism"]),
+        int(properties["scramIterations"]),
+        SecretReference(name, version) if name else None,
+    )
+
+
+def credential_import_id(user: ScramUser) -> str:
+    """Return the id that takes over a credential whose password stays as it is; see ``Credentials``."""
+    return f"{user.name}|{user.mechanism}||{user_properties(user)['passwordWoVersion']}"
 
 
 def _iterations(value: float) -> str | None:
@@ -57,7 +92,7 @@ SCRAM: Final = PulumiType(
     id_of=lambda properties: f"{properties['username']}|{properties['scramMechanism']}",
     raw_state=lambda _: {"obj": {}},
     conflicts=_one_password,
-    title=lambda properties: user_title(properties["username"], properties["scramMechanism"]),
+    title=lambda properties: user_title((properties["username"], properties["scramMechanism"])),
     permission="Alter on the cluster",
 )
 
@@ -110,7 +145,7 @@ class Credentials:
         await self._writes.submit(user, (Credential(user, mechanism), None))
 
     def _write(self, writes: Mapping[str, tuple[Credential, Password | None]]) -> Mapping[str, Exception | None]:
-        written = {user_name(each.user, each.mechanism): {"": password} for each, password in writes.values()}
+        written = {RESOURCE.name((each.user, each.mechanism)): {"": password} for each, password in writes.values()}
         announce_writes(self._announce, written)
         errors = self._session.write(write_credentials, wait_for_credentials, dict(writes.values()))
         return {credential.user: error for credential, error in errors.items()}
@@ -131,3 +166,15 @@ def parsed_credential_id(id: str) -> tuple[str, str, str | None, str | None]:
         raise ValueError(f"the id of a credential is user|mechanism, got {id}")
     password, _, version = "|".join(parts[at + 1 :]).partition("|")
     return "|".join(parts[:at]), parts[at], password or None, version or None
+
+
+RESOURCE: Final = AccessResource(
+    "users",
+    (SCRAM,),
+    lambda key: key,
+    lambda _, user: user_properties(user),
+    lambda properties: (str(properties["username"]), str(properties["scramMechanism"])),
+    _user,
+    Credentials,
+    lambda _: AllowedChange.REMOVE_CREDENTIAL,
+)

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from topicwarden.deploy.access_state import ACL_PROPERTIES, ACL_RESOURCE_TYPES, ACL_TYPE, acl_name, acl_of
-from topicwarden.deploy.intent_log import Announce, Intent
-from topicwarden.deploy.provider.batches import Batches, EngineCalls
-from topicwarden.deploy.provider.properties import Properties
-from topicwarden.deploy.provider.resource_type import PropertyType, PulumiType, one_of
 from topicwarden.kafka.read.acl_reads import list_acls
 from topicwarden.kafka.write.access_admin import create_acls, delete_acls, wait_for_acls
 from topicwarden.kafka.write.admin_session import AdminSession
-from topicwarden.model.access import Acl, Operation, PatternType, PermissionType
+from topicwarden.kinds.access_resource import AccessResource
+from topicwarden.kinds.announced_writes import Announce, Intent
+from topicwarden.kinds.batches import Batches, EngineCalls
+from topicwarden.kinds.properties import Properties
+from topicwarden.kinds.resource_type import PropertyType, PulumiType, one_of
+from topicwarden.model.access import ACLS, Acl, Operation, PatternType, PermissionType, ResourceType
+from topicwarden.model.topic import AllowedChange
 
+ACL_TYPE: Final = "kafka:index/acl:Acl"
+ACL_PROPERTIES: Final = (
+    "aclPrincipal",
+    "aclHost",
+    "aclOperation",
+    "aclPermissionType",
+    "aclResourceType",
+    "aclResourceName",
+    "resourcePatternTypeFilter",
+)
+"""The properties of an ACL, in the order of the fields of ``Acl``."""
+_OFFICIAL_WORDS: Final = {ResourceType.TRANSACTIONAL_ID.value: "TransactionalID"}
+"""Words of the official provider that differ from those of Kafka's Java classes."""
+ACL_RESOURCE_TYPES: Final = {_OFFICIAL_WORDS.get(kind, kind.value): kind for kind in ResourceType}
+"""The types of resources by the words of the official provider."""
 _RECORDS: Final = 8_000
 """ACLs of one request. The controller refuses more than 10,000 (``MAX_RECORDS_PER_USER_OP``, KIP-919)."""
 _READ: Final = 100_000
@@ -28,6 +44,35 @@ _FEWEST_DELETED: Final = 10
 
 CREATE_TOGETHER: Final = "kafka:index:createTogether"
 """A function that only this provider has: the first ACLs of a resource are created with one request."""
+
+
+def acl_properties(acl: Acl) -> dict[str, str]:
+    """Return the properties of the resource of ``acl``."""
+    values = (
+        acl.principal,
+        acl.host,
+        acl.operation.value,
+        acl.permission.value,
+        _OFFICIAL_WORDS.get(acl.resource_type, acl.resource_type.value),
+        acl.resource_name,
+        acl.pattern_type.value,
+    )
+    return dict(zip(ACL_PROPERTIES, values, strict=True))
+
+
+def acl_of(properties: Mapping[str, Any]) -> Acl:
+    """Return the ACL of a resource with ``properties``."""
+    principal, host, operation, permission, kind, name, pattern = (str(properties[key]) for key in ACL_PROPERTIES)
+    return Acl(
+        principal,
+        host,
+        Operation(operation),
+        PermissionType(permission),
+        ACL_RESOURCE_TYPES[kind],
+        name,
+        PatternType(pattern),
+    )
+
 
 ACL: Final[PulumiType] = PulumiType(
     token=ACL_TYPE,
@@ -91,7 +136,7 @@ class Acls:
     def _create(self, acls: Mapping[Acl, None]) -> Mapping[Acl, Exception | None]:
         together, self._together = (self._together, {}) if acls.keys() & self._together.keys() else ({}, self._together)
         ordered = sorted({**acls, **together}, key=_denials_first)
-        self._announce(Intent.CREATE, map(acl_name, ordered))
+        self._announce(Intent.CREATE, map(RESOURCE.name, ordered))
         errors: dict[Acl, Exception | None] = {}
         for start in range(0, len(ordered), _RECORDS):
             batch = dict.fromkeys(ordered[start : start + _RECORDS])
@@ -100,7 +145,7 @@ class Acls:
 
     def _delete(self, acls: Mapping[Acl, None]) -> Mapping[Acl, Exception | None]:
         ordered = sorted(acls, key=_denials_first, reverse=True)
-        self._announce(Intent.DELETE, map(acl_name, ordered))
+        self._announce(Intent.DELETE, map(RESOURCE.name, ordered))
         existing = len(self._session.request(list_acls).acls) if len(ordered) > _FEWEST_DELETED else 0
         size = max(_FEWEST_DELETED, _COMPARISONS // max(existing, 1))
         errors: dict[Acl, Exception | None] = {}
@@ -130,3 +175,19 @@ def parsed_acl_id(id: str) -> Properties:
     if len(found) != 1:
         raise ValueError(f"the id of an ACL has {len(ACL_PROPERTIES)} parts: {'|'.join(ACL_PROPERTIES)}; got {id}")
     return dict(zip(ACL_PROPERTIES, found[0], strict=True))
+
+
+def _allowance(acl: Acl) -> AllowedChange:
+    return AllowedChange.OPEN_ACCESS if acl.permission is PermissionType.DENY else AllowedChange.REVOKE_ACCESS
+
+
+RESOURCE: Final = AccessResource(
+    ACLS,
+    (ACL,),
+    lambda acl: acl_properties(acl).values(),
+    lambda acl, _: acl_properties(acl),
+    acl_of,
+    lambda _: True,
+    Acls,
+    _allowance,
+)

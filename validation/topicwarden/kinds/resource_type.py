@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from topicwarden.deploy.provider.properties import UNKNOWN, Properties, has_unknown, secret
+from topicwarden.kinds.properties import UNKNOWN, Properties, has_unknown, secret
 
 DEFAULTS: Final = "__defaults"
 """The input that lists the properties whose values the provider chose."""

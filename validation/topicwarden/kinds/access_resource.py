@@ -1,0 +1,73 @@
+"""What each kind tells about its entries as resources of Pulumi, and the resources of one type on one cluster."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from topicwarden.kafka.write.admin_session import AdminSession
+from topicwarden.kinds.announced_writes import Announce
+from topicwarden.kinds.batches import EngineCalls
+from topicwarden.kinds.properties import Properties
+from topicwarden.kinds.resource_type import DEFAULTS, PulumiType
+from topicwarden.model.access import AccessKey
+from topicwarden.model.topic import AllowedChange
+
+
+class Resources(Protocol):
+    """The resources of one type on one cluster."""
+
+    async def create(self, inputs: Properties) -> Properties | None:
+        """Create one; return outputs that are no inputs."""
+
+    async def read(self, id: str, declared: Properties | None) -> Properties | None: ...
+    async def update(self, id: str, olds: Properties, news: Properties) -> Properties | None: ...
+    async def delete(self, id: str, properties: Properties) -> None: ...
+
+
+@dataclass(frozen=True)
+class AccessResource:
+    """One kind of access as resources of Pulumi.
+
+    - ``part``: the attribute of the access that has the entries; see ``AccessPart``.
+    - ``types``: the types of the resources.
+    - ``parts_of``: the parts of a key whose hash is the resource's name. A name is never a position, so that moving a
+      declaration to another file changes nothing.
+    - ``type_of``: the type of the resource of a key.
+    - ``properties``: the properties of an entry, given its key and value.
+    - ``key_of``, ``value_of``: the key and the value in properties; both raise KeyError or ValueError if the state was
+      edited. Where a value is None, the entry has none.
+    - ``open``: the resources of a cluster.
+    - ``allowance``: the word that each file must have if a command without a plan removes an entry; None for none.
+    """
+
+    part: str
+    types: tuple[PulumiType, ...]
+    parts_of: Callable[[Any], Iterable[object]]
+    properties: Callable[[Any, Any], dict[str, Any]]
+    key_of: Callable[[Mapping[str, Any]], AccessKey]
+    value_of: Callable[[Mapping[str, Any]], Any]
+    open: Callable[[AdminSession, EngineCalls, Announce], Resources]
+    allowance: Callable[[Any], AllowedChange | None] = lambda _: None
+    type_of: Callable[[Any], str] | None = None
+
+    def name(self, key: AccessKey) -> str:
+        """Return the name of the resource of an entry."""
+        return resource_hash(*self.parts_of(key))
+
+    def type(self, key: AccessKey) -> str:
+        """Return the type of the resource of an entry."""
+        return self.type_of(key) if self.type_of else self.types[0].token
+
+
+def resource_hash(*parts: object) -> str:
+    """Return a name that is unique for ``parts``."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:20]
+
+
+def settings_of(properties: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings in the property ``config``, as text."""
+    return {str(key): str(value) for key, value in (properties.get("config") or {}).items() if key != DEFAULTS}

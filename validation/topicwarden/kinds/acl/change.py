@@ -1,0 +1,16 @@
+"""ACLs as entries of access. An ACL has no values: it exists or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from topicwarden.kinds.difference import AccessPart, Difference, row
+from topicwarden.model.planned_change import AccessItem, AccessKind
+
+
+def _rows(difference: Difference) -> Iterator[AccessItem]:
+    for acl, action in difference.of("acls").items():
+        yield row(AccessKind.ACL, action, str(acl), difference.declared.location("acls", acl))
+
+
+PART = AccessPart(AccessKind.ACL, "acls", "ACLs", str, lambda declared, live: True, _rows)

@@ -1,0 +1,124 @@
+"""The difference between declared, deployed and live access, and what each kind tells about its entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from topicwarden.model.access import NO_ACCESS, AccessKey, DeclaredAccess, DeployedAccess, LiveAccess
+from topicwarden.model.planned_change import AccessItem, AccessKind, Action
+from topicwarden.model.problem import Location
+
+NOT_DEPLOYED: Final = DeployedAccess()
+UNREAD: Final = LiveAccess()
+Actions: TypeAlias = Mapping[Any, Action]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a deploy does with each entry that changes: ``actions``, by part of the access and by key.
+
+    ``destroying`` is true if the command deletes the whole stack.
+    """
+
+    declared: DeclaredAccess = NO_ACCESS
+    deployed: DeployedAccess = NOT_DEPLOYED
+    live: LiveAccess = UNREAD
+    destroying: bool = False
+    actions: Mapping[str, Actions] = field(default_factory=dict)
+
+    def of(self, part: str) -> Actions:
+        """Return the action of each entry of ``part`` that changes, such as ``quotas``."""
+        return self.actions.get(part, {})
+
+
+@dataclass(frozen=True)
+class AccessPart:
+    """One kind of access, for all that treats the kinds in the same way.
+
+    - ``name``: the attribute of ``DeclaredAccess``, ``DeployedAccess`` and ``LiveAccess`` that has the entries.
+    - ``plural``: the words for several changes, such as ``settings of groups``; ``owners`` are what has these.
+    - ``title``: an entry in words, such as ``quota of user billing``.
+    - ``as_live``: whether a live value is as declared. Values that only the cluster has were set by somebody else.
+    - ``rows``: the rows of a plan, in any order.
+    """
+
+    kind: AccessKind
+    name: str
+    plural: str
+    title: Callable[[Any], str]
+    as_live: Callable[[Any, Any], bool]
+    rows: Callable[[Difference], Iterator[AccessItem]]
+    owners: str = ""
+
+    def items(self, difference: Difference) -> list[AccessItem]:
+        """Return the entries that change, sorted by name."""
+        return sorted(self.rows(difference), key=lambda item: (item.name, item.action))
+
+    def actions(self, declared: DeclaredAccess, deployed: DeployedAccess, live: LiveAccess) -> dict[AccessKey, Action]:
+        """Return the action of each entry that changes. Without live ones, each counts as it was deployed."""
+        known = None if self.name in live.missing else live.part(self.name)
+        return dict(_actions(declared.part(self.name), deployed.part(self.name), known, self.as_live))
+
+
+def row(
+    kind: AccessKind,
+    action: Action,
+    name: str,
+    location: Location | None,
+    values: tuple[str | None, str | None] = (None, None),
+) -> AccessItem:
+    """Return a row of a plan; ``values`` are before and after, and an empty text is none."""
+    before, after = values
+    return AccessItem(
+        kind=kind, action=action, name=name, before=before or None, after=after or None, location=location
+    )
+
+
+def setting_rows(
+    difference: Difference, kind: AccessKind, part: str, name: Callable[[Any], str]
+) -> Iterator[AccessItem]:
+    """Yield the rows of a part whose values are settings by name; live settings of others are left out."""
+    live: Mapping[Any, Mapping[str, str]] = difference.live.part(part) or {}
+    declared, deployed = difference.declared.part(part), difference.deployed.part(part)
+    for key, action in difference.of(part).items():
+        after = declared.get(key, {})
+        own = {*after, *deployed.get(key, {})}
+        before = {setting: value for setting, value in live.get(key, {}).items() if setting in own}
+        location = difference.declared.location(part, key)
+        yield row(kind, action, name(key), location, (settings_text(before), settings_text(after)))
+
+
+def settings_text(values: Mapping[str, str]) -> str:
+    """Return ``name value, name value``, sorted by name."""
+    return ", ".join(f"{name} {value}" for name, value in sorted(values.items()))
+
+
+def has_values(declared: Mapping[str, object], live: Mapping[str, object]) -> bool:
+    """Return whether ``live`` has all declared values."""
+    return all(live.get(name) == value for name, value in declared.items())
+
+
+def _actions(
+    declared: Mapping[Any, Any],
+    deployed: Mapping[Any, Any],
+    live: Mapping[Any, Any] | None,
+    as_live: Callable[[Any, Any], bool],
+) -> Iterable[tuple[Any, Action]]:
+    for key, value in declared.items():
+        edited = key not in deployed or value != deployed[key]
+        if live is None:
+            if edited:
+                yield key, Action.UPDATE if key in deployed else Action.CREATE
+        elif key not in live:
+            yield key, Action.CREATE if edited else Action.DRIFT
+        elif key not in deployed:
+            yield key, Action.ADOPT if as_live(value, live[key]) else Action.UPDATE
+        elif edited:
+            yield key, Action.UPDATE
+        elif not as_live(value, live[key]):
+            yield key, Action.DRIFT
+    for key in deployed:
+        if key not in declared:
+            yield key, Action.DELETE

@@ -1,0 +1,1 @@
+"""Users with SCRAM credentials."""

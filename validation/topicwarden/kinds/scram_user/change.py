@@ -1,0 +1,41 @@
+"""SCRAM users as entries of access: by name and mechanism. Kafka never returns a password."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from topicwarden.kinds.difference import AccessPart, Difference, row
+from topicwarden.model.access import ScramUser
+from topicwarden.model.planned_change import AccessItem, AccessKind
+
+
+def user_title(key: tuple[str, str]) -> str:
+    """Return a credential in words, such as ``SCRAM-SHA-512 credential of user billing``."""
+    user, mechanism = key
+    return f"{mechanism} credential of user {user}"
+
+
+def _rows(difference: Difference) -> Iterator[AccessItem]:
+    for key, action in difference.of("users").items():
+        after, location = difference.declared.users.get(key, (None, None))
+        before = _text((difference.live.users or {}).get(key), difference.deployed.users.get(key))
+        yield row(AccessKind.USER, action, "{} ({})".format(*key), location, (before, _text(after, after)))
+
+
+def _text(user: ScramUser | None, recorded: ScramUser | None) -> str | None:
+    """Return the iterations of a user, with the version of the password that Pulumi's state, or the YAML, names."""
+    if user is None:
+        return None
+    password = recorded.password if recorded else None
+    version = f", password {password.name} version {password.version}" if password else ""
+    return f"{user.iterations:,} iterations{version}"
+
+
+PART = AccessPart(
+    AccessKind.USER,
+    "users",
+    "users",
+    user_title,
+    lambda declared, live: declared.iterations == live.iterations,
+    _rows,
+)
