@@ -10,7 +10,7 @@ import pytest
 from tests.support.subjects import NOW
 from topicwarden.audit.access_check import AuditedAccess
 from topicwarden.audit.access_checks import judge_access
-from topicwarden.audit.access_checks.acl_without_effect import only_scram
+from topicwarden.kinds.acl.checks.acl_without_effect import only_scram
 from topicwarden.model.access import (
     AccessSource,
     Acl,

@@ -19,6 +19,7 @@ from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent
 from topicwarden.kafka.read.transactions import TopicProducers, Transaction
+from topicwarden.kinds.acl.consequences.self_lockout import NEEDED
 from topicwarden.model.access import (
     AccessSource,
     Acl,
@@ -40,7 +41,6 @@ from topicwarden.model.problem import Location
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.plan import predict_access
 from topicwarden.plan.access_change import access_change
-from topicwarden.plan.access_consequences.self_lockout import NEEDED
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
 from topicwarden.plan.access_evidence import AccessEvidence
 from topicwarden.plan.client_rates import LikelyRate

@@ -64,7 +64,7 @@ class AccessResult:
 
 
 class AccessCheck(Protocol):
-    """A module of ``access_checks/``. Its docstring is the documentation of the check; ``ACCESS_CHECKS`` has its id."""
+    """A module of ``kinds/<kind>/checks/``. Its docstring is the documentation of the check, and its name the id."""
 
     def applies(self, access: AuditedAccess, /) -> bool:
         """Return whether the check applies. If it does and has no results, the cluster passes."""

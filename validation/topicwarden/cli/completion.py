@@ -53,8 +53,8 @@ def topics() -> Iterable[str]:
 @_completing
 def documented() -> Iterable[str]:
     """Return the pages of `topicwarden rules`, and the ids of all rules and checks, which are named as their files."""
-    folders = ("policies/rules", "audit/checks", "audit/access_checks")
-    modules = (path.stem for folder in folders for path in (_PACKAGE / folder).glob("*.py"))
+    folders = ("policies/rules", "audit/checks", "kinds/*/checks")
+    modules = (path.stem for folder in folders for path in _PACKAGE.glob(f"{folder}/*.py"))
     yield from _PAGES
     yield from (name.replace("_", "-") for name in modules if not name.startswith("_"))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any, Final, TypeAlias
 
-from topicwarden.kinds import of_each
+from topicwarden.kinds import modules
 from topicwarden.kinds.access_resource import AccessResource
 from topicwarden.kinds.resource_type import DEFAULTS
 from topicwarden.kinds.scram_user.resource import SCRAM_TYPE
@@ -27,7 +27,7 @@ from topicwarden.plan.access_change import ACCESS_PARTS
 
 ACCESS_SET_TYPE: Final = "topicwarden:index:AccessSet"
 DENIALS_TYPE: Final = "topicwarden:index:Denials"
-ACCESS_RESOURCES: Final[tuple[AccessResource, ...]] = of_each("resource", "RESOURCE")
+ACCESS_RESOURCES: Final[tuple[AccessResource, ...]] = tuple(each.RESOURCE for each in modules("resource"))
 ACCESS_TYPES: Final[Mapping[str, AccessResource]] = {
     type.token: resource for resource in ACCESS_RESOURCES for type in resource.types
 }

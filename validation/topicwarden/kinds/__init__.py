@@ -1,8 +1,9 @@
 """One folder for each kind of access, with modules of the same names. ``KINDS`` lists the folders.
 
 - ``change``: what identifies an entry, and how a change of it is shown.
+- ``consequences/``: what a change does to clients, one file each.
 - ``resource``: an entry as a resource of Pulumi: its name and properties, and how the provider writes it.
-- ``drift``: whether the cluster has what is declared.
+- ``checks/``: what an audit judges, one file each, which is named as the check.
 
 ``plan``, ``deploy`` and ``audit`` go through the table, and treat all kinds in the same way.
 """
@@ -10,12 +11,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Final
+from types import ModuleType
+from typing import Final
 
 KINDS: Final = ("acl", "quota", "scram_user", "group_config")
 """The folders, in the order in which a plan shows the kinds."""
 
 
-def of_each(layer: str, name: str) -> tuple[Any, ...]:
-    """Return the value ``name`` of the module ``layer`` of each kind. A package calls this for its own layer only."""
-    return tuple(getattr(import_module(f"{__name__}.{kind}.{layer}"), name) for kind in KINDS)
+def modules(layer: str) -> tuple[ModuleType, ...]:
+    """Return the module ``layer`` of each kind. A package calls this for its own layer only."""
+    return tuple(import_module(f"{__name__}.{kind}.{layer}") for kind in KINDS)

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from topicwarden.model.topic import ALLOWED_BY, AllowedChange
-from topicwarden.plan.access_consequences import (
-    access_drift,
+from topicwarden.kinds.acl.consequences import (
     access_lost,
     access_opened,
     access_outside_scope,
-    access_unseen,
-    clients_throttled,
-    credential_removed,
     first_acl,
-    group_settings,
     self_lockout,
-    undeclared_resource,
 )
+from topicwarden.kinds.group_config.consequences import group_settings
+from topicwarden.kinds.quota.consequences import clients_throttled
+from topicwarden.kinds.scram_user.consequences import credential_removed
+from topicwarden.model.topic import ALLOWED_BY, AllowedChange
+from topicwarden.plan.access_consequences import access_drift, access_unseen, undeclared_resource
 from topicwarden.plan.predict_subjects import READ_ONLY, UNSEEN
 from topicwarden.plan.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk
 from topicwarden.plan.subject_consequences import (

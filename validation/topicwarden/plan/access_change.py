@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Final
 
-from topicwarden.kinds import of_each
+from topicwarden.kinds import modules
 from topicwarden.kinds.difference import AccessPart, Difference
 from topicwarden.model.access import (
     ACLS,
@@ -24,7 +24,7 @@ from topicwarden.model.access import (
 )
 from topicwarden.model.planned_change import AccessItem, AccessKind, Action
 
-ACCESS_PARTS: Final[tuple[AccessPart, ...]] = of_each("change", "PART")
+ACCESS_PARTS: Final[tuple[AccessPart, ...]] = tuple(each.PART for each in modules("change"))
 
 
 @dataclass(frozen=True)

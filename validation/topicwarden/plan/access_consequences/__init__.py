@@ -1,24 +1,16 @@
-"""The table of all consequences of a change of access, and their protocol."""
+"""The table of all consequences of a change of access, and their protocol.
+
+Those of one kind are modules of ``kinds/<kind>/consequences/``; those of every kind are here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
 
+from topicwarden.kinds import modules
 from topicwarden.model.planned_change import Consequence
-from topicwarden.plan.access_consequences import (
-    access_drift,
-    access_lost,
-    access_opened,
-    access_outside_scope,
-    access_unseen,
-    clients_throttled,
-    credential_removed,
-    first_acl,
-    group_settings,
-    self_lockout,
-    undeclared_resource,
-)
+from topicwarden.plan.access_consequences import access_drift, access_unseen, undeclared_resource
 from topicwarden.plan.access_context import AccessContext
 
 
@@ -31,16 +23,9 @@ class AccessConsequenceRule(Protocol):
         """Return the consequences of the change. Without the ACLs of the cluster, there are no effects of ACLs."""
 
 
-ACCESS_CONSEQUENCES: tuple[AccessConsequenceRule, ...] = (
+ACCESS_CONSEQUENCES: Final[tuple[AccessConsequenceRule, ...]] = (
     access_unseen,
     undeclared_resource,
-    access_outside_scope,
-    self_lockout,
-    access_lost,
-    first_acl,
-    access_opened,
-    clients_throttled,
-    group_settings,
-    credential_removed,
+    *(rule for each in modules("consequences") for rule in each.CONSEQUENCES),
     access_drift,
 )

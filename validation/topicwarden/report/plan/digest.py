@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from topicwarden.kinds import of_each
+from topicwarden.kinds import modules
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import (
     MOST_SEVERE_FIRST,
@@ -28,7 +28,9 @@ SYMBOLS: Final = {Severity.REFUSED: "✗", Severity.DANGER: "!", Severity.NOTE: 
 
 _Counted = TypeVar("_Counted", Action, Severity)
 _Planned = TypeVar("_Planned", TopicPlan, AccessPlan, SubjectPlan, RegistryPlan)
-_OWNERS: Final[Mapping[AccessKind, str]] = {each.kind: each.owners or each.plural for each in of_each("change", "PART")}
+_OWNERS: Final[Mapping[AccessKind, str]] = {
+    each.PART.kind: each.PART.owners or each.PART.plural for each in modules("change")
+}
 
 
 @dataclass(frozen=True)

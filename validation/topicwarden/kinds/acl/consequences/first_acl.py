@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from topicwarden.kinds.acl.consequences.access_lost import group_state
 from topicwarden.model.access import CLUSTER, Acl, PermissionType, Resource, ResourceType
 from topicwarden.model.planned_change import Consequence
 from topicwarden.model.topic import AllowedChange
-from topicwarden.plan.access_consequences.access_lost import group_state
 from topicwarden.plan.access_context import AccessContext
 from topicwarden.plan.access_effects import changed_resources, resource_text
 from topicwarden.plan.consequence_text import shorten

@@ -1,33 +1,20 @@
 """The table of the checks of access, by id. They run only if the stack declares access.
 
-To add a check, add a module with ``applies`` and ``judge``, and a line in ``ACCESS_CHECKS``.
+A check is a module of ``kinds/<kind>/checks/`` with ``applies`` and ``judge``. Its id is its name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from topicwarden.audit.access_check import AccessCheck, AccessResult, AuditedAccess
-from topicwarden.audit.access_checks import (
-    acl_drift,
-    acl_without_effect,
-    authorizer_settings,
-    group_config_drift,
-    idle_group,
-    quota_drift,
-    scram_user_drift,
-)
+from topicwarden.kinds import modules
 from topicwarden.model.finding import OF_CLUSTER, Finding
 from topicwarden.model.verdict import Verdict
 
-ACCESS_CHECKS: dict[str, AccessCheck] = {
-    "acl-drift": acl_drift,
-    "acl-without-effect": acl_without_effect,
-    "authorizer-settings": authorizer_settings,
-    "quota-drift": quota_drift,
-    "scram-user-drift": scram_user_drift,
-    "group-config-drift": group_config_drift,
-    "idle-group": idle_group,
+ACCESS_CHECKS: Final[dict[str, AccessCheck]] = {
+    check.__name__.rpartition(".")[2].replace("_", "-"): check for each in modules("checks") for check in each.CHECKS
 }
 
 
