@@ -96,7 +96,11 @@ def duplicate_names(files: Iterable[Path]) -> list[str]:
     for file in files:
         room = str(file.parent.relative_to(PACKAGE))
         name = file.parent.name if file.stem == "__init__" else file.stem
-        if not file.stem.startswith("__") and room not in PLUGIN_ROOMS | FORMAT_ROOMS | COMMAND_ROOMS:
+        if (
+            not file.stem.startswith("__")
+            and file.parent.parent.name != "kinds"
+            and room not in PLUGIN_ROOMS | FORMAT_ROOMS | COMMAND_ROOMS
+        ):
             modules[name].add(str(file.relative_to(PACKAGE)))
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name not in _PLUGIN_CLASSES:

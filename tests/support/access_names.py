@@ -52,4 +52,5 @@ def resource_name(key: AccessKey) -> str:
         return acl_name(key)
     if isinstance(key, str):
         return group_name(key)
-    return USERS.name(key) if isinstance(key[0], str) else QUOTAS.name(key)
+    kind = USERS if isinstance(key, tuple) and isinstance(key[0], str) else QUOTAS
+    return kind.name(key)

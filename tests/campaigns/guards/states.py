@@ -44,8 +44,8 @@ from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.write.access_admin import create_acls
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
-from topicwarden.kafka.write.group_config_admin import alter_group_configs
 from topicwarden.kafka.write.quota_admin import alter_quotas
+from topicwarden.kafka.write.settings_admin import GROUP_SETTINGS
 from topicwarden.model.access import AccessKey, Acl, Operation, PermissionType, ResourceType
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
@@ -155,7 +155,7 @@ class Run:
             alter_quotas(admin, {entity: {"producer_byte_rate": 9e6} for entity in limited})
             alter_quotas(admin, {(("user", f"{self._name}-limited"),): {"request_percentage": 77.0}})
             groups = [thing.name for thing in foreign if thing.kind == "group"]
-            alter_group_configs(admin, {group: {"consumer.session.timeout.ms": "50000"} for group in groups})
+            GROUP_SETTINGS.alter(admin, {group: {"consumer.session.timeout.ms": "50000"} for group in groups})
         with writing(list(self._sandbox.bootstrap_servers)) as writer:
             for topic in topics:
                 writer.send(topic, "k", "v")

@@ -152,7 +152,7 @@ def test_what_yaml_cannot_declare_is_reported_and_the_rest_is_imported(tmp_path:
         missing={"users": "this user lacks Describe on the Cluster resource"},
     )
     draft = imported(tmp_path, live)
-    assert draft.refused["SCRAM users"] == "this user lacks Describe on the Cluster resource"
+    assert draft.refused["users"] == "this user lacks Describe on the Cluster resource"
     assert "write User:nobody" in draft.refused["access of orders.placed"]
     reasons = [reason for name, reason in draft.refused.items() if name.startswith("access ")]
     assert len(reasons) == 5

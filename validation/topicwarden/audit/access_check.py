@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from topicwarden.audit.check import Evidence
+from topicwarden.kinds.difference import AccessPart
 from topicwarden.model.access import Acl, DeclaredAccess, LiveAccess
 from topicwarden.model.finding import OF_CLUSTER
 from topicwarden.model.problem import Location
@@ -78,6 +79,33 @@ def hidden(access: AuditedAccess, part: str, what: str) -> AccessResult:
     reason = access.live.missing.get(part, "the brokers did not return them")
     remedy = reason.replace("this user lacks", "grant") if reason.startswith("this user lacks") else ""
     return AccessResult(Verdict.UNDECIDABLE, f"{what} could not be read: {reason}", remedy=remedy)
+
+
+def settings_drift(
+    access: AuditedAccess, part: AccessPart, owner: str, equal: Callable[[str, str | None, str | None], bool]
+) -> Iterator[AccessResult]:
+    """Yield a failure for each setting of a declared entry that differs on the cluster.
+
+    ``owner`` is what has the settings: ``group``. ``equal`` compares a setting by name, declared and live.
+    """
+    live = access.live.part(part.name)
+    if live is None:
+        yield hidden(access, part.name, f"the {part.plural}")
+        return
+    for key, declared in access.declared.part(part.name).items():
+        if key not in live and part.name in access.live.missing:
+            yield hidden(access, part.name, f"the {part.title(key)}")
+            continue
+        found = live.get(key, {})
+        for name in sorted(declared.keys() | found.keys()):
+            expected, seen = declared.get(name), found.get(name)
+            if not equal(name, expected, seen):
+                yield AccessResult(
+                    Verdict.FAIL,
+                    f"{name} of {owner} {key} is {seen or 'not set'}, declared {expected or 'not set'}",
+                    location=access.declared.location(part.name, key),
+                    remedy="run `topicwarden up --refresh`, or declare the live value",
+                )
 
 
 def listed(items: Collection[object]) -> str:

@@ -407,9 +407,9 @@ _PLANNED_ACCESS: Final = (
     ),
     RequiredPermission(
         SEE_BROKER_SETTINGS,
-        "the quotas, and the settings of the authorizer",
+        "the quotas, the client metrics, and the settings of the authorizer",
         Effect.REFUSED,
-        "every change of quotas; all other changes are planned",
+        "every change of quotas and client metrics; all other changes are planned",
         ("access-unseen",),
     ),
     RequiredPermission(
@@ -438,10 +438,10 @@ _AUDITED_ACCESS: Final = (
     ),
     RequiredPermission(
         SEE_BROKER_SETTINGS,
-        "the quotas, and the settings of the authorizer",
+        "the quotas, the client metrics, and the settings of the authorizer",
         Effect.UNDECIDABLE,
-        "checks of quotas and of the authorizer",
-        ("authorizer-settings", "quota-drift"),
+        "checks of quotas, of client metrics and of the authorizer",
+        ("authorizer-settings", "client-metrics-drift", "quota-drift"),
     ),
     RequiredPermission(
         SEE_GROUP_SETTINGS,
@@ -469,7 +469,12 @@ ACCESS: Final[Mapping[str, tuple[RequiredPermission, ...]]] = {
             Effect.REFUSED,
             "changes of ACLs and users; the rest is deployed",
         ),
-        RequiredPermission(CHANGE_QUOTAS, "to write quotas", Effect.REFUSED, "changes of quotas; the rest is deployed"),
+        RequiredPermission(
+            CHANGE_QUOTAS,
+            "to write quotas and client metrics",
+            Effect.REFUSED,
+            "changes of quotas and client metrics; the rest is deployed",
+        ),
         RequiredPermission(
             CHANGE_GROUP_SETTINGS,
             "to write settings of groups",
@@ -480,7 +485,10 @@ ACCESS: Final[Mapping[str, tuple[RequiredPermission, ...]]] = {
     "import": (
         RequiredPermission(SEE_CLUSTER, "the ACLs and the SCRAM users", Effect.LEFT_OUT, "ACLs and users"),
         RequiredPermission(
-            SEE_BROKER_SETTINGS, "the quotas, and which groups have settings", Effect.LEFT_OUT, "quotas"
+            SEE_BROKER_SETTINGS,
+            "the quotas, the client metrics, and which groups have settings",
+            Effect.LEFT_OUT,
+            "quotas and client metrics",
         ),
         RequiredPermission(
             SEE_GROUP_SETTINGS, "the settings of groups", Effect.LEFT_OUT, "groups whose settings the user cannot see"

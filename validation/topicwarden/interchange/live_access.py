@@ -12,6 +12,7 @@ from topicwarden.interchange.convert.access_values import limits_access
 from topicwarden.interchange.import_session import ImportSession
 from topicwarden.model.access import DeclaredAccess, LiveAccess, PermissionType, QuotaEntity, ScramUser, TopicAccess
 from topicwarden.model.problem import Refusal
+from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.specs.access_files import resolve_access
 from topicwarden.specs.access_model import AccessDocument
 from topicwarden.specs.load import LoadedDocuments
@@ -21,7 +22,6 @@ from topicwarden.specs.write.access_file import FileAccess, access_file_text, de
 from topicwarden.specs.yaml_nodes import read_documents
 
 ACCESS = "access"
-_PARTS = {"acls": "ACLs", "quotas": "quotas", "users": "SCRAM users", "group_configs": "settings of groups"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def draft_access(session: ImportSession, live: LiveAccess, topics: Collection[st
     ``stack`` is the stack that gets the access; None for all. ``topics`` are the new topics, which get their own
     access. With patterns of topics, only their access is imported.
     """
-    refused = {what: live.missing[part] for part, what in _PARTS.items() if part in live.missing}
+    refused = {part.plural: live.missing[part.name] for part in ACCESS_PARTS if part.name in live.missing}
     declared, scope = session.access, session.scope
     acls = {acl for acl in live.acls or () if scope.owns_acl(acl)} - declared.acls.keys()
     recognized = recognize(acls, topics)
@@ -66,6 +66,7 @@ def draft_access(session: ImportSession, live: LiveAccess, topics: Collection[st
             for group, own in (live.group_configs or {}).items()
             if own and group not in declared.group_configs
         },
+        {key: own for key, own in (live.client_metrics or {}).items() if own and key not in declared.client_metrics},
     )
     text, reasons = access_file_text(file, stack if len(session.loaded.stacks) > 1 else None)
     refused |= {f"access {number}": reason for number, reason in enumerate(reasons, 1)}
@@ -130,8 +131,9 @@ def _verify(session: ImportSession, text: str, expected: FileAccess, *, partly: 
     acls = expand(RecognizedAccess({}, expected.recognized.applications, expected.recognized.operations))
     pairs: list[tuple[Collection[object], Collection[object]]] = [
         (read.acls.keys(), acls),
-        ([(e, tuple(sorted(r.items()))) for e, (r, _) in read.quotas.items()], _pairs(expected.quotas)),
-        ([(g, tuple(sorted(c.items()))) for g, (c, _) in read.group_configs.items()], _pairs(expected.group_configs)),
+        (_pairs(read.part("quotas")), _pairs(expected.quotas)),
+        (_pairs(read.part("group_configs")), _pairs(expected.group_configs)),
+        (_pairs(read.part("client_metrics")), _pairs(expected.client_metrics)),
         (
             [(user.name, user.mechanism, user.iterations) for user, _ in read.users.values()],
             [(user.name, user.mechanism, user.iterations) for user in expected.users],

@@ -14,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final
 
-KINDS: Final = ("acl", "quota", "scram_user", "group_config")
+KINDS: Final = ("acl", "quota", "scram_user", "group_config", "client_metrics")
 """The folders, in the order in which a plan shows the kinds."""
 
 

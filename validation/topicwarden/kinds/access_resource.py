@@ -1,4 +1,4 @@
-"""What each kind tells about its entries as resources of Pulumi, and the resources of one type on one cluster."""
+"""Describes the entries of a kind as resources of Pulumi, and the resources of one type on one cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the provider says before each request, so that a killed deploy leaves nothing behind that nobody names."""
+"""Announces each request of the provider, so that a killed deploy leaves nothing behind that nobody names."""
 
 from __future__ import annotations
 

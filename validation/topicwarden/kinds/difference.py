@@ -16,8 +16,8 @@ Actions: TypeAlias = Mapping[Any, Action]
 
 
 @dataclass(frozen=True)
-class Difference:
-    """What a deploy does with each entry that changes: ``actions``, by part of the access and by key.
+class AccessComparison:
+    """Declared, deployed and live access, and the action of each entry that changes, by part and by key.
 
     ``destroying`` is true if the command deletes the whole stack.
     """
@@ -49,10 +49,10 @@ class AccessPart:
     plural: str
     title: Callable[[Any], str]
     as_live: Callable[[Any, Any], bool]
-    rows: Callable[[Difference], Iterator[AccessItem]]
+    rows: Callable[[AccessComparison], Iterator[AccessItem]]
     owners: str = ""
 
-    def items(self, difference: Difference) -> list[AccessItem]:
+    def items(self, difference: AccessComparison) -> list[AccessItem]:
         """Return the entries that change, sorted by name."""
         return sorted(self.rows(difference), key=lambda item: (item.name, item.action))
 
@@ -77,7 +77,7 @@ def row(
 
 
 def setting_rows(
-    difference: Difference, kind: AccessKind, part: str, name: Callable[[Any], str]
+    difference: AccessComparison, kind: AccessKind, part: str, name: Callable[[Any], str]
 ) -> Iterator[AccessItem]:
     """Yield the rows of a part whose values are settings by name; live settings of others are left out."""
     live: Mapping[Any, Mapping[str, str]] = difference.live.part(part) or {}

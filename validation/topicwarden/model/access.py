@@ -5,7 +5,7 @@ Declared and live access have the same types, so that each rule works for both. 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -159,10 +159,13 @@ QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
 
 None as the name is the default of the type: it applies to clients that no quota names (KIP-546, KIP-612).
 """
-AccessKey: TypeAlias = Acl | QuotaEntity | tuple[str, str] | str
-"""What identifies an entry of access: an ACL, the entity of a quota, a user with a mechanism, or a group."""
+AccessKey: TypeAlias = Hashable
+"""What identifies an entry of access: an ACL, the entity of a quota, a user with a mechanism, a group, and so on.
+
+No two kinds have equal keys.
+"""
 ACLS: Final = "acls"
-PARTS: Final = (ACLS, "quotas", "users", "group_configs")
+PARTS: Final = (ACLS, "quotas", "users", "group_configs", "client_metrics")
 """The attributes of declared, deployed and live access that have the entries."""
 
 
@@ -218,6 +221,7 @@ class DeclaredAccess:
     - ``quotas``: Kafka's keys, such as ``producer_byte_rate``, with their values.
     - ``users``: by name and mechanism.
     - ``group_configs``: Kafka's settings of groups by group (KIP-848, KIP-932, KIP-1071).
+    - ``client_metrics``: subscriptions with Kafka's settings (KIP-714).
     - ``allow``: what each file below ``access/`` allows, by file, for the access that it declares.
     """
 
@@ -226,6 +230,7 @@ class DeclaredAccess:
     users: Mapping[tuple[str, str], tuple[ScramUser, Location]] = field(default_factory=dict)
     group_configs: Mapping[str, tuple[Mapping[str, str], Location]] = field(default_factory=dict)
     allow: Mapping[str, frozenset[Allowance]] = field(default_factory=dict)
+    client_metrics: Mapping[Any, tuple[Mapping[str, str], Location]] = field(default_factory=dict)
 
     @cached_property
     def homes(self) -> dict[AccessKey, tuple[str, ...]]:
@@ -244,7 +249,8 @@ class DeclaredAccess:
         """Return where an entry is declared first; None if it is not declared."""
         if part == ACLS:
             return next((source.location for source in self.acls.get(key, ())), None)
-        return getattr(self, part).get(key, (None, None))[1]
+        located: tuple[Any, Location | None] = getattr(self, part).get(key, (None, None))
+        return located[1]
 
     @property
     def empty(self) -> bool:
@@ -295,6 +301,7 @@ class LiveAccess:
     unknown_acls: int = 0
     security_disabled: bool = False
     missing: Mapping[str, str] = field(default_factory=dict)
+    client_metrics: Mapping[Any, Mapping[str, str]] | None = None
 
     def part(self, name: str) -> Mapping[Any, Any] | None:
         """Return the values of one of ``PARTS`` by key; None if the brokers do not report it."""
@@ -336,6 +343,7 @@ class DeployedAccess:
     allow: Mapping[str, frozenset[Allowance]] = field(default_factory=dict)
     passwords: frozenset[tuple[str, str]] = frozenset()
     undeclared: tuple[UndeclaredResource, ...] = ()
+    client_metrics: Mapping[Any, Mapping[str, str]] = field(default_factory=dict)
 
     def part(self, name: str) -> Mapping[Any, Any]:
         """Return the values of one of ``PARTS`` by key."""

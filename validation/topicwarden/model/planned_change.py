@@ -183,6 +183,7 @@ class AccessKind(StrEnum):
     QUOTA = "quota"
     USER = "user"
     GROUP_CONFIG = "group settings"
+    CLIENT_METRICS = "client metrics"
 
 
 class AccessItem(StrictModel):

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Final
 
 from topicwarden.kinds import modules
-from topicwarden.kinds.difference import AccessPart, Difference
+from topicwarden.kinds.difference import AccessComparison, AccessPart
 from topicwarden.model.access import (
     ACLS,
     Acl,
@@ -28,7 +28,7 @@ ACCESS_PARTS: Final[tuple[AccessPart, ...]] = tuple(each.PART for each in module
 
 
 @dataclass(frozen=True)
-class AccessChange(Difference):
+class AccessChange(AccessComparison):
     """The difference between declared, deployed and live access, and what follows for the ACLs of the cluster."""
 
     @cached_property

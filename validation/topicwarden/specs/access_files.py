@@ -13,6 +13,8 @@ from typing import Any, Final, TypeVar
 
 from topicwarden.access import roles
 from topicwarden.access.roles import ConnectCluster, NamePattern, StreamsApplication
+from topicwarden.kinds.client_metrics.change import Subscription
+from topicwarden.kinds.client_metrics.spec import kafka_settings
 from topicwarden.model.access import (
     CLUSTER_NAME,
     FEWEST_ITERATIONS,
@@ -91,6 +93,7 @@ class _Collector:
     quotas: dict[QuotaEntity, tuple[Mapping[str, float], Location]] = field(default_factory=dict)
     users: dict[tuple[str, str], tuple[ScramUser, Location]] = field(default_factory=dict)
     group_configs: dict[str, tuple[Mapping[str, str], Location]] = field(default_factory=dict)
+    client_metrics: dict[Subscription, tuple[Mapping[str, str], Location]] = field(default_factory=dict)
     allowances: list[tuple[Allowance, Location]] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
     applications: dict[str, tuple[None, Location]] = field(default_factory=dict)
@@ -130,6 +133,9 @@ class _Collector:
                 self._add_once(
                     self.group_configs, name, dict(sorted(settings.items())), locate(""), f"the group {name}"
                 )
+        for name, settings, locate in file.items("client_metrics"):
+            if own := kafka_settings(settings):
+                self._add_once(self.client_metrics, Subscription(name), own, locate(""), f"the client metrics {name}")
         self.files.add(file.file)
         for entry, location in file.entries("allow"):
             self.allowances.append((Allowance(AllowedChange(entry["change"]), entry.get("until")), location))
@@ -146,6 +152,7 @@ class _Collector:
                 file: frozenset(allowance for allowance, location in self.allowances if location.file == file)
                 for file in sorted(self.files)
             },
+            self.client_metrics,
         )
         return ResolvedAccess(access, tuple(self.problems), tuple(self.allowances))
 

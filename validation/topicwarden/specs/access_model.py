@@ -26,6 +26,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, InitErrorDetails
 
 from topicwarden.kafka_facts.config_values import GroupConfig
+from topicwarden.kinds.client_metrics.spec import ClientMetricsSpec
 from topicwarden.model.access import (
     CLUSTER_NAME,
     FEWEST_ITERATIONS,
@@ -465,6 +466,9 @@ class AccessSettings(_AccessModel):
     quotas: list[QuotaSpec] | None = Field(default=None, description="Limits of users, clients and addresses.")
     group_configs: Nullable[dict[Name, GroupConfig]] = Field(
         default={}, description="Kafka's settings of groups, by group."
+    )
+    client_metrics: Nullable[dict[Name, Nullable[ClientMetricsSpec]]] = Field(
+        default={}, description="The metrics that clients push to the brokers (KIP-714), by subscription."
     )
     allow: list[Annotated[AccessPermissionSpec, *or_text("change", {"enum": list(_CHANGES)})]] | None = Field(
         default=None, description="Changes of access that are allowed, each by name: [revoke-access]."

@@ -9,11 +9,12 @@ from typing import Final
 from kafka import KafkaAdminClient
 from kafka.admin import ScramMechanism, UserScramCredentialDeletion, UserScramCredentialUpsertion
 from kafka.errors import ResourceNotFoundError
-from kafka.protocol.admin import AlterUserScramCredentialsRequest, DescribeUserScramCredentialsRequest
+from kafka.protocol.admin import AlterUserScramCredentialsRequest
 
-from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
-from topicwarden.kafka.connect.request_error import RequestError, error_of_code, raise_if_refused
+from topicwarden.kafka.connect.client_internals import send_to_any_broker
+from topicwarden.kafka.connect.request_error import RequestError, error_of_code
 from topicwarden.kafka.read.broker_visibility import wait_for_every_broker
+from topicwarden.kafka.read.user_reads import list_users
 from topicwarden.model.access import FEWEST_ITERATIONS
 
 MECHANISMS: Final = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
@@ -79,16 +80,7 @@ def write_credentials(
 
 def read_credentials(admin: KafkaAdminClient, broker: int | None = None) -> dict[Credential, int]:
     """Return the number of iterations of every credential that ``broker`` knows; None for any broker."""
-    names = {int(mechanism): name for name, mechanism in MECHANISMS.items()}
-    # Brokers never answer a request with ``users=None`` that they deny: their error response needs a list.
-    answer = send_to_broker(admin, DescribeUserScramCredentialsRequest(users=[]), broker)
-    raise_if_refused(answer)
-    return {
-        Credential(entry.user, names[info.mechanism]): info.iterations
-        for entry in answer.results
-        for info in entry.credential_infos
-        if info.mechanism in names
-    }
+    return {Credential(*key): user.iterations for key, user in list_users(admin, broker).items()}
 
 
 def wait_for_credentials(

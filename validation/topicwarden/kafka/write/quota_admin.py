@@ -1,21 +1,18 @@
-"""Reads and writes client quotas (KIP-546), many with each request."""
+"""Writes client quotas (KIP-546), many with each request."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Collection, Mapping
+from typing import Final
 
 from kafka import KafkaAdminClient
-from kafka.protocol.admin import AlterClientQuotasRequest, DescribeClientQuotasRequest
+from kafka.protocol.admin import AlterClientQuotasRequest
 
-from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
-from topicwarden.kafka.connect.request_error import RequestError, error_of_code, raise_if_refused
+from topicwarden.kafka.connect.client_internals import send_to_any_broker
+from topicwarden.kafka.connect.request_error import RequestError, error_of_code
 from topicwarden.kafka.read.broker_visibility import wait_for_every_broker
+from topicwarden.kafka.read.quota_reads import quota_entity, read_quotas
 from topicwarden.model.access import QuotaEntity
-
-_EXACT, _DEFAULT = 0, 1
-_ONE_BY_ONE: Final = 4
-"""Entities up to which each one has a request of its own: a request describes one entity, or all."""
 
 ENTITY_TYPES: Final = ("client-id", "user", "ip")
 
@@ -42,42 +39,10 @@ def alter_quotas(
     )
     answer = send_to_any_broker(admin, request)
     return {
-        _entity(entry.entity): error_of_code(entry.error_code, entry.error_message)
+        quota_entity(entry.entity): error_of_code(entry.error_code, entry.error_message)
         for entry in answer.entries
         if entry.error_code
     }
-
-
-def read_quotas(
-    admin: KafkaAdminClient, entities: Collection[QuotaEntity], broker: int | None = None
-) -> dict[QuotaEntity, dict[str, float]]:
-    """Return the quotas of each entity that ``broker`` knows; None for any broker. Those without any are left out."""
-    if len(entities) > _ONE_BY_ONE:
-        return {entity: found for entity, found in _described(admin, (), broker).items() if entity in entities}
-    found: dict[QuotaEntity, dict[str, float]] = {}
-    for entity in entities:
-        found |= _described(admin, entity, broker)
-    return found
-
-
-def _described(
-    admin: KafkaAdminClient, entity: Iterable[tuple[str, str | None]], broker: int | None
-) -> dict[QuotaEntity, dict[str, float]]:
-    """Return the quotas of exactly ``entity``; of every entity for one without parts."""
-    components = [
-        DescribeClientQuotasRequest.ComponentData(
-            entity_type=kind, match_type=_DEFAULT if name is None else _EXACT, match=name
-        )
-        for kind, name in entity
-    ]
-    request = DescribeClientQuotasRequest(components=components, strict=bool(components))
-    answer = send_to_broker(admin, request, broker)
-    raise_if_refused(answer)
-    return {_entity(entry.entity): {value.key: value.value for value in entry.values} for entry in answer.entries or ()}
-
-
-def _entity(parts: Iterable[Any]) -> QuotaEntity:
-    return tuple(sorted((part.entity_type, part.entity_name) for part in parts))
 
 
 def wait_for_quotas(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from topicwarden.kinds.difference import AccessPart, Difference, row
+from topicwarden.kinds.difference import AccessComparison, AccessPart, row
 from topicwarden.model.planned_change import AccessItem, AccessKind
 
 
-def _rows(difference: Difference) -> Iterator[AccessItem]:
+def _rows(difference: AccessComparison) -> Iterator[AccessItem]:
     for acl, action in difference.of("acls").items():
         yield row(AccessKind.ACL, action, str(acl), difference.declared.location("acls", acl))
 

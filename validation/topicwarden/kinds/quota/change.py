@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from topicwarden.access.quota_levels import Quotas, enforced_limit
-from topicwarden.kinds.difference import AccessPart, Difference, has_values, row
+from topicwarden.kinds.difference import AccessComparison, AccessPart, has_values, row
 from topicwarden.model.access import QuotaEntity, quota_clients
 from topicwarden.model.planned_change import AccessItem, AccessKind, Action
 
@@ -15,12 +15,12 @@ def quota_title(entity: QuotaEntity) -> str:
     return f"quota of {quota_clients(entity)}"
 
 
-def quotas_before(difference: Difference) -> Quotas:
+def quotas_before(difference: AccessComparison) -> Quotas:
     """Return the quotas on the cluster; those of the last deploy if the brokers do not report them."""
     return difference.deployed.quotas if difference.live.quotas is None else difference.live.quotas
 
 
-def quotas_after(difference: Difference) -> Quotas:
+def quotas_after(difference: AccessComparison) -> Quotas:
     """Return the quotas on the cluster after the deploy, which removes only values that Pulumi's state has."""
     after = dict(quotas_before(difference))
     for entity, action in difference.of("quotas").items():
@@ -31,7 +31,7 @@ def quotas_after(difference: Difference) -> Quotas:
     return after
 
 
-def _rows(difference: Difference) -> Iterator[AccessItem]:
+def _rows(difference: AccessComparison) -> Iterator[AccessItem]:
     before, later = quotas_before(difference), quotas_after(difference)
     for entity, action in difference.of("quotas").items():
         after, location = difference.declared.quotas.get(entity, ({}, None))

@@ -9,8 +9,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from topicwarden.kafka.read.quota_reads import read_quotas
 from topicwarden.kafka.write.admin_session import AdminSession
-from topicwarden.kafka.write.quota_admin import ENTITY_TYPES, alter_quotas, read_quotas, wait_for_quotas
+from topicwarden.kafka.write.quota_admin import ENTITY_TYPES, alter_quotas, wait_for_quotas
 from topicwarden.kinds.access_resource import AccessResource, settings_of
 from topicwarden.kinds.announced_writes import Announce, announce_writes
 from topicwarden.kinds.batches import Batches, EngineCalls

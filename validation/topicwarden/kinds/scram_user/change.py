@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from topicwarden.kinds.difference import AccessPart, Difference, row
+from topicwarden.kinds.difference import AccessComparison, AccessPart, row
 from topicwarden.model.access import ScramUser
 from topicwarden.model.planned_change import AccessItem, AccessKind
 
@@ -15,7 +15,7 @@ def user_title(key: tuple[str, str]) -> str:
     return f"{mechanism} credential of user {user}"
 
 
-def _rows(difference: Difference) -> Iterator[AccessItem]:
+def _rows(difference: AccessComparison) -> Iterator[AccessItem]:
     for key, action in difference.of("users").items():
         after, location = difference.declared.users.get(key, (None, None))
         before = _text((difference.live.users or {}).get(key), difference.deployed.users.get(key))

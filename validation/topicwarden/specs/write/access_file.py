@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from topicwarden.access.recognize import RecognizedAccess
 from topicwarden.access.roles import StreamsApplication
+from topicwarden.kinds.client_metrics.spec import yaml_settings
 from topicwarden.model.access import (
     NO_TOPIC_ACCESS,
     WILDCARD,
@@ -47,6 +48,7 @@ class FileAccess:
     users: Iterable[ScramUser] = ()
     quotas: Mapping[QuotaEntity, Mapping[str, float]] = field(default_factory=dict)
     group_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    client_metrics: Mapping[Any, Mapping[str, str]] = field(default_factory=dict)
 
 
 def declarable(access: TopicAccess) -> tuple[TopicAccess, list[str]]:
@@ -140,6 +142,15 @@ def _lines(access: FileAccess, refused: list[str]) -> Iterator[str]:
     yield from _section(
         "group_configs",
         {n: each for n, each in configs.items() if not _refused(AccessDocument, {"group_configs": {n: each}}, refused)},
+    )
+    metrics = {str(key): yaml_settings(own) for key, own in access.client_metrics.items()}
+    yield from _section(
+        "client_metrics",
+        {
+            n: each
+            for n, each in metrics.items()
+            if not _refused(AccessDocument, {"client_metrics": {n: each}}, refused)
+        },
     )
 
 

@@ -17,9 +17,9 @@ Source: ``GroupConfig``, KIP-848, KIP-932, KIP-1071.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.access_check import AccessResult, AuditedAccess, hidden
+from topicwarden.audit.access_check import AccessResult, AuditedAccess, settings_drift
 from topicwarden.kafka_facts.configs import group_definitions
-from topicwarden.model.verdict import Verdict
+from topicwarden.kinds.group_config.change import PART
 
 
 def applies(access: AuditedAccess) -> bool:
@@ -27,24 +27,7 @@ def applies(access: AuditedAccess) -> bool:
 
 
 def judge(access: AuditedAccess) -> Iterable[AccessResult]:
-    live = access.live.group_configs
-    if live is None:
-        yield hidden(access, "group_configs", "the settings of groups")
-        return
-    for group, (declared, location) in access.declared.group_configs.items():
-        if group not in live:
-            yield hidden(access, "group_configs", f"the settings of group {group}")
-            continue
-        found = live[group]
-        for name in sorted(declared.keys() | found.keys()):
-            expected, seen = declared.get(name), found.get(name)
-            if not _equal(name, expected, seen):
-                yield AccessResult(
-                    Verdict.FAIL,
-                    f"{name} of group {group} is {seen or 'not set'}, declared {expected or 'not set'}",
-                    location=location,
-                    remedy="run `topicwarden up --refresh`, or declare the live value",
-                )
+    return settings_drift(access, PART, "group", _equal)
 
 
 def _equal(name: str, expected: str | None, seen: str | None) -> bool:

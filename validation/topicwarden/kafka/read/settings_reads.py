@@ -1,0 +1,98 @@
+"""Lists the settings of groups (KIP-848, KIP-932, KIP-1071) and of client-metrics subscriptions (KIP-714)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResourceType, ConfigSourceType
+from kafka.errors import GroupAuthorizationFailedError, UnsupportedVersionError, for_code
+from kafka.protocol.admin import DescribeConfigsRequest, ListConfigResourcesRequest
+
+from topicwarden.kafka.connect.client_internals import send_to_any_broker
+from topicwarden.kafka.connect.request_error import raise_if_refused
+
+_AT_ONCE: Final = 1_000
+_LACKS: Final = "this user lacks DescribeConfigs on"
+SOURCES: Final = {
+    ConfigResourceType.GROUP: ConfigSourceType.DYNAMIC_GROUP_CONFIG,
+    ConfigResourceType.CLIENT_METRICS: ConfigSourceType.DYNAMIC_CLIENT_METRICS_CONFIG,
+}
+"""The source of a setting that is set on the resource itself."""
+
+
+def list_group_settings(
+    admin: KafkaAdminClient, groups: Collection[str]
+) -> tuple[Mapping[str, Mapping[str, str]], str | None]:
+    """Return the settings that are set on groups, and why some groups may be missing.
+
+    Groups without settings are left out, except for ``groups``. Raises KafkaError if the brokers have no settings of
+    groups: before Kafka 3.8, or another implementation.
+    """
+    configured, incomplete = _configured_groups(admin)
+    found, denied = _described(admin, ConfigResourceType.GROUP, {*groups, *configured})
+    reason = f"{_LACKS} {_listed(denied)}" if denied else incomplete
+    return {name: own for name, own in found.items() if own or name in groups}, reason
+
+
+def list_client_metrics(admin: KafkaAdminClient) -> Mapping[str, Mapping[str, str]]:
+    """Return the settings of each client-metrics subscription.
+
+    Needs DescribeConfigs on the Cluster resource. Raises KafkaError, such as UnsupportedVersionError before Kafka 3.7.
+    """
+    # Version 0 lists these only (KIP-714), later versions need to be asked for them (KIP-1142).
+    answer = send_to_any_broker(
+        admin, ListConfigResourcesRequest(resource_types=[int(ConfigResourceType.CLIENT_METRICS)])
+    )
+    raise_if_refused(answer)
+    names = {str(each.resource_name) for each in answer.config_resources}
+    return _described(admin, ConfigResourceType.CLIENT_METRICS, names)[0]
+
+
+def _described(
+    admin: KafkaAdminClient, type: ConfigResourceType, names: Collection[str]
+) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Return the settings that are set on each resource itself, and the groups that this user may not see."""
+    names = sorted(names)
+    found: dict[str, dict[str, str]] = {}
+    denied: list[str] = []
+    for start in range(0, len(names), _AT_ONCE):
+        request = DescribeConfigsRequest(
+            resources=[(type, name, None) for name in names[start : start + _AT_ONCE]],
+            include_synonyms=False,
+            min_version=1,  # the first version with the source of a setting
+        )
+        for result in send_to_any_broker(admin, request).results:
+            if result.error_code == GroupAuthorizationFailedError.errno:
+                denied.append(result.resource_name)
+            elif result.error_code:
+                raise for_code(result.error_code)(result.error_message)
+            else:
+                found[result.resource_name] = {
+                    entry.name: entry.value
+                    for entry in result.configs
+                    if entry.config_source == SOURCES[type] and entry.value is not None
+                }
+    return found, denied
+
+
+def _configured_groups(admin: KafkaAdminClient) -> tuple[list[str], str | None]:
+    """Return the names of all groups with settings, and None.
+
+    If the brokers do not list these, return all groups that this user sees, and why others may have settings.
+    """
+    request = ListConfigResourcesRequest(resource_types=[int(ConfigResourceType.GROUP)], min_version=1)
+    try:
+        answer = send_to_any_broker(admin, request)
+        if not answer.error_code:
+            return [str(each.resource_name) for each in answer.config_resources], None
+        incomplete = f"{_LACKS} the Cluster resource"
+    except UnsupportedVersionError:
+        incomplete = "brokers before Kafka 4.1 do not list the groups that have settings"
+    return [str(group["group_id"]) for group in admin.list_groups()], incomplete
+
+
+def _listed(names: Collection[str]) -> str:
+    shown = ", ".join(sorted(names)[:5])
+    return f"the group {shown}" if len(names) == 1 else f"{len(names)} groups: {shown}"

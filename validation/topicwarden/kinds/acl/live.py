@@ -1,0 +1,8 @@
+"""Reads ACLs from a cluster."""
+
+from __future__ import annotations
+
+from topicwarden.kafka.read.acl_reads import list_acls
+from topicwarden.kinds.live_part import LivePart, complete
+
+LIVE = LivePart("acls", "DescribeAcls", "Describe on the Cluster resource", complete(list_acls))

@@ -1,0 +1,29 @@
+"""Client-metrics subscriptions as entries of access: by name, with Kafka's settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from topicwarden.kinds.difference import AccessPart, has_values, setting_rows
+from topicwarden.model.planned_change import AccessKind
+
+
+@dataclass(frozen=True, order=True)
+class Subscription:
+    """A subscription, identified by its name."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+PART = AccessPart(
+    AccessKind.CLIENT_METRICS,
+    "client_metrics",
+    "client metrics",
+    lambda key: f"client metrics {key}",
+    has_values,
+    partial(setting_rows, kind=AccessKind.CLIENT_METRICS, part="client_metrics", name=str),
+)

@@ -1,0 +1,29 @@
+"""The client-metrics subscriptions are the declared ones.
+
+**fail**: a declared subscription has another setting on the cluster, or is not there. **undecidable**: the
+subscriptions are not visible (DescribeConfigs on the Cluster resource), or the brokers have none (before Kafka 3.7, or
+another implementation).
+
+Example: ``interval.ms`` is declared as 30s, and was set to 1000 with ``kafka-client-metrics`` by hand.
+
+Confirm: ``kafka-client-metrics --describe --name NAME`` prints the settings.
+
+Remedy: `topicwarden up --refresh` writes the declared value; or declare the live value.
+
+Prevent: grant AlterConfigs on the Cluster resource to nobody but the user of deploys.
+
+Source: ``ClientMetricsConfigs``, KIP-714.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.access_check import AccessResult, AuditedAccess, settings_drift
+from topicwarden.kinds.client_metrics.change import PART
+
+
+def applies(access: AuditedAccess) -> bool:
+    return bool(access.declared.client_metrics)
+
+
+def judge(access: AuditedAccess) -> Iterable[AccessResult]:
+    return settings_drift(access, PART, "client metrics", lambda _, expected, seen: expected == seen)

@@ -1,0 +1,43 @@
+"""``metrics-lost``: clients no longer push metrics that they push now, so dashboards and alerts of these end.
+
+A client pushes what all matching subscriptions name together (KIP-714), so another one may still ask for them. Clients
+take a change with their next request for subscriptions, after at most one interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from topicwarden.model.planned_change import Action, Consequence, Severity
+from topicwarden.plan.access_context import AccessContext
+
+KIND = "metrics-lost"
+
+
+def evaluate(context: AccessContext) -> Iterable[Consequence]:
+    """Return one note for each subscription that loses prefixes of metrics, or that matches other clients."""
+    change = context.change
+    for key, action in sorted(change.of("client_metrics").items()):
+        before = (change.live.client_metrics or {}).get(key, {})
+        after, location = change.declared.client_metrics.get(key, ({}, None))
+        if action not in (Action.UPDATE, Action.DELETE) or not before.get("metrics"):
+            continue
+        lost = sorted(_prefixes(before) - _prefixes(after))
+        if lost and "*" not in _prefixes(after):
+            what = f"no longer asks for {', '.join(lost)}"
+        elif before.get("match", "") != after.get("match", "") and after.get("match"):
+            what = f"asks only clients that match {after['match']}"
+        else:
+            continue
+        yield Consequence(
+            kind=KIND,
+            severity=Severity.NOTE,
+            message=f"the client metrics {key}: the subscription {what}",
+            because=["clients push what other subscriptions that match them ask for"],
+            measured="the subscriptions of the cluster",
+            location=location,
+        )
+
+
+def _prefixes(settings: Mapping[str, str]) -> set[str]:
+    return {each.strip() for each in settings.get("metrics", "").split(",") if each.strip()}

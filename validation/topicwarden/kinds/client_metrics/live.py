@@ -1,0 +1,14 @@
+"""Reads client-metrics subscriptions from a cluster."""
+
+from __future__ import annotations
+
+from topicwarden.kafka.read.settings_reads import list_client_metrics
+from topicwarden.kinds.client_metrics.change import Subscription
+from topicwarden.kinds.live_part import LivePart, complete
+
+LIVE = LivePart(
+    "client_metrics",
+    "client metrics",
+    "DescribeConfigs on the Cluster resource",
+    complete(lambda admin: {Subscription(name): own for name, own in list_client_metrics(admin).items()}),
+)

@@ -1,0 +1,82 @@
+"""The YAML of a client-metrics subscription, in a file below ``access/``.
+
+Source: ``ClientMetricsConfigs``, KIP-714.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, Field
+
+from topicwarden.model.field_types import Period, StrictModel, custom_error
+from topicwarden.model.message_text import quoted
+
+SHORTEST_MS, LONGEST_MS = 100, 3_600_000
+_MATCH: Final = "match."
+
+
+def _interval(value: int) -> int:
+    if not SHORTEST_MS <= value <= LONGEST_MS:
+        raise custom_error("value", f"expected an interval of 100ms to 1h, got {value:,} ms")
+    return value
+
+
+def _one_item(value: str) -> str:
+    if "," in value or value.strip() != value:
+        raise custom_error("value", f"expected text without commas and outer spaces, got {quoted(value)}")
+    return value
+
+
+Item = Annotated[str, Field(strict=True, min_length=1), AfterValidator(_one_item)]
+Selector = Literal[
+    "client_instance_id",
+    "client_id",
+    "client_software_name",
+    "client_software_version",
+    "client_source_address",
+    "client_source_port",
+]
+
+
+class ClientMetricsSpec(StrictModel):
+    """A subscription: the metrics that matching clients push, and how often."""
+
+    interval: Annotated[Period, AfterValidator(_interval)] | None = Field(
+        default=None, alias="interval.ms", description="The time between two pushes of a client: 30s; by default 5m."
+    )
+    metrics: list[Item] | None = Field(
+        default=None, description="Prefixes of names of metrics, such as `org.apache.kafka.producer.`; `*` for all."
+    )
+    match: dict[Selector, Item] | None = Field(
+        default=None, description="Regular expressions of clients, by what they match; by default, all clients match."
+    )
+
+
+def kafka_settings(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the validated settings of one subscription in Kafka's spelling."""
+    match = {key.removeprefix(_MATCH): value for key, value in settings.items() if key.startswith(_MATCH)}
+    found = {
+        "interval.ms": str(settings["interval.ms"]) if "interval.ms" in settings else "",
+        "match": ",".join(f"{selector}={pattern}" for selector, pattern in sorted(match.items())),
+        "metrics": ",".join(settings.get("metrics", ())),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def yaml_settings(settings: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings of a live subscription as YAML has them; the inverse of ``kafka_settings``."""
+    found: dict[str, Any] = dict(settings)
+    if "interval.ms" in settings:
+        found["interval.ms"] = int(settings["interval.ms"])
+    if "metrics" in settings:
+        found["metrics"] = _items(settings["metrics"])
+    if "match" in settings:
+        pairs = (item.partition("=") for item in _items(settings["match"]))
+        found["match"] = {selector.strip(): pattern.strip() for selector, _, pattern in pairs}
+    return found
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
