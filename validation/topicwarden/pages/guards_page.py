@@ -12,6 +12,7 @@ from topicwarden.kinds.acl.consequences import (
     first_acl,
     self_lockout,
 )
+from topicwarden.kinds.client_metrics.consequences import metrics_lost
 from topicwarden.kinds.group_config.consequences import group_settings
 from topicwarden.kinds.quota.consequences import clients_throttled
 from topicwarden.kinds.scram_user.consequences import credential_removed
@@ -207,6 +208,12 @@ ACCESS_CHANGES = (
         group_settings.KIND,
         (),
         "a danger if records are skipped, given up, or delivered again, or dead letters are lost; else a note",
+    ),
+    AccessGuard(
+        "clients push fewer metrics, or fewer clients push them",
+        metrics_lost.KIND,
+        (),
+        "a note: dashboards and alerts of these metrics end",
     ),
     AccessGuard(
         "a SCRAM credential is deleted",

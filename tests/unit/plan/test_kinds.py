@@ -1,0 +1,54 @@
+"""Test the table of kinds of access: each folder is in it and complete, and resources keep their names."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from topicwarden import kinds
+from topicwarden.kinds import KINDS, modules
+from topicwarden.kinds.access_resource import AccessResource
+from topicwarden.kinds.client_metrics.change import Subscription
+from topicwarden.model.access import PARTS, AccessKey, Acl, Operation, PatternType, PermissionType, ResourceType
+from topicwarden.model.planned_change import AccessKind
+
+ACL = Acl(
+    *("User:a", "*", Operation.READ, PermissionType.ALLOW, ResourceType.TRANSACTIONAL_ID, "t"), PatternType.PREFIXED
+)
+NAMES: Final[dict[str, dict[AccessKey, str]]] = {
+    "acls": {ACL: "be840388437d2322a1b7"},
+    "quotas": {
+        (("client-id", None), ("user", "a")): "eb007ef70ca31ffc204c",
+        (("ip", "10.0.0.7"),): "a28c37f64b7908a1f177",
+    },
+    "users": {("a", "SCRAM-SHA-512"): "7747eb790ed19ca48583"},
+    "group_configs": {"billing": "f8ecc289bb90f63f1cee"},
+    "client_metrics": {Subscription("billing"): "77e727a9ce6937c8f122"},
+}
+"""The names that the states of deployed stacks have. Another name would delete a resource and create it again."""
+
+
+def test_each_folder_is_a_kind_and_complete() -> None:
+    folders = {path.parent.name for path in Path(kinds.__path__[0]).glob("*/__init__.py")}
+    assert folders == {*KINDS}
+    parts = [each.PART for each in modules("change")]
+    assert tuple(part.name for part in parts) == PARTS
+    assert [part.kind for part in parts] == [*AccessKind], "a plan sorts by the order of this enumeration"
+    assert [each.LIVE.name for each in modules("live")] == [*PARTS]
+    assert [each.RESOURCE.part for each in modules("resource")] == [*PARTS]
+    assert all(each.CHECKS for each in modules("checks"))
+    assert all(each.CONSEQUENCES for each in modules("consequences"))
+
+
+@pytest.mark.parametrize("resource", [each.RESOURCE for each in modules("resource")], ids=lambda each: each.part)
+def test_the_name_of_a_resource_never_changes(resource: AccessResource) -> None:
+    assert {key: resource.name(key) for key in NAMES[resource.part]} == NAMES[resource.part]
+
+
+def test_no_two_kinds_have_equal_keys_or_names() -> None:
+    for one, other in combinations(NAMES.values(), 2):
+        assert not one.keys() & other.keys()
+        assert not {*one.values()} & {*other.values()}
