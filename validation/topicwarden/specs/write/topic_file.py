@@ -24,7 +24,7 @@ def topic_folders(names: Collection[str], declared: Mapping[str, Folder]) -> dic
 
     If all declared topics with the same prefix are in one folder, a new topic goes there. Else ``orders.placed.v1``
     goes to ``orders/``. A prefix before a hyphen or an underscore gets a folder only if several new topics share it.
-    A prefix of one topic, such as ``crm_refunds`` of ``crm_refunds.v1``, gives way to a shared one, such as ``crm``.
+    A prefix of one topic, such as ``crm_refunds`` of ``crm_refunds.v1``, is replaced by a shared one, such as ``crm``.
     """
     whole = Counter(map(prefix, names))
     shared = Counter(_first_word(prefix(name)) for name in names)
