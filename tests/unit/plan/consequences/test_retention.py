@@ -93,6 +93,20 @@ def test_a_compacted_topic_that_also_deletes_expires_records() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("records", "days_after", "text"),
+    [
+        (2, 10, "none of 2 records in 1 partition expires within a week"),
+        (96, 10, "none of 96 records in 1 partition expires within a day, at most 24 within a week"),
+        (25, 1, "at most 1 record of 25 in 1 partition expires at once, 25 within a day, 25 within a week"),
+    ],
+    ids=["none", "later", "one"],
+)
+def test_the_message_says_plainly_how_many_records_expire(records: int, days_after: int, text: str) -> None:
+    cut = only("retention-cut", Scenario(days(days_after), days(30), (hourly(records, start=0),)))
+    assert cut.message == f"retention.ms is 30d and will be {days_after}d: {text}"
+
+
 def test_records_that_expire_later_are_listed_with_their_consumer_groups() -> None:
     """No record is older than 10 days now; within a week those that are older than 3 days now have expired."""
     readers = (group("late", 2, members=3), group("done", 90), group("elsewhere", None, members=1))

@@ -104,13 +104,13 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
 
 def _expiry(records: Mapping[str, int], total: int, partitions: int) -> str:
     """Return how many of ``total`` records expire at most, and when. ``records`` are by the names of ``_HORIZONS``."""
-    at_once, day, week = records.values()
-    verb = "expire" if at_once > 1 else "expires"
-    subject = f"{at_most_of(at_once, total, 'record')} in {counted(partitions, 'partition')} {verb}"
-    if not week:
-        return f"{subject} within a week"
-    at_most = "" if at_once else "at most "
-    return f"{subject} at once, {at_most}{day:,} within a day, {at_most}{week:,} within a week"
+    none = [when for when, number in records.items() if not number]  # always the first ones
+    first = none[-1] if none else next(iter(records))
+    verb = "expire" if records[first] > 1 else "expires"
+    bound = "at most " if none else ""
+    later = [f", {bound}{number:,} {when}" for when, number in records.items() if number and when != first]
+    subject = f"{at_most_of(records[first], total, 'record')} in {counted(partitions, 'partition')}"
+    return f"{subject} {verb} {first}{''.join(later)}"
 
 
 def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequence:
