@@ -117,7 +117,7 @@ def test_each_loss_is_refused_with_its_record_count(refused: PlanReport, name: s
     way = WAYS[name]
     consequence = one(refused, name, way.kind)
     assert consequence.severity is Severity.REFUSED
-    assert f"allow: [{way.word}]" in consequence.remedy
+    assert f"allow: [{{change: {way.word}, until: DATE}}]" in consequence.remedy
     predicted = consequence.evidence.get("records", 0)
     assert isinstance(predicted, int)
     within_a_day = consequence.evidence.get("records within a day", 0)

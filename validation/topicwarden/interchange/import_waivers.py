@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from datetime import date
 from itertools import chain
-from textwrap import fill
+from textwrap import TextWrapper
 from typing import Final
 
 from topicwarden.model.message_text import counted
@@ -16,7 +16,9 @@ from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.policies.judge_topics import judge_access, judge_topics
 from topicwarden.specs.write.yaml_values import yaml_scalar
 
-_WIDTH: Final = 120
+_WRAPPER: Final = TextWrapper(
+    120, initial_indent=" " * 4, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False
+)
 
 
 def draft_waivers(
@@ -51,7 +53,7 @@ def draft_waivers(
 
 
 def _entry(rule: str, where: str, names: list[str], until: date) -> str:
-    listed = fill(f"topics: [{', '.join(map(yaml_scalar, names))}]", _WIDTH, **_INDENTED)
+    listed = _WRAPPER.fill(f"topics: [{', '.join(map(yaml_scalar, names))}]")
     return (
         f"  - rule: {rule}  # {counted(len(names), 'file' if where == 'access' else 'topic')} in {where.rstrip('/')}/\n"
         f"{listed}\n"
@@ -59,11 +61,3 @@ def _entry(rule: str, where: str, names: list[str], until: date) -> str:
         f"    reason: imported on {today()} as on the cluster\n"
         "    by: topicwarden import\n"
     )
-
-
-_INDENTED: Final = {
-    "initial_indent": "    ",
-    "subsequent_indent": "      ",
-    "break_long_words": False,
-    "break_on_hyphens": False,
-}
