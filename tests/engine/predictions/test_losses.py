@@ -272,4 +272,4 @@ def test_records_that_are_written_meanwhile_are_counted_by_the_deploy(
     assert not project.plan().refused
     with writing(servers) as writer:
         writer.send("race.v1", "k", "v", int(time.time() * 1000) - 2 * DAY)
-    assert "at most 1 record of 1 in 1 partition expire at once" in project.refused("up --yes --skip-preview")
+    assert "at most 1 record of 1 in 1 partition expires at once" in project.refused("up --yes --skip-preview")
