@@ -48,8 +48,7 @@ def test_three_hundred_topics_have_no_error_with_waivers(tmp_path: Path, seed: i
     checked = topicwarden("check", cwd=project)
     assert checked.code == 0, checked.out
     assert "300 topics: 0 errors" in checked.err
-    keys = [(waiver["rule"], each.partition("-")[0]) for waiver in waivers(project) for each in waiver["topics"]]
-    assert len(keys) > 300
+    assert sum(len(waiver["topics"]) for waiver in waivers(project)) > 300
     folders = len({path.parent for path in (project / "topics").rglob("*.yaml")})
     rules = {waiver["rule"] for waiver in waivers(project)}
     assert len(waivers(project)) <= folders * len(rules)
