@@ -39,7 +39,7 @@ FOREIGN = {
 GENERATED_COMMANDS = "commands.md"
 """The page of all commands. Its options come from the parser, in another form."""
 GENERATED = (
-    *(".cache/", "reports/", "access/imported.yaml"),
+    *(".cache/", "reports/", "access/imported.yaml", "policies/imported.yaml"),
     *("topics/orders/orders.payments.v1.yaml", "topics/orders/schemas/payment.avsc"),  # of the tutorial
 )
 """Folders and files that a user creates by running commands."""
@@ -162,7 +162,7 @@ def test_the_pages_say_whether_there_is_a_release(page: str) -> None:
 
 PAGE = REPOSITORY / "docs" / "how-to" / "import.md"
 TEXT = PAGE.read_text(encoding="utf-8")
-ELSEWHERE = re.compile(r"(import|plan) --stack |export ")
+ELSEWHERE = re.compile(r"init |(import|plan) --stack |export ")
 """Commands that other tests run: on a cluster in tests/engine, and exports in test_export.py."""
 EXAMPLES = {
     "kafkatopics.yaml": "strimzi-kubectl-list/kafkatopics.yaml",

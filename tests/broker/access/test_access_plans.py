@@ -32,6 +32,7 @@ from topicwarden.model.access import (
 )
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.problem import Location
+from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import predict, refusals
 from topicwarden.policies.check_specs import check
@@ -120,7 +121,7 @@ def test_a_plan_names_the_group_and_the_transaction_that_lose_access(
         assert f"last wrote to {TOPIC} at " in producer.message
         assert len(refused) == 2
         assert refused[0].startswith(f"access: {group.message}; the deploy deletes `{READ_GROUP}`")
-        assert refused[0].endswith(f"write `allow: [revoke-access]` into the YAML of {TOPIC}")
+        assert refused[0].endswith(f"write {AllowedChange.REVOKE_ACCESS.line} into the YAML of {TOPIC}")
 
         allowed, refused = revoked(cluster, declared(tmp_path / "allowed", allow=", allow: [revoke-access]"))
         assert [each.severity for each in allowed] == [Severity.DANGER, Severity.DANGER]

@@ -119,9 +119,13 @@ def _destroyed(
     elif predicted is None or predicted.severity is not Severity.DANGER:
         yield Fault("destroyed", name, f"`{command}`; the plan said {_shown(predicted)}; {records}")
     elif name in before.declared and AllowedChange.RECREATE not in allowed:
-        yield Fault("destroyed", name, f"`{command}` recreated it without `allow: [recreate]`; {records}")
+        yield Fault("destroyed", name, f"`{command}` recreated it without {AllowedChange.RECREATE.line}; {records}")
     elif name not in before.declared and name not in before.deletable:
-        yield Fault("destroyed", name, f"`{command}` deleted it without `allow: [delete]` deployed; {records}")
+        yield Fault(
+            "destroyed",
+            name,
+            f"`{command}` deleted it without {AllowedChange.DELETE.line} deployed; {records}",
+        )
     elif (most := predicted.evidence.get("records")) is not None and len(was.records) > int(most):
         yield Fault("underestimated", name, f"destroyed {len(was.records)} records, predicted {most}")
 

@@ -54,7 +54,7 @@ def test_destroy_deletes_nothing_before_the_yaml_of_every_topic_allows_it(stack:
     code, output = run(stack, "destroy", "--yes")
     assert code == 1
     assert "`topicwarden destroy` deletes the topic; at most 1 record in 70 B" in output
-    assert "write `allow: [delete]` into its YAML and deploy that first" in output
+    assert "write `allow: [{change: delete, until: DATE}]` into its YAML and deploy that first" in output
     assert live(cluster) == {*NAMES}
 
     stack.write({KEPT: topic(f"{{change: delete, until: {day(0)}}}")})

@@ -48,7 +48,7 @@ def test_deleting_a_topic_takes_two_merges(deployed: Deployment, cluster: Cluste
         output = deployed.refused(command)
         assert "topics/door/door.v1.yaml:1:1: door.v1: no YAML declares it any more, so the topic would be" in output
         assert "at most 2 records in " in output
-        assert "first deploy it with `allow: [delete]`" in output
+        assert "first deploy it with `allow: [{change: delete, until: DATE}]`" in output
     annotations = deployed.shell.in_process("plan", "--stack", "dev", "--format", "github").stdout
     assert "::error file=topics/door/door.v1.yaml,line=1,col=1,title=topicwarden plan%3A destroyed::" in annotations
     assert "kept.v1" not in topics(cluster)

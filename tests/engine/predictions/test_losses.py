@@ -117,7 +117,7 @@ def test_each_loss_is_refused_with_its_record_count(refused: PlanReport, name: s
     way = WAYS[name]
     consequence = one(refused, name, way.kind)
     assert consequence.severity is Severity.REFUSED
-    assert f"allow: [{way.word}]" in consequence.remedy
+    assert f"allow: [{{change: {way.word}, until: DATE}}]" in consequence.remedy
     predicted = consequence.evidence.get("records", 0)
     assert isinstance(predicted, int)
     within_a_day = consequence.evidence.get("records within a day", 0)
@@ -272,4 +272,4 @@ def test_records_that_are_written_meanwhile_are_counted_by_the_deploy(
     assert not project.plan().refused
     with writing(servers) as writer:
         writer.send("race.v1", "k", "v", int(time.time() * 1000) - 2 * DAY)
-    assert "at most 1 record of 1 in 1 partition expire at once" in project.refused("up --yes --skip-preview")
+    assert "at most 1 record of 1 in 1 partition expires at once" in project.refused("up --yes --skip-preview")

@@ -32,7 +32,7 @@ def test_replicas_are_dropped_only_if_the_yaml_allows_it(stack_of: Deploy) -> No
             assert done.stdout.startswith(
                 "topics/moved/reduced.v1.yaml:1:37: reduced.v1: replication factor 3 to 2 drops replicas of "
                 f"6 partitions; {BEFORE}; {AFTER}. Keep the replicas; if the loss is intended, write "
-                "`allow: [reduce-replicas]` into the topic's YAML [replication-factor]\n"
+                "`allow: [{change: reduce-replicas, until: DATE}]` into the topic's YAML [replication-factor]\n"
             )
             assert stack.replicas() == before
             assert "nothing to move" not in done.stdout

@@ -67,6 +67,29 @@ def test_warnings_alone_end_with_zero(tmp_path: Path) -> None:
     assert (done.code, "[topic-case]" in done.out) == (0, True)
 
 
+@pytest.mark.parametrize(
+    ("key", "lines"),
+    [("ownr", 1), ("ownr{}", 5)],
+    ids=["the same unknown key", "unknown keys of their own"],
+)
+def test_errors_of_many_files_share_a_line_only_if_their_messages_are_equal(
+    key: str, lines: int, tmp_path: Path
+) -> None:
+    files = {f"topics/t{n}.yaml": f"partitions: 1\nreplication_factor: 1\n{key.format(n)}: x\n" for n in range(5)}
+    root = project(tmp_path, files)
+    shown = [line for line in topicwarden("check", cwd=root).out.splitlines() if line.endswith("[unknown-key]")]
+    assert len(shown) == lines
+    assert ("(4 more problems in topics/)" in shown[0]) == (lines == 1)
+    assert len(json.loads(topicwarden("check", "-f", "json", cwd=root).out)["problems"]) == 5
+
+
+def test_a_rule_in_few_files_is_shown_with_its_lines(tmp_path: Path) -> None:
+    files = {f"topics/t{n}.yaml": "partitions: 1\nreplication_factor: 1\n" for n in range(3)}
+    root = project(tmp_path, files | {"policies/p.yaml": "rules: {owner: {level: error}}\n"})
+    shown = topicwarden("check", cwd=root).out
+    assert (shown.count("[owner]"), shown.count("^"), "more problem" in shown) == (3, 3, False)
+
+
 def test_all_formats_have_the_same_content(seen: dict[str, str]) -> None:
     reported = [
         (match[1], int(match[2]), match[6], match[5])

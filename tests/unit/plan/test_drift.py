@@ -125,7 +125,8 @@ def test_the_remedy_names_the_word_that_allows_the_loss(
         [Severity.DANGER],
     )
     assert plan.consequences[0].remedy == (
-        f"declare it as it is now, or allow the loss: write `allow: [{word}]` into the topic's YAML"
+        "declare it as it is now, or allow the loss: "
+        f"write `allow: [{{change: {word}, until: DATE}}]` into the topic's YAML"
     )
 
 

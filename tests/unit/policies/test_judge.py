@@ -15,7 +15,7 @@ from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.contents import Contents, KeyContents, RecordContents, ValueContents
 from topicwarden.model.problem import Level
 from topicwarden.model.project import Project
-from topicwarden.model.topic import Topic
+from topicwarden.model.topic import AllowedChange, Topic
 from topicwarden.pages import MONITORING, PAGES
 from topicwarden.policies import expressions
 from topicwarden.policies.check_specs import check
@@ -90,6 +90,17 @@ def test_a_disabled_rule_reports_nothing(tmp_path: Path) -> None:
     policy = _policy(tmp_path, "rules:\n" + "".join(f"  {name}: {{level: 'off'}}\n" for name in ALL_RULES))
     worst = Topic("_schemas", 7, 1, {"min.insync.replicas": "3", "cleanup.policy": ""})
     assert list(judge_topics([worst], policy, "dev")) == []
+
+
+@pytest.mark.parametrize("change", AllowedChange)
+def test_the_line_that_remedies_show_has_no_warning(change: AllowedChange, tmp_path: Path) -> None:
+    """A remedy that `check` warns about would be repaired twice."""
+    line = change.line.strip("`").replace("DATE", "2999-12-31")
+    (tmp_path / "topics").mkdir()
+    (tmp_path / "topics" / "a.yaml").write_text(f"owner: x\npartitions: 1\nreplication_factor: 1\n{line}\n")
+    problems = check(Project(tmp_path), ["dev"]).problems
+    # A change of subjects allows nothing here, where none is declared.
+    assert {problem.rule for problem in problems if problem.location.file == "topics/a.yaml"} <= {"allowance-idle"}
 
 
 def test_expressions_see_the_contents_as_the_yaml_declares_them() -> None:

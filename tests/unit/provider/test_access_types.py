@@ -207,7 +207,7 @@ def test_a_command_without_a_program_removes_only_access_that_each_declaring_fil
         check_access(state, urn, key, kind, judged=False)
     lacking = [home for home in homes if refused not in [each.change for each in allow.get(home, ())]]
     files = " and ".join(home if "/" in home else f"the YAML of {home}" for home in lacking or homes)
-    assert f"write `allow: [{refused}]` into {files} and deploy it first" in str(refusal.value)
+    assert f"write `allow: [{{change: {refused}, until: DATE}}]` into {files} and deploy it first" in str(refusal.value)
 
 
 def test_a_topic_that_no_deploy_has_declared_is_never_deleted() -> None:

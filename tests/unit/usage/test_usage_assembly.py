@@ -300,7 +300,7 @@ def test_an_idle_topic_has_the_steps_to_delete_it_and_what_that_saves(facts: Usa
     assert (found.kind, found.name, found.proven, found.unused_since) == ("topic", "free", True, NOW - 41 * DAY_MS)
     assert found.reason.startswith("no write, no commit and no active reader for at least 41 d")
     assert found.yaml == [
-        "add `allow: [delete]` to free in topics/shop/free.yaml, and deploy",
+        "add `allow: [{change: delete, until: DATE}]` to free in topics/shop/free.yaml, and deploy",
         "delete the declaration of free in topics/shop/free.yaml, and deploy",
     ]
     assert (found.frees_bytes, found.saves_per_month) == (GIB, 1.0)

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date
+from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from pydantic import TypeAdapter, ValidationError
 
 from topicwarden.cli.terminal import TERMINAL, print_wrapped
 from topicwarden.interchange.convert import FORMATS
 from topicwarden.kafka.connect.stack_connection import settings_file
 from topicwarden.model.cluster_address import ClusterAddress
+from topicwarden.model.field_types import Day
 from topicwarden.model.message_text import counted, did_you_mean
-from topicwarden.model.problem import Refusal
+from topicwarden.model.problem import Level, Problem, Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.operations.import_files import import_files
-from topicwarden.stacks.stack_settings import SCOPE
-
-if TYPE_CHECKING:
-    from topicwarden.operations.import_ import PendingAdoption
-
-
-from collections.abc import Mapping
-from difflib import unified_diff
-
-from topicwarden.model.problem import Level, Problem
-from topicwarden.operations.import_files import ImportReport, SkippedTopics
+from topicwarden.operations.import_files import ImportReport, SkippedTopics, import_files
 from topicwarden.report import terminal_output
 from topicwarden.report.display import printable
 from topicwarden.report.problems import text
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.specs.write import NewFile
+from topicwarden.stacks.stack_settings import SCOPE
+
+if TYPE_CHECKING:
+    from topicwarden.operations.import_ import PendingAdoption
+
+_DAY: Final[TypeAdapter[date]] = TypeAdapter(Day)
 
 
 def import_(
@@ -45,15 +45,17 @@ def import_(
     include_unmanaged: bool = False,
     address: ClusterAddress | None = None,
     cluster: str | None = None,
+    waive_until: str | None = None,
 ) -> int:
     """Write YAML for undeclared topics, adopt topics that are on the cluster as declared, and return the exit code.
 
     ``access`` also writes the access of the cluster, and ``schemas`` the subjects of the stack's Schema Registry. With
-    ``sources``, files of other tools, the topics come from these
-    files, and no cluster is contacted; ``include_unmanaged`` also takes entries that the other tool does not apply, and
-    ``cluster`` selects the entries of one cluster. Returns 1 if an entry was not imported, or if an imported topic
-    violates a rule. ``address`` has a cluster to read in place of the stack's; it can be combined with ``files_only``
-    alone.
+    ``sources``, files of other tools, the topics come from these files, and no cluster is contacted;
+    ``include_unmanaged`` also takes entries that the other tool does not apply, and ``cluster`` selects the entries of
+    one cluster. ``waive_until`` writes waivers until this day for what the topics violate. ``address`` has a cluster to
+    read in place of the stack's; it can be combined with ``files_only`` alone.
+
+    Returns 1 if an entry was not imported, or if an imported topic violates a rule.
     """
     if address is not None and (sources or not files_only):
         raise Refusal(
@@ -62,7 +64,7 @@ def import_(
         )
     if form is not None and form not in FORMATS:
         raise Refusal(f"there is no format {form!r}{did_you_mean(form, FORMATS) or ': expected ' + ', '.join(FORMATS)}")
-    project = find_project()
+    project, until = find_project(), None if waive_until is None else _day(waive_until)
     if not sources:
         adopting = not files_only
         return _from_cluster(
@@ -74,9 +76,18 @@ def import_(
             access=access,
             schemas=schemas,
             address=address,
+            waive_until=until,
         )
     report = import_files(
-        project, stack, sources, patterns, form, dry_run=dry_run, include_unmanaged=include_unmanaged, cluster=cluster
+        project,
+        stack,
+        sources,
+        patterns,
+        form,
+        dry_run=dry_run,
+        include_unmanaged=include_unmanaged,
+        cluster=cluster,
+        waive_until=until,
     )
     show(report, project.root, dry_run)
     if report.blocked:
@@ -92,6 +103,13 @@ def import_(
     return 0 if report.complete else 1
 
 
+def _day(text: str) -> date:
+    try:
+        return _DAY.validate_python(text)
+    except ValidationError as error:
+        raise Refusal(f"--waive-until: {error.errors(include_url=False)[0]['msg']}") from error
+
+
 def _from_cluster(
     project: Project,
     stack: str | None,
@@ -102,6 +120,7 @@ def _from_cluster(
     access: bool,
     schemas: bool,
     address: ClusterAddress | None,
+    waive_until: date | None,
 ) -> int:
     # An import from files needs neither Pulumi nor a cluster.
     from topicwarden.operations.import_ import importing_topics  # noqa: PLC0415
@@ -115,6 +134,7 @@ def _from_cluster(
         access=access,
         schemas=schemas,
         address=address,
+        waive_until=waive_until,
         listener=TERMINAL,
     ) as (report, adoption):
         show(report, project.root, dry_run)
@@ -164,7 +184,8 @@ def show(report: ImportReport, root: Path, dry_run: bool) -> None:
     if report.problems:
         errors = sum(problem.level is Level.ERROR for problem in report.problems)
         warnings = counted(len(report.problems) - errors, "warning")
-        print_wrapped(f"`topicwarden check`: {counted(errors, 'error')}, {warnings} in the new files")
+        hint = "; --waive-until DATE writes waivers, so that `topicwarden plan` is not refused" if errors else ""
+        print_wrapped(f"`topicwarden check`: {counted(errors, 'error')}, {warnings} in the new files{hint}")
 
 
 def _show_files(files: Sequence[NewFile], subjects: int, dry_run: bool) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from types import MappingProxyType
 
 from topicwarden.interchange.convert import ConvertedSubject, ConvertedTopic
+from topicwarden.interchange.import_waivers import draft_waivers
 from topicwarden.interchange.subject_drafts import SubjectDraft, draft_subjects
-from topicwarden.interchange.write_files import write_files
+from topicwarden.interchange.write_files import free_name, write_files
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess
 from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Level, Problem, Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
+from topicwarden.model.timestamps import today
 from topicwarden.model.topic import Topic
 from topicwarden.model.topic_selection import EXCLUDED, selected
 from topicwarden.policies.check_specs import check
@@ -39,7 +42,8 @@ class ImportSession:
 
     ``errors`` are the errors of ``topics/`` and of the stack's settings, which prevent an import. ``scope`` has the
     topics and the access that the stack owns. ``access`` is the declared access, and ``subjects`` are the
-    declared subjects of the stack's Schema Registry.
+    declared subjects of the stack's Schema Registry. ``waive_until`` is the last day of the waivers for what the topics
+    violate; without a day, no waiver is written.
     """
 
     project: Project
@@ -51,6 +55,7 @@ class ImportSession:
     scope: StackScope = EVERY_TOPIC
     access: DeclaredAccess = NO_ACCESS
     subjects: DeclaredSubjects = NO_SUBJECTS
+    waive_until: date | None = None
 
     def select(self, names: Iterable[str]) -> list[str]:
         """Return the names that the patterns match, of topics that the stack owns or that a pattern names in full.
@@ -147,20 +152,30 @@ class ImportSession:
                     found.append(Problem(declaration.locations.at(path), message, "import"))
         return found
 
-    def check_files(self, files: Collection[NewFile], dry_run: bool) -> list[Problem]:
-        """Return the problems that ``check`` finds in the new files.
+    def check_files(
+        self, files: Sequence[NewFile], topics: Collection[str], dry_run: bool
+    ) -> tuple[tuple[NewFile, ...], list[Problem]]:
+        """Return the new files with that of the waivers for ``topics``, and the problems that ``check`` finds in them.
 
-        ``dry_run`` checks the files as if they were written.
+        The waivers are written here, after the files. ``dry_run`` checks the files as if they were written.
         """
         of_topics = [file for file in files if file.folder == TOPICS]
-        if not files or not (of_topics or self.loaded.topics):
-            return []  # a project without topics cannot be checked
+        if not (files or self.waive_until) or not (of_topics or self.loaded.topics):
+            return tuple(files), []  # a project without topics cannot be checked
         unwritten = [_as_spec_file(file) for file in of_topics if not file.is_schema] if dry_run else []
         # The conversion has checked the schemas.
         unread = tuple(f"{file.project_path} cannot be read" for file in files if file.is_schema and dry_run)
         new_paths = {file.project_path for file in files}
         checked = check(self.project, [self.stack], unwritten=unwritten)
-        return [
+        if self.waive_until and (text := draft_waivers(checked, self.stack, topics, new_paths, self.waive_until)):
+            waivers = NewFile(free_name(self.project.policies), text, None, self.project.policies.name)
+            files = [*files, waivers]
+            if dry_run:
+                unwritten.append(_as_spec_file(waivers))
+            else:
+                self.write([waivers])
+            checked = check(self.project, [self.stack], unwritten=unwritten)
+        return tuple(files), [
             problem
             for problem in checked.problems
             if problem.location.file in new_paths
@@ -169,11 +184,15 @@ class ImportSession:
         ]
 
 
-def open_session(project: Project, stack: str | None, patterns: Sequence[str]) -> ImportSession:
+def open_session(
+    project: Project, stack: str | None, patterns: Sequence[str], waive_until: date | None = None
+) -> ImportSession:
     """Read the topics that ``topics/`` declares for ``stack`` (None: the only stack of the project).
 
-    Raise Refusal if ``stack`` is None and the project has several stacks.
+    Raise Refusal if ``stack`` is None and the project has several stacks, or if the day ``waive_until`` is over.
     """
+    if waive_until and waive_until < today():
+        raise Refusal(f"waivers until {waive_until} have expired: expected a day from {today()} on")
     stacks = selected_stacks(project, stack)
     if len(stacks) > 1:
         raise Refusal(f"topics may differ by stack: select one with --stack, one of {', '.join(stacks)}")
@@ -201,12 +220,13 @@ def open_session(project: Project, stack: str | None, patterns: Sequence[str]) -
         stack_file.scope,
         access.access,
         subjects.subjects,
+        waive_until,
     )
 
 
 def _as_spec_file(file: NewFile) -> SpecFile:
     *folder, name = file.path.split("/")
-    return SpecFile(f"topics/{file.path}", tuple(folder), name.removesuffix(".yaml"), file.text.encode())
+    return SpecFile(file.project_path, tuple(folder), name.removesuffix(".yaml"), file.text.encode())
 
 
 def _display(value: object) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain, count
 from typing import Any
 
 from topicwarden.access.recognize import RecognizedAccess, expand, recognize
 from topicwarden.interchange.convert.access_values import limits_access
 from topicwarden.interchange.import_session import ImportSession
+from topicwarden.interchange.write_files import free_name
 from topicwarden.model.access import DeclaredAccess, LiveAccess, PermissionType, QuotaEntity, ScramUser, TopicAccess
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.access_change import ACCESS_PARTS
@@ -73,7 +73,7 @@ def draft_access(session: ImportSession, live: LiveAccess, topics: Collection[st
     if not text:
         return AccessDraft(of_topics, refused=refused)
     _verify(session, text, file, partly=bool(reasons))
-    return AccessDraft(of_topics, (NewFile(_free_name(session), text, None, ACCESS),), refused)
+    return AccessDraft(of_topics, (NewFile(free_name(session.project.access), text, None, ACCESS),), refused)
 
 
 def declarable_access(access: LiveAccess) -> tuple[LiveAccess, list[str]]:
@@ -118,11 +118,6 @@ def _owns(session: ImportSession, entity: QuotaEntity) -> bool:
     """Return whether a quota is in scope: if the scope names principals, only quotas of their users are."""
     user = dict(entity).get("user")
     return not session.scope.principals or (user is not None and session.scope.owns_principal(f"User:{user}"))
-
-
-def _free_name(session: ImportSession) -> str:
-    names = chain(["imported.yaml"], (f"imported-{number}.yaml" for number in count(2)))
-    return next(name for name in names if not (session.project.access / name).exists())
 
 
 def _verify(session: ImportSession, text: str, expected: FileAccess, *, partly: bool) -> None:

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +49,12 @@ def write_files(topics: Path, files: Sequence[NewFile]) -> None:
             raise Refusal(f"nothing was imported, because {unwritable} cannot be written: {error.strerror}") from error
         finally:
             shutil.rmtree(staging, ignore_errors=True)
+
+
+def free_name(folder: Path) -> str:
+    """Return the name of a new file in ``folder`` for what an import writes."""
+    names = chain(["imported.yaml"], (f"imported-{number}.yaml" for number in count(2)))
+    return next(name for name in names if not (folder / name).exists())
 
 
 def _publish(staged_file: Path, target: Path) -> os.stat_result:

@@ -30,12 +30,16 @@ class Location:
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """An invalid or forbidden value in a file, with the id of the rule that reports it."""
+    """An invalid or forbidden value in a file, with the id of the rule that reports it.
+
+    ``default`` is the setting that repairs the problem for all topics of a folder, if its ``_defaults.yaml`` has it.
+    """
 
     location: Location
     message: str
     rule: str
     level: Level = Level.ERROR
+    default: str = ""
 
     def __str__(self) -> str:
         prefix = "warning: " if self.level is Level.WARNING else ""

@@ -31,6 +31,11 @@ class AllowedChange(StrEnum):
     BREAK_READERS = "break-readers"
     DELETE_SUBJECT = "delete-subject"
 
+    @property
+    def line(self) -> str:
+        """The line of YAML that allows the change, for messages. Without an end, ``check`` would warn."""
+        return f"`allow: [{{change: {self.value}, until: DATE}}]`"
+
 
 ALLOWED_BY = {
     AllowedChange.DELETE: "The topic is deleted when its YAML is removed.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from datetime import date
 
 from topicwarden.deploy.adoption import Adoption, adopt
 from topicwarden.deploy.pulumi_engine import PulumiEngine
@@ -69,20 +70,22 @@ def importing_topics(
     access: bool = False,
     schemas: bool = False,
     address: ClusterAddress | None = None,
+    waive_until: date | None = None,
     listener: ProgressListener = SILENT,
 ) -> Iterator[tuple[ImportReport, PendingAdoption | None]]:
     """Write YAML for the undeclared topics on the cluster that match the globs ``patterns``; with ``access``, also for
     the access of these topics, and without patterns for all access of the cluster that the stack owns. ``schemas`` does
     the same with the subjects of the stack's Schema Registry.
 
-    ``address`` has the cluster to read in place of the stack's, for an import without ``adopting``. Yields the report,
+    ``address`` has the cluster to read in place of the stack's, for an import without ``adopting``. ``waive_until``
+    writes waivers until this day for what the topics violate. Yields the report,
     and the adoption that the caller may run next: None with ``dry_run``, without ``adopting``, and
     if the YAML has errors. Changes nothing on the cluster.
 
     Raises Refusal, before a file is written, if Pulumi or the stack is missing, if the cluster is another one, if the
     user sees no topic, if none matches, or if ``schemas`` is set and the registry is missing or cannot be read.
     """
-    session = open_session(project, stack, patterns)
+    session = open_session(project, stack, patterns, waive_until)
     if session.errors:
         yield ImportReport(session.stack, errors=session.errors), None
         return
@@ -145,6 +148,7 @@ def _declare(
     unadopted = [name for name in chosen if name not in {*deployed.topics, *deployed.duplicates, *draft.refused}]
     differences = {name: session.differences({name: chosen[name]}, "on the cluster") for name in unadopted}
     refused = {**live.refused, **draft.refused}
+    files, problems = session.check_files(files, chosen.keys() - draft.refused, dry_run)
     report = ImportReport(
         session.stack,
         files=files,
@@ -155,6 +159,6 @@ def _declare(
         | dict(of_access.refused)
         | {f"subject {name}": reason for name, reason in sorted({**found.refused, **subjects.refused}.items())},
         differences=tuple(problem for problems in differences.values() for problem in problems),
-        problems=tuple(session.check_files(files, dry_run)),
+        problems=tuple(problems),
     )
     return report, frozenset(chosen), frozenset(name for name in unadopted if not differences[name])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -83,15 +84,16 @@ def import_files(
     dry_run: bool = False,
     include_unmanaged: bool = False,
     cluster: str | None = None,
+    waive_until: date | None = None,
 ) -> ImportReport:
     """Write YAML for the topics of ``sources`` that are not declared, and that match the globs ``patterns``.
 
     ``form`` is a key of ``FORMATS``; None recognises the format of each file. ``dry_run`` writes nothing.
     ``include_unmanaged`` imports entries that the other tool does not apply, but those that it deletes;
-    ``cluster`` selects the entries of one cluster. Raises
-    Refusal if a file cannot be read, or if no topic matches.
+    ``cluster`` selects the entries of one cluster. ``waive_until`` writes waivers until this day for what the topics
+    violate. Raises Refusal if a file cannot be read, or if no topic matches.
     """
-    session = open_session(project, stack, patterns)
+    session = open_session(project, stack, patterns, waive_until)
     if session.errors:
         return ImportReport(session.stack, errors=session.errors)
     files_read = [_source(project, path) for path in sources]
@@ -132,6 +134,7 @@ def import_files(
         session.write(files)
     new = sum(file.topic is not None for file in draft.files)
     others = [name for name in session.outside(names) if name not in chosen]
+    files, problems = session.check_files(files, chosen.keys(), dry_run)
     return ImportReport(
         session.stack,
         files=files,
@@ -140,7 +143,7 @@ def import_files(
         notes=notes,
         skipped=SkippedTopics(declared=len(chosen) - new, out_of_scope=len(others)),
         differences=tuple(session.differences(chosen, "in the file")),
-        problems=tuple(session.check_files(files, dry_run)),
+        problems=tuple(problems),
         left_out=imported.left_out + len(left_out),
     )
 

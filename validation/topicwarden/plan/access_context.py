@@ -82,7 +82,7 @@ class AccessContext:
         topics = [home for home in lacking if "/" not in home]
         files = [f"the YAML of {shorten(topics)}"] if topics else []
         files += [home for home in lacking if "/" in home] or ([] if homes else ["its YAML"])
-        allow = f"write `allow: [{allowance.value}]` into {' and '.join(files)}"
+        allow = f"write {allowance.line} into {' and '.join(files)}"
         return f"{instead}; if it is intended, {allow}" + (", and deploy that first" if self.change.destroying else "")
 
     def location(self, acls: Iterable[Acl]) -> Location | None:

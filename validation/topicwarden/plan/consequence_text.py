@@ -121,6 +121,13 @@ def at_most(number: int, noun: str) -> str:
     return f"at most {counted(number, noun)}" if number else f"no {noun}"
 
 
+def at_most_of(number: int, total: int, noun: str) -> str:
+    """Return an upper bound of a part: ``at most 2 records of 30``, ``none of 30 records`` or ``no visible record``."""
+    if number:
+        return f"at most {counted(number, noun)} of {total:,}"
+    return f"none of {counted(total, noun)}" if total else f"no visible {noun}"
+
+
 def contents_text(live: LiveTopic) -> str:
     """Return the records and bytes of a topic as text, as far as they can be seen.
 

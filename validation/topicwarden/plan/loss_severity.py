@@ -21,7 +21,7 @@ def remedy_of(change: TopicChange, allowance: AllowedChange, instead: str) -> st
     """Return the remedy for a refused loss: do ``instead``, or allow the loss; empty if the loss is allowed."""
     if change.allows(allowance):
         return ""
-    return f"{instead}; if the loss is intended, write `allow: [{allowance.value}]` into the topic's YAML"
+    return f"{instead}; if the loss is intended, write {allowance.line} into the topic's YAML"
 
 
 def unseen_partitions(live: LiveTopic) -> list[int]:

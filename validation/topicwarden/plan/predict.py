@@ -217,7 +217,7 @@ def _as_left(consequence: Consequence, allowance: AllowedChange | None) -> Conse
             "message": "it has drifted and stays as it is, because reverting it to the declared value would "
             f"lose data: {consequence.message}",
             "remedy": "declare it as it is now"
-            + (f", or allow the loss: write `allow: [{allowance.value}]` into the topic's YAML" if allowance else ""),
+            + (f", or allow the loss: write {allowance.line} into the topic's YAML" if allowance else ""),
         }
     )
 

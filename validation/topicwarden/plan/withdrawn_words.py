@@ -50,7 +50,7 @@ def with_withdrawn_subjects(
             message=f"the subject {name} would be soft-deleted: the YAML of the last deploy allowed that, and the YAML "
             "that is there now does not",
             measured="Pulumi's state, and the YAML",
-            remedy=f"deploy this YAML first, or write `allow: [{AllowedChange.DELETE_SUBJECT}]` into it",
+            remedy=f"deploy this YAML first, or write {AllowedChange.DELETE_SUBJECT.line} into it",
             location=subjects.subjects[name].location,
         )
         for name, subject in sorted(deployed.subjects.items())

@@ -70,17 +70,19 @@ def check(
 
     ``today`` (default: the current date in UTC) decides which waivers and allowances have expired. ``paths`` are files
     and folders below ``topics/``: only their topics and the defaults that apply to them are read, and no file below
-    ``access/``. ``unwritten`` are files below ``topics/`` that are checked as if they were on disk.
+    ``access/``. ``unwritten`` are files below ``topics/`` and ``policies/`` that are checked as if they were on disk.
 
     Raises Refusal for a project that declares no topic, because its deploy would delete all deployed topics.
     """
-    loaded = load(project.topics, project.root, project.stack_names(), paths, unwritten)
+    policy_files = [file for file in unwritten if file.file.startswith(f"{project.policies.name}/")]
+    topic_files = [file for file in unwritten if file not in policy_files]
+    loaded = load(project.topics, project.root, project.stack_names(), paths, topic_files)
     if not loaded.topics and not loaded.problems and not paths:
         raise Refusal("topics/ declares no topic: write topics/<domain>/<topic>.yaml, or run `topicwarden import`")
     loaded_access = LoadedDocuments() if paths else load_access(project.access, project.root, project.stack_names())
     loaded_subjects = load_subjects(project.subjects, project.root, project.stack_names())
     schemas = ProjectSchemas(project.root)
-    policy = load_policy(project, today)
+    policy = load_policy(project, today, policy_files)
     collector = _ProblemCollector(policy)
     declarations: dict[str, tuple[Declaration, ...]] = {}
     access: dict[str, DeclaredAccess] = {}
@@ -231,7 +233,7 @@ def _problem(result: RuleResult, declarations: Mapping[str, Declaration]) -> tup
         inherited = location.file != locations.own.file
     if location is None:
         raise ValueError(f"the result of the stack rule {result.rule} has no location")
-    return Problem(location, result.message, result.rule, result.level), inherited
+    return Problem(location, result.message, result.rule, result.level, result.default), inherited
 
 
 def _affected_suffix(affected: _Affected, stacks: Sequence[str]) -> str:

@@ -24,7 +24,7 @@ class RuleResult:
 
     ``path`` is the position in the topic, as in ``RuleViolation.path``. ``location`` is set instead if the error is in
     a policy file, or in the declaration of access. ``waiver`` is the waiver that hides the violation. ``applied`` are
-    all waivers that changed the result.
+    all waivers that changed the result. ``default`` is as in ``RuleViolation``.
     """
 
     rule: str
@@ -35,6 +35,7 @@ class RuleResult:
     location: Location | None = None
     waiver: WaiverEntry | None = None
     applied: tuple[WaiverEntry, ...] = ()
+    default: str = ""
 
 
 def judge_topics(topics: Sequence[Topic], policy: Policy, stack: str) -> Iterator[RuleResult]:
@@ -129,7 +130,7 @@ class _RuleSet:
         if shared is None:
             shared = self._cache[shape] = tuple(_violations(topic, self._by_shape, self.stack_policy.brokers))
         for name, level, violation in (*shared, *_violations(topic, self._by_topic, self.stack_policy.brokers)):
-            yield RuleResult(name, level, topic.name, violation.path, violation.message)
+            yield RuleResult(name, level, topic.name, violation.path, violation.message, default=violation.default)
         if self.stack_policy.expressions:
             yield from _expression_results(topic, self.stack_policy)
 

@@ -77,14 +77,15 @@ class PolicyFile(StrictModel):
     )
 
 
-def load_policy(project: Project, today: date | None = None) -> Policy:
+def load_policy(project: Project, today: date | None = None, unwritten: Sequence[SpecFile] = ()) -> Policy:
     """Return the policy of the project: all policy files, and the broker settings of all stacks.
 
     A missing ``policies/`` folder has no policy files. ``today`` (default: the current date in UTC) decides which
-    waivers have expired. Problems in the files are in ``Policy.problems``.
+    waivers have expired. ``unwritten`` are files to load as if they were on disk. Problems in the files are in
+    ``Policy.problems``.
     """
     loader = _PolicyLoader(project, today or current_date())
-    for file in read_files(project.policies, project.root):
+    for file in (*read_files(project.policies, project.root), *unwritten):
         if isinstance(file, Problem):
             loader.problems.append(file)
         elif file.stem != PACK_FILE:

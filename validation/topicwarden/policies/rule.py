@@ -35,12 +35,14 @@ class RuleLevel(StrEnum):
 class RuleViolation:
     """A violation of a rule: the path in the topic, such as ``("config", "retention.ms")``, and the message.
 
-    ``level`` is an upper limit: the problem gets the lower of this level and the level of the rule.
+    ``level`` is an upper limit: the problem gets the lower of this level and the level of the rule. ``default`` is the
+    line of a ``_defaults.yaml`` that repairs the violation for all topics of a folder that do not have the setting.
     """
 
     path: tuple[str, ...]
     message: str
     level: Level = Level.ERROR
+    default: str = ""
 
 
 class RuleSettings(Scope):

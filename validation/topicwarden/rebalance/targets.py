@@ -75,7 +75,7 @@ def _refused(declaration: Declaration, message: str, started: bool) -> Problem:
     return Problem(
         declaration.locations.at(("replication_factor",)),
         f"{message}{in_progress}. Keep the replicas; if the loss is intended, write "
-        f"`allow: [{AllowedChange.REDUCE_REPLICAS.value}]` into the topic's YAML",
+        f"{AllowedChange.REDUCE_REPLICAS.line} into the topic's YAML",
         rule="replication-factor",
     )
 

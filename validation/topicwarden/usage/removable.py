@@ -8,6 +8,7 @@ from typing import Final
 
 from topicwarden.access.roles import NamePattern
 from topicwarden.model.access import ANY_PRINCIPAL, AccessSource, Acl, Operation, PermissionType, Resource, ResourceType
+from topicwarden.model.topic import AllowedChange
 from topicwarden.model.units import duration_text
 from topicwarden.model.usage import ACTIONS, DAY_MS, GroupUse, TopicUse, UseAction
 from topicwarden.model.usage_report import Removable, TopicUsage
@@ -95,7 +96,7 @@ def _deletion(declaration: Declaration) -> list[str]:
     steps = [f"delete the declaration of {declaration.topic.name} in {file}, and deploy"]
     if any(each.change == "delete" for each in declaration.topic.allow):
         return steps
-    return [f"add `allow: [delete]` to {declaration.topic.name} in {file}, and deploy", *steps]
+    return [f"add {AllowedChange.DELETE.line} to {declaration.topic.name} in {file}, and deploy", *steps]
 
 
 def _idle_groups(facts: UsageFacts, policy: UsagePolicy) -> Iterator[Removable]:
@@ -199,7 +200,7 @@ def _unused(acl: Acl, source: AccessSource, topic: str, since: int, facts: Usage
         unused_since=since,
         yaml=[
             f"delete the entry of {acl.principal} in {source.description}, at {source.location}",
-            "add `allow: [revoke-access]` to the topic, and deploy",
+            f"add {AllowedChange.REVOKE_ACCESS.line} to the topic, and deploy",
         ],
         location=source.location,
     )

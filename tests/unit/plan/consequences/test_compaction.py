@@ -18,7 +18,9 @@ def test_compacting_a_topic_loses_all_but_the_newest_record_of_each_key() -> Non
     removal = only("compaction", Scenario(COMPACT, DELETE, newest=ALL))
     assert removal.message == "the topic becomes compacted: the log cleaner removes at most 8 records of 10"
     assert removal.severity is Severity.REFUSED
-    assert removal.remedy.startswith("leave the setting as it is; if the loss is intended, write `allow: [compact]`")
+    assert removal.remedy.startswith(
+        "leave the setting as it is; if the loss is intended, write `allow: [{change: compact, until: DATE}]`"
+    )
     assert removal.because == [
         "3 records without a key: the first cleaning drops them, and producers that send records without a key are "
         "refused from now on",
@@ -55,7 +57,7 @@ def test_records_that_were_not_read_may_be_removed() -> None:
 def test_a_compaction_that_removes_nothing_is_a_note() -> None:
     keyed = NewestRecords(records=10, keyless=0, keys={}, complete=True, retained=10)
     kept = only("compaction", Scenario(COMPACT, DELETE, newest=keyed))
-    assert kept.message == "the topic becomes compacted: the log cleaner removes no record of 10"
+    assert kept.message == "the topic becomes compacted: the log cleaner removes none of 10 records"
     assert (kept.severity, kept.remedy) == (Severity.NOTE, "")
     assert kept.because[0].startswith("records without a key are dropped")
     unseen = only("compaction", Scenario(COMPACT, DELETE, (hourly(10), NO_LEADER), newest=keyed))

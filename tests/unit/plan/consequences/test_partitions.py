@@ -44,7 +44,8 @@ def test_a_topic_without_yaml_would_be_deleted_with_all_its_records() -> None:
     assert found.message.endswith(" would be lost")
     assert found.severity is Severity.REFUSED
     assert found.remedy == (
-        "restore its YAML; to delete the topic, first deploy it with `allow: [delete]`, then remove the YAML"
+        "restore its YAML; to delete the topic, first deploy it with `allow: [{change: delete, until: DATE}]`, then "
+        "remove the YAML"
     )
     assert found.because == ["2 consumer groups read it: slow, done", "consumer groups with active members: slow"]
     assert found.evidence == {"records": 12, "bytes": 3_000, "active_groups": 1, "partitions not seen": 0}
@@ -73,7 +74,7 @@ def test_a_destroyed_stack_names_the_last_day_on_which_the_yaml_allowed_the_dele
     (found,) = destroyed.evaluate(destroying, scenario.evidence(RequiredEvidence()))
     assert (found.severity, found.remedy) == (
         Severity.REFUSED,
-        "write `allow: [delete]` into its YAML and deploy that first",
+        "write `allow: [{change: delete, until: DATE}]` into its YAML and deploy that first",
     )
     assert found.message.startswith("`topicwarden destroy` deletes the topic; ")
     assert "the YAML allowed its deletion until 2026-12-31 only" in found.because
@@ -107,7 +108,8 @@ def test_fewer_partitions_would_recreate_the_topic() -> None:
     )
     assert found.severity is Severity.REFUSED
     assert found.remedy.startswith(
-        "declare 3 partitions, or move to a new topic; if the loss is intended, write `allow: [recreate]`"
+        "declare 3 partitions, or move to a new topic; if the loss is intended, "
+        "write `allow: [{change: recreate, until: DATE}]`"
     )
     assert path_of(found) == ("partitions",)
     allowed = only("destroyed", Scenario({}, {}, TWO_LOGS, partitions=2, allow=[RECREATE]))

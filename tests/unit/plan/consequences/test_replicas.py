@@ -67,7 +67,9 @@ def test_fewer_in_sync_replicas_weaken_acknowledged_writes() -> None:
         "0 brokers, so far 1"
     )
     assert found.severity is Severity.REFUSED
-    assert found.remedy.startswith("keep 2; if the loss is intended, write `allow: [lower-min-insync]`")
+    assert found.remedy.startswith(
+        "keep 2; if the loss is intended, write `allow: [{change: lower-min-insync, until: DATE}]`"
+    )
     assert found.because == ["an acknowledged write is guaranteed to be on min.insync.replicas replicas"]
     assert found.evidence == {"before": 2, "after": 1, "losses_survived_before": 1, "losses_survived_after": 0}
     assert found.measured
@@ -125,7 +127,9 @@ def test_an_unclean_election_may_lose_every_record() -> None:
         "becomes leader, and acknowledged records are lost, at most all 20"
     )
     assert (found.severity, found.because) == (Severity.REFUSED, [])
-    assert found.remedy.startswith("leave it false; if the loss is intended, write `allow: [unclean-election]`")
+    assert found.remedy.startswith(
+        "leave it false; if the loss is intended, write `allow: [{change: unclean-election, until: DATE}]`"
+    )
     assert found.evidence == {"partitions out of sync": 0, "records": 20}
     behind = only("unclean-election", Scenario(UNCLEAN, {}, (IN_SYNC, BEHIND), allow=[AllowedChange.UNCLEAN_ELECTION]))
     assert (behind.severity, behind.remedy) == (Severity.DANGER, "")
@@ -155,7 +159,9 @@ def test_records_that_are_flushed_less_often_are_lost_with_all_brokers() -> None
     )
     assert ms.message.startswith("flush.ms goes from 1s to 1m: ")
     assert {each.severity for each in (messages, ms)} == {Severity.REFUSED}
-    assert ms.remedy.startswith("leave it as it is; if the loss is intended, write `allow: [relax-flush]`")
+    assert ms.remedy.startswith(
+        "leave it as it is; if the loss is intended, write `allow: [{change: relax-flush, until: DATE}]`"
+    )
     allowed = Scenario(rarely, {**rarely, "flush.ms": "1000"}, allow=[AllowedChange.RELAX_FLUSH])
     assert (only("flush", allowed).severity, only("flush", allowed).remedy) == (Severity.DANGER, "")
     for declared, live in ((often, rarely), (rarely, None), (None, often)):
@@ -222,7 +228,9 @@ def test_fewer_replicas_are_dropped_only_if_the_yaml_allows_it() -> None:
     found = only("replication", Scenario({}, {}, factor=2, placement=moves))
     assert found.message.endswith("`topicwarden rebalance` drops replicas of 1 partition, and copies nothing")
     assert found.severity is Severity.REFUSED
-    assert found.remedy.startswith("keep the replicas; if the loss is intended, write `allow: [reduce-replicas]`")
+    assert found.remedy.startswith(
+        "keep the replicas; if the loss is intended, write `allow: [{change: reduce-replicas, until: DATE}]`"
+    )
     assert found.evidence["bytes"] == 0
     allowed = only("replication", Scenario({}, {}, factor=2, placement=moves, allow=[AllowedChange.REDUCE_REPLICAS]))
     assert (allowed.severity, allowed.remedy) == (Severity.DANGER, "run `topicwarden rebalance` after the deploy")

@@ -40,7 +40,9 @@ def test_shorter_retention_deletes_all_records_that_it_does_not_protect() -> Non
         "240 within a day, 240 within a week"
     )
     assert cut.severity is Severity.REFUSED
-    assert cut.remedy.startswith("keep the retention; if the loss is intended, write `allow: [shrink-retention]`")
+    assert cut.remedy.startswith(
+        "keep the retention; if the loss is intended, write `allow: [{change: shrink-retention, until: DATE}]`"
+    )
     assert cut.evidence == {
         "records": 216,
         "records within a day": 240,
@@ -86,7 +88,23 @@ def test_a_compacted_topic_that_also_deletes_expires_records() -> None:
     cut = only(
         "retention-cut", Scenario({"cleanup.policy": "compact,delete", **days(1)}, {"cleanup.policy": "compact"})
     )
-    assert cut.message.startswith("no record expires now; retention.ms applies and will be 1d: no record of 10")
+    assert cut.message.startswith(
+        "no record expires now; retention.ms applies and will be 1d: none of 10 records in 1 partition expires"
+    )
+
+
+@pytest.mark.parametrize(
+    ("records", "days_after", "text"),
+    [
+        (2, 10, "none of 2 records in 1 partition expires within a week"),
+        (96, 10, "none of 96 records in 1 partition expires within a day, at most 24 within a week"),
+        (25, 1, "at most 1 record of 25 in 1 partition expires at once, 25 within a day, 25 within a week"),
+    ],
+    ids=["none", "later", "one"],
+)
+def test_the_message_says_plainly_how_many_records_expire(records: int, days_after: int, text: str) -> None:
+    cut = only("retention-cut", Scenario(days(days_after), days(30), (hourly(records, start=0),)))
+    assert cut.message == f"retention.ms is 30d and will be {days_after}d: {text}"
 
 
 def test_records_that_expire_later_are_listed_with_their_consumer_groups() -> None:
@@ -177,7 +195,7 @@ def test_a_lower_size_limit_deletes_the_bytes_above_it() -> None:
 
 def test_a_lower_size_limit_that_no_log_exceeds_deletes_nothing_now() -> None:
     cut = only("retention-cut", Scenario({"retention.bytes": "1000"}, {}, groups=(group("slow", 0),)))
-    assert cut.message == ("a partition will keep 1kB: at most 0 B of 0 partitions are deleted at once")
+    assert cut.message == ("a partition will keep 1kB: nothing is deleted at once")
     assert (cut.severity, cut.evidence["records"], cut.groups) == (Severity.REFUSED, 0, [])
     assert not any("estimated by bytes" in reason for reason in cut.because)
     empty = only("retention-cut", Scenario({"retention.bytes": "1000"}, {}, (hourly(0),)))

@@ -23,8 +23,8 @@ Example: ``nobody has written to the topic for 31 d``; the service that wrote it
 Confirm: ``kafka-get-offsets --topic T`` prints the same offsets again; ``kafka-consumer-groups --describe
 --all-groups`` prints who reads it.
 
-Remedy: ask its owner; then delete it: `allow: [delete]` in its YAML, and remove the YAML after that. Or exempt it:
-``usage: {exempt: [T]}`` in a policy.
+Remedy: ask its owner; then delete it: `allow: [{change: delete, until: DATE}]` in its YAML, and remove the YAML after
+that. Or exempt it: ``usage: {exempt: [T]}`` in a policy.
 
 Prevent: declare an owner for each topic.
 
@@ -37,6 +37,7 @@ from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import ObservedUse
 from topicwarden.model.access import Operation
 from topicwarden.model.timestamps import utc
+from topicwarden.model.topic import AllowedChange
 from topicwarden.model.units import DURATION, duration_text
 from topicwarden.model.verdict import Verdict
 
@@ -112,8 +113,8 @@ def _idle(subject: Required, since: int, period: int) -> CheckResult:
             ),
             _NOT_REPORTED,
         ),
-        remedy="ask its owner, then delete it: `allow: [delete]` in its YAML, and remove the YAML after that; or "
-        f"exempt it in a policy: `usage: {{exempt: [{subject.live.topic.name}]}}`",
+        remedy=f"ask its owner, then delete it: {AllowedChange.DELETE.line} in its YAML, and remove the YAML after "
+        f"that; or exempt it in a policy: `usage: {{exempt: [{subject.live.topic.name}]}}`",
         evidence={
             "unused_since": since,
             "unused_ms": use.observed_at - since,

@@ -182,6 +182,15 @@ def import_(
             help="Also write the subjects of the stack's Schema Registry: schemas, compatibility, references.",
         ),
     ] = False,
+    waive_until: Annotated[
+        str | None,
+        typer.Option(
+            "--waive-until",
+            metavar="DATE",
+            help="Also write waivers for what the topics violate, valid through this day: 2027-01-31.",
+            show_default=False,
+        ),
+    ] = None,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
 ) -> None:
@@ -202,6 +211,7 @@ def import_(
             include_unmanaged=include_unmanaged,
             address=address,
             cluster=cluster,
+            waive_until=waive_until,
         )
     )
 

@@ -115,7 +115,7 @@ def check_access(state: DeployedStack, urn: str, key: AccessKey, type: str, *, j
     if lacking:
         raise Refusal(
             f"`topicwarden destroy` says who would lose {title}, and this command does not: run that, or write "
-            f"`allow: [{needed}]` into {' and '.join(map(_file, lacking))} and deploy it first"
+            f"{needed.line} into {' and '.join(map(_file, lacking))} and deploy it first"
         )
 
 
@@ -141,5 +141,5 @@ def _check_state(state: DeployedStack, urn: str, name: str) -> None:
     ]
     raise Refusal(
         f"the YAML {f'allowed its deletion until {max(expired)} only' if expired else 'does not allow its deletion'}: "
-        "write `allow: [delete]` into it and deploy that first, or keep the topic"
+        f"write {AllowedChange.DELETE.line} into it and deploy that first, or keep the topic"
     )

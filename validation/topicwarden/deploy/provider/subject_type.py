@@ -119,7 +119,7 @@ class Subjects:
             for each in allowances(properties.get("allow") or ())
         )
         if not allowed:
-            await self._released(id, f"its YAML did not allow its deletion (`allow: [{AllowedChange.DELETE_SUBJECT}]`)")
+            await self._released(id, f"its YAML did not allow its deletion ({AllowedChange.DELETE_SUBJECT.line})")
             return
         self._refuse_undeployed(id)
         if reason := await self._run(lambda client: _delete(client, id, frozenset(self._kept))):

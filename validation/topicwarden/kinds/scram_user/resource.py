@@ -119,7 +119,7 @@ class Credentials:
         if (id := SCRAM.id_of(inputs)) in self._protected:
             raise Refusal(
                 f"no deploy of this stack has written the password of {id}, so a deploy does not replace it: write "
-                f"`allow: [{AllowedChange.REPLACE_CREDENTIAL}]` into the file below access/ that declares the user"
+                f"{AllowedChange.REPLACE_CREDENTIAL.line} into the file below access/ that declares the user"
             )
         credential = Credential(inputs["username"], inputs["scramMechanism"])
         await self._writes.submit(credential.user, (credential, _password(inputs)))

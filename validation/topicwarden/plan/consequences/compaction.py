@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import AllowedChange
-from topicwarden.plan.consequence_text import at_most, changes_text, records_of
+from topicwarden.plan.consequence_text import at_most_of, changes_text, records_of
 from topicwarden.plan.consequences.earlier_roll import settings_that_roll_sooner
 from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
@@ -76,7 +76,7 @@ def _removal(change: TopicChange, evidence: PlanEvidence, earlier: list[str]) ->
     return Consequence(
         kind="compaction",
         severity=severity_of(change, AllowedChange.COMPACT) if loses else Severity.NOTE,
-        message=f"{_change_text(change, names)}: the log cleaner removes {at_most(removable, 'record')} of {present:,}",
+        message=f"{_change_text(change, names)}: the log cleaner removes {at_most_of(removable, present, 'record')}",
         because=because,
         measured=_measured(newest.records if newest else None, bool(newest and newest.complete)),
         remedy=remedy_of(change, AllowedChange.COMPACT, "leave the setting as it is") if loses else "",

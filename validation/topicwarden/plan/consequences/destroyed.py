@@ -132,5 +132,7 @@ def _remedy(change: TopicChange, refused: bool) -> str:
             )
         return remedy_of(change, AllowedChange.RECREATE, instead)
     if change.destroying:
-        return "write `allow: [delete]` into its YAML and deploy that first"
-    return "restore its YAML; to delete the topic, first deploy it with `allow: [delete]`, then remove the YAML"
+        return f"write {AllowedChange.DELETE.line} into its YAML and deploy that first"
+    return (
+        f"restore its YAML; to delete the topic, first deploy it with {AllowedChange.DELETE.line}, then remove the YAML"
+    )

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import AllowedChange
 from topicwarden.model.units import size_text
-from topicwarden.plan.consequence_text import at_most, changes_text, group_effects, reader_reasons, records_of
+from topicwarden.plan.consequence_text import at_most_of, changes_text, group_effects, reader_reasons, records_of
 from topicwarden.plan.consequences.retention_cut import bytes_over, size_limit, unsized_partitions, unsized_reason
 from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
@@ -52,8 +52,9 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         kind="earlier-roll",
         severity=severity_of(change, AllowedChange.SHRINK_RETENTION) if loses else Severity.NOTE,
         message=f"{changes_text(names, change.before, after)}, so segments roll sooner: "
-        f"{at_most(records, 'record')} of {records_of(live):,} that "
-        "the retention no longer protects, and that are still in a segment, are deleted",
+        f"{at_most_of(records, records_of(live), 'record')} "
+        f"that the retention no longer protects, and that {'are' if records > 1 else 'is'} still in a segment, "
+        f"{'are' if records > 1 else 'is'} deleted",
         because=[
             *unseen_reasons(live),
             *(

@@ -11,14 +11,14 @@ never deletes more bytes than are above the limit. Source: ``UnifiedLog.deleteRe
 Every change that shortens the life of records is refused, even if no record expires today.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Snapshot
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import AllowedChange, Topic
 from topicwarden.plan.consequence_text import (
-    at_most,
+    at_most_of,
     duration,
     group_effects,
     reader_reasons,
@@ -75,13 +75,7 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
         kind="retention-cut",
         severity=Severity.NOTE if empty else severity_of(change, AllowedChange.SHRINK_RETENTION),
         message=f"{_before(before)} and will be {duration(after)}: "
-        + (
-            "the topic is empty"
-            if empty
-            else f"{at_most(records['at once'], 'record')} of {total:,} in "
-            f"{counted(live.topic.partitions, 'partition')} expire at once, "
-            f"{records['within a day']:,} within a day, {records['within a week']:,} within a week"
-        ),
+        + ("the topic is empty" if empty else _expiry(records, total, live.topic.partitions)),
         because=[
             *unseen_reasons(live),
             *(["every existing record expires earlier than before"] if not empty else []),
@@ -108,6 +102,17 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
     )
 
 
+def _expiry(records: Mapping[str, int], total: int, partitions: int) -> str:
+    """Return how many of ``total`` records expire at most, and when. ``records`` are by the names of ``_HORIZONS``."""
+    none = [when for when, number in records.items() if not number]  # always the first ones
+    first = none[-1] if none else next(iter(records))
+    verb = "expire" if records[first] > 1 else "expires"
+    bound = "at most " if none else ""
+    later = [f", {bound}{number:,} {when}" for when, number in records.items() if number and when != first]
+    subject = f"{at_most_of(records[first], total, 'record')} in {counted(partitions, 'partition')}"
+    return f"{subject} {verb} {first}{''.join(later)}"
+
+
 def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequence:
     live = change.live
     assert live
@@ -127,6 +132,8 @@ def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequ
             else "how much is deleted at once is not known"
             if unknown
             else f"at most {size(sum(excess_bytes.values()))} of {_partition_count(excess_bytes)} are deleted at once"
+            if excess_bytes
+            else "nothing is deleted at once"
         )
         + (", the oldest first" if excess_bytes else ""),
         because=[

@@ -80,7 +80,7 @@ def _broken(
         remedy=""
         if allowed
         else "change the schema so that it can read them, such as with a default for a new field; or deploy it when "
-        f"they have expired; if every reader can do without them, write `allow: [{AllowedChange.BREAK_READERS}]`",
+        f"they have expired; if every reader can do without them, write {AllowedChange.BREAK_READERS.line}",
         evidence={
             "topic": found.topic,
             "part": found.part,
@@ -119,7 +119,7 @@ def _unjudged(message: str, location: Location | None, because: Sequence[str] = 
 
 _PROVIDE: Final = (
     "a plan reads them with Java 17 or later, `topicwarden[audit]` and Read on the topic: provide what is missing, and "
-    f"plan again; if every reader can do without them, write `allow: [{AllowedChange.BREAK_READERS}]`"
+    f"plan again; if every reader can do without them, write {AllowedChange.BREAK_READERS.line}"
 )
 
 

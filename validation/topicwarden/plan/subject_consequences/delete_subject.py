@@ -28,7 +28,7 @@ def evaluate(context: SubjectContext) -> Iterable[Consequence]:
             severity=Severity.NOTE,
             message="no YAML declares the subject any more: it stays in the registry, and leaves Pulumi's state",
             measured="Pulumi's state, and what the YAML allowed at the last deploy",
-            remedy=f"to delete it, declare it again with `allow: [{AllowedChange.DELETE_SUBJECT}]`, deploy, and remove "
+            remedy=f"to delete it, declare it again with {AllowedChange.DELETE_SUBJECT.line}, deploy, and remove "
             "it then",
         )
     elif change.action is Action.DELETE and context.judged:

@@ -79,9 +79,8 @@ SHAPE_ONLY = False
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     for name in settings.required:
         if name not in topic.config:
-            yield RuleViolation(
-                ("config", name), f"{topic.name} does not declare {name}; add it here or in a _defaults.yaml"
-            )
+            message = f"{topic.name} does not declare {name}; add it here or in a _defaults.yaml"
+            yield RuleViolation(("config", name), message, default=f"config: {{{name}: VALUE}}")
     for name in settings.forbidden:
         if name in topic.config:
             yield RuleViolation(("config", name), f"{name} must not be declared; delete it")

@@ -24,7 +24,8 @@ SHAPE_ONLY = False
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.owner is None:
-        yield RuleViolation(("owner",), f"{topic.name} has no owner; write owner: with the responsible team")
+        message = f"{topic.name} has no owner; write owner: with the responsible team"
+        yield RuleViolation(("owner",), message, default="owner: TEAM")
     elif settings.allowed is not None and topic.owner not in settings.allowed:
         suggestion = did_you_mean(topic.owner, settings.allowed)
         yield RuleViolation(

@@ -38,6 +38,5 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
         )
     if settings.declared and topic.contents.records.max_bytes is None:
         path = ("contents", "records", "max_bytes")
-        yield RuleViolation(
-            path, f"{topic.name} does not declare the maximum size of its records; write contents.records.max_bytes"
-        )
+        message = f"{topic.name} does not declare the maximum size of its records; write contents.records.max_bytes"
+        yield RuleViolation(path, message, default="contents: {records: {max_bytes: SIZE}}")

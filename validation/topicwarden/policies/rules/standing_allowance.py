@@ -25,6 +25,6 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     for change in sorted(allowance.change.value for allowance in topic.allow if allowance.until is None):
         yield RuleViolation(
             ("allow",),
-            f"{change} is allowed without an end date; write `{{change: {change}, until: <day>}}`, or remove it after "
+            f"{change} is allowed without an end date; write `{{change: {change}, until: DATE}}`, or remove it after "
             "the deploy that needs it",
         )

@@ -2,35 +2,83 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from rich.cells import cell_len
 from typer import style
 
+from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Level, Problem
+from topicwarden.policies.rules import ALL_RULES
 from topicwarden.report.display import printable
 from topicwarden.report.problems.digest import ProblemDigest
+from topicwarden.specs.problem_ids import PROBLEM_IDS
 
 # Longer lines are cut to this number of characters before and after the location.
 _BEFORE: Final = 60
 _AFTER: Final = 60
 
+_MOST_ALIKE: Final = 3
+"""The most files with a problem of one rule that are each printed, and the most folders of more files."""
+_DEFAULTS: Final = "_defaults.yaml"
+_ALL: Final = "a rule that many files violate has one line; `topicwarden check --format json` lists every problem\n"
+
 
 def render(page: ProblemDigest, coloured: bool = False) -> str:
     """Return ``file:line:col: message [rule]`` for each problem, followed by the source line.
 
-    The first line has the common format of compilers, which editors can parse.
+    The first line has the common format of compilers, which editors can parse. Problems of one rule in many files are
+    one such line for each folder, without the source line.
     """
-    return "".join(_problem(problem, page, coloured) for problem in page.problems)
+    parts: list[tuple[Problem, str]] = []
+    alike: dict[tuple[object, ...], list[Problem]] = {}
+    for problem in page.problems:
+        # Problems of the files themselves, such as an unknown key, are only alike if they have the same message.
+        own = problem.line if problem.rule in PROBLEM_IDS and problem.rule not in ALL_RULES else ""
+        alike.setdefault((problem.rule, problem.level, problem.default, own), []).append(problem)
+    for problems in alike.values():
+        if len({problem.location.file for problem in problems}) <= _MOST_ALIKE:
+            parts += [(problem, _problem(problem, page, coloured)) for problem in problems]
+        else:
+            parts += [(group[0], f"{_line(_first_of(group), coloured)}\n") for group in _by_folder(problems)]
+    text = "".join(part for _, part in sorted(parts, key=lambda part: part[0]))
+    return text + (_ALL if len(parts) < len(page.problems) else "")
+
+
+def _by_folder(problems: Sequence[Problem]) -> list[list[Problem]]:
+    """Return the problems of each folder; all together if there are many folders, and no line repairs a folder."""
+    folders: dict[str, list[Problem]] = {}
+    for problem in problems:
+        folders.setdefault(_folder(problem), []).append(problem)
+    return list(folders.values()) if problems[0].default or len(folders) <= _MOST_ALIKE else [list(problems)]
+
+
+def _folder(problem: Problem) -> str:
+    return problem.location.file.rpartition("/")[0]
+
+
+def _first_of(group: Sequence[Problem]) -> Problem:
+    """Return the first problem of a rule, with the number of the others and what repairs all in its message."""
+    first, folders = group[0], {_folder(problem) for problem in group}
+    where = f"{_folder(first)}/" if len(folders) == 1 else counted(len(folders), "folder")
+    more = [f"{counted(len(group) - 1, 'more problem')} in {where}"] if len(group) > 1 else []
+    more += [f"for all: `{first.default}` in {_folder(first)}/{_DEFAULTS}"] if first.default and more else []
+    return replace(first, message=f"{first.line} ({'; '.join(more)})") if more else first
 
 
 def _problem(problem: Problem, page: ProblemDigest, coloured: bool) -> str:
     source = _source(problem, page.sources.line(problem.location), coloured)
+    return f"{_line(problem, coloured)}\n{source}"
+
+
+def _line(problem: Problem, coloured: bool) -> str:
     if not coloured:
-        return f"{printable(str(problem))}\n{source}"
+        return printable(str(problem))
     colour, word = ("red", "") if problem.level is Level.ERROR else ("yellow", style("warning: ", fg="yellow"))
     location, rule = style(str(problem.location), bold=True), style(f"[{problem.rule}]", fg=colour)
-    return f"{location}: {word}{printable(problem.line)} {rule}\n{source}"
+    return f"{location}: {word}{printable(problem.line)} {rule}"
 
 
 def _source(problem: Problem, line: str, coloured: bool) -> str:

@@ -24,12 +24,15 @@ def topic_folders(names: Collection[str], declared: Mapping[str, Folder]) -> dic
 
     If all declared topics with the same prefix are in one folder, a new topic goes there. Else ``orders.placed.v1``
     goes to ``orders/``. A prefix before a hyphen or an underscore gets a folder only if several new topics share it.
+    A prefix of one topic, such as ``crm_refunds`` of ``crm_refunds.v1``, is replaced by a shared one, such as ``crm``.
     """
+    whole = Counter(map(prefix, names))
+    shared = Counter(_first_word(prefix(name)) for name in names)
+
     folders_by_prefix: dict[str, set[Folder]] = {}
     for name, folder in declared.items():
         if folder:
             folders_by_prefix.setdefault(prefix(name), set()).add(folder)
-    prefix_counts = Counter(map(prefix, names))
     dotted_prefixes = {prefix(name) for name in names if "." in name}
     chosen: dict[str, Folder] = {}
     for name in names:
@@ -38,14 +41,20 @@ def topic_folders(names: Collection[str], declared: Mapping[str, Folder]) -> dic
         if name_prefix and len(existing) == 1:
             chosen[name] = next(iter(existing))
         else:
-            has_folder = name_prefix in dotted_prefixes or prefix_counts[name_prefix] > 1
+            if whole[name_prefix] == 1 and shared[_first_word(name_prefix)] > 1:
+                name_prefix = _first_word(name_prefix)
+            has_folder = name_prefix in dotted_prefixes or shared[name_prefix] > 1
             chosen[name] = (name_prefix,) if name_prefix and has_folder else ()
     return chosen
 
 
 def prefix(name: str) -> str:
     """Return the part of a topic's name before the first dot; without a dot, before the first hyphen or underscore."""
-    return name.partition(".")[0] if "." in name else re.split("[-_]", name, maxsplit=1)[0]
+    return name.partition(".")[0] if "." in name else _first_word(name)
+
+
+def _first_word(name: str) -> str:
+    return re.split("[-_]", name, maxsplit=1)[0]
 
 
 def file_name(name: str, folder: Folder, existing_paths: Collection[str]) -> tuple[str, bool]:
