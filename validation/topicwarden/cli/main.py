@@ -19,7 +19,7 @@ from topicwarden.cli.arguments import (
     project_commands,
     sandbox_commands,
 )
-from topicwarden.cli.command_selection import CommandLine
+from topicwarden.cli.command_selection import CommandLine, summarize_commands
 from topicwarden.cli.failure import CODE, details_of, line_for
 from topicwarden.report.display import printable
 from topicwarden.report.terminal_output import VERBOSITY, without_commands
@@ -30,12 +30,13 @@ app = CommandLine(
     epilog="Exit codes: 0 success; 1 something is not as declared, or is refused; 2 the command could not run.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,  # the help has no escapes, and loads no rich, which takes as long as all the rest
 )
 for commands in (project_commands, cluster_commands, documentation_commands):
     app.add_typer(commands.app)
 app.add_typer(sandbox_commands.app, name="sandbox")
 app.add_typer(ci_commands.app, name="ci")
+summarize_commands(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date
-from typing import Annotated, Any, Final, Literal, LiteralString, TypeVar
+from typing import Annotated, Any, Final, Literal, LiteralString, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema, PydanticCustomError
@@ -98,3 +98,11 @@ class StrictModel(BaseModel):
     """A mapping that rejects unknown keys and cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    @classmethod
+    def with_defaults(cls) -> Self:
+        """Return the model with the default of each field.
+
+        Unlike ``cls()``, this builds no validator, which takes as long as the check of a small project for all models.
+        """
+        return cls.model_construct()

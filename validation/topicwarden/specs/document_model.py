@@ -59,8 +59,8 @@ class CommonSettings(StrictModel):
     config: Config = Field(
         default={}, description="Kafka's topic configurations; the brokers' defaults apply to the others."
     )
-    contents: Nullable[Contents] = Contents()
-    access: Nullable[TopicAccessSpec] = Field(default=TopicAccessSpec(), description="Who may use the topic.")
+    contents: Nullable[Contents] = Contents.with_defaults()
+    access: Nullable[TopicAccessSpec] = Field(default=TopicAccessSpec.with_defaults(), description="Who may use the topic.")
 
 
 class PermissionSpec(StrictModel):
