@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, ValidationError, create_model
 from pydantic_core import CoreSchema
 
-from topicwarden.model.field_types import Nullable, StrictModel
+from topicwarden.model.field_types import BuiltAtFirstUse, Nullable, StrictModel
 from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.model.problem import MOST_PROBLEMS, Location, Problem, limited
 from topicwarden.model.project import Project
@@ -47,7 +47,9 @@ class _OneOrMore:
 
 def _blocks(rule: Rule | StackRule | AccessRule) -> tuple[Any, Any]:
     settings: Any = rule.Settings
-    blocks = Annotated[list[settings], BeforeValidator(_as_list), Field(min_length=1), _OneOrMore()]
+    blocks = Annotated[
+        list[Annotated[settings, BuiltAtFirstUse()]], BeforeValidator(_as_list), Field(min_length=1), _OneOrMore()
+    ]
     return blocks, Field(default=None, description=(rule.__doc__ or "").partition("\n")[0])
 
 

@@ -60,7 +60,9 @@ class CommonSettings(StrictModel):
         default={}, description="Kafka's topic configurations; the brokers' defaults apply to the others."
     )
     contents: Nullable[Contents] = Contents.with_defaults()
-    access: Nullable[TopicAccessSpec] = Field(default=TopicAccessSpec.with_defaults(), description="Who may use the topic.")
+    access: Nullable[TopicAccessSpec] = Field(
+        default=TopicAccessSpec.with_defaults(), description="Who may use the topic."
+    )
 
 
 class PermissionSpec(StrictModel):
