@@ -359,7 +359,7 @@ def test_json_has_the_content_of_the_text(tmp_path: Path) -> None:
     [
         (["--format", "xml"], "there is no format 'xml'"),
         (["--command", "pln"], "did you mean plan?"),
-        (["--stack", "prod"], "there is no stack 'prod'"),
+        (["--stack", "prod"], "no stack prod; stacks: "),
     ],
 )
 def test_invalid_input_is_reported_in_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:

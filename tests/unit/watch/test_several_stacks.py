@@ -293,7 +293,7 @@ def test_two_stacks_with_one_history_are_refused(folder: Path) -> None:
     [
         ((), "--all-stacks"),
         (("--all-stacks", "--stack", "good"), "remove --stack, or remove --all-stacks"),
-        (("--stack", "good", "--stack", "goood"), "there is no stack 'goood'"),
+        (("--stack", "good", "--stack", "goood"), "no stack goood; stacks: "),
     ],
 )
 def test_an_ambiguous_or_unknown_selection_is_refused(folder: Path, options: tuple[str, ...], message: str) -> None:
