@@ -249,8 +249,8 @@ def watch(
         typer.Option(
             "--listen",
             metavar="ADDRESS",
-            help="The address and port of /metrics, /report, /report.json, /healthz and /readyz. An address that other "
-            "machines can reach needs --token-file.",
+            help="The address and port of the last report, /metrics, /report.json, /healthz and /readyz. An address "
+            "that other machines can reach needs --token-file.",
         ),
     ] = "127.0.0.1:9464",
     token_file: Annotated[
