@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import sys
@@ -21,6 +22,7 @@ from topicwarden.cli.arguments import (
 )
 from topicwarden.cli.command_selection import CommandLine, summarize_commands
 from topicwarden.cli.failure import CODE, details_of, line_for
+from topicwarden.cli.silence import never_silent
 from topicwarden.report.display import printable
 from topicwarden.report.terminal_output import VERBOSITY, without_commands
 
@@ -59,7 +61,7 @@ def run() -> None:
         if getattr(sys, name) is None:  # the shell has closed it: `>&-`
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 -- until the process ends
     try:
-        with ending_children():
+        with ending_children(), never_silent(_command()):
             app()
     except Exception as error:  # noqa: BLE001 -- the one place where every error becomes a line and an exit code
         if (ended := _ended_by_signal(error)) is not None:
@@ -68,6 +70,16 @@ def run() -> None:
         if VERBOSITY.verbose and (details := details_of(error)):
             print(without_commands(details), file=sys.stderr)
         sys.exit(CODE)
+
+
+def _command() -> str:
+    """Return the command as it is called, without its options: `topicwarden sandbox up`."""
+    words = itertools.takewhile(lambda word: not word.startswith("-"), itertools.dropwhile(_is_option, sys.argv[1:]))
+    return " ".join(["topicwarden", *itertools.islice(words, 2)])
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-")
 
 
 def _ended_by_signal(error: BaseException | None) -> int | None:
