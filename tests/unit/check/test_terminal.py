@@ -113,7 +113,7 @@ def test_a_completion_imports_neither_rules_nor_yaml(tmp_path: Path) -> None:
 
 def test_every_rule_and_check_can_be_completed_and_printed(tmp_path: Path) -> None:
     ids = {*ALL_RULES, *check_docs()}
-    assert set(completion.documented("")) == {*ids, *PAGES, *MONITORING}
+    assert set(completion.documented("")) == {*ids, *PAGES, *MONITORING, "all"}
     for name, (_, write) in MONITORING.items():
         assert topicwarden("rules", name, cwd=tmp_path).out == write()
     for name in ("retention", "hot-key"):
@@ -121,6 +121,16 @@ def test_every_rule_and_check_can_be_completed_and_printed(tmp_path: Path) -> No
         assert (done.code, done.out.splitlines()[0], len(done.out) > 200) == (0, f"## {name}", True)
     unknown = topicwarden("rules", "retentoin", cwd=tmp_path)
     assert (unknown.code, "did you mean retention?" in unknown.err) == (2, True)
+
+
+def test_rules_prints_a_screen_and_all_on_request(tmp_path: Path) -> None:
+    shown = topicwarden("rules", cwd=tmp_path, COLUMNS="80").out
+    assert len(shown.splitlines()) <= 60
+    assert max(map(len, shown.splitlines())) <= 80
+    words = set(shown.replace(",", " ").split())
+    assert {*ALL_RULES, *check_docs(), *PAGES, *MONITORING, "all"} <= words
+    whole = topicwarden("rules", "all", cwd=tmp_path).out
+    assert all(write() in whole for write in PAGES.values())
 
 
 def test_progress_without_a_terminal_is_printed_periodically(

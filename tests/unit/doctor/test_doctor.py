@@ -211,6 +211,9 @@ def test_missing_programs_have_a_remedy_for_users_of_pip(monkeypatch: pytest.Mon
     assert {name for name, part in parts.items() if part.version is None} == parts.keys() - {"Python"}
     assert parts["pulumi"].remedy == "pip install 'topicwarden[deploy]'"
     assert parts["pyspark"].remedy == "pip install 'topicwarden[audit]'"
+    diagnosis = diagnose(None, list(parts.values()), None)
+    unable = {command.command for command in diagnosis.commands if command.ability is Ability.UNABLE}
+    assert {"plan", "up", "destroy", "refresh", "rebalance", "import", "audit", "watch", "redrive", "usage"} == unable
     for part in parts.values():
         assert bool(part.remedy) == (part.version is None), part.name
         assert "make " not in part.remedy

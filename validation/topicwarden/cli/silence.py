@@ -24,7 +24,7 @@ LINE_INTERVAL_S = 9.0
 
 @dataclass(eq=False)
 class _Stage:
-    """What a command works on. ``moving``: something else shows that, or waits for the user."""
+    """Work of a command. ``moving``: something else shows its progress, or it waits for the user."""
 
     status: str
     then: str
