@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from topicwarden.cli.interrupted_change import EngineChanges, telling_interrupts
 from topicwarden.cli.silence import never_silent
 from topicwarden.cli.terminal import TERMINAL, confirmed, engine_output, require_terminal
 from topicwarden.deploy.program_run import PlanChanged
@@ -28,17 +29,18 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
         report = None
         if not yes:
             require_terminal(f"topicwarden plan --stack {stack}")
-            report = planned(engine, (), checked, listener=TERMINAL)
+            with telling_interrupts("up", stack):
+                report = planned(engine, (), checked, listener=TERMINAL)
             terminal_output.write_text(text.render(report, terminal_output.console()))
             if not report.deployable:
                 return 1
             if not (report.pending or refresh) or not confirmed("Deploy this?"):
                 return 0
         try:
-            with never_silent("deploying"):
-                done = deploy_topics(
-                    engine, checked, engine_output(), refreshing=refresh, confirmed=report, listener=TERMINAL
-                )
+            changes = EngineChanges()
+            on_line = changes.watching(engine_output())
+            with telling_interrupts("up", stack, changes), never_silent("deploying"):
+                done = deploy_topics(engine, checked, on_line, refreshing=refresh, confirmed=report, listener=TERMINAL)
         except PlanChanged as changed:
             TERMINAL.warn(str(changed))
         else:
@@ -63,8 +65,10 @@ def destroy(stack: str, yes: bool) -> int:
                 return 0
             shown, plan = plan, planned_destroy(engine, listener=TERMINAL)
         try:
-            with never_silent("deleting"):
-                done = destroy_topics(engine, plan, engine_output(), confirmed=shown, listener=TERMINAL)
+            changes = EngineChanges()
+            on_line = changes.watching(engine_output())
+            with telling_interrupts("destroy", stack, changes), never_silent("deleting"):
+                done = destroy_topics(engine, plan, on_line, confirmed=shown, listener=TERMINAL)
         except PlanChanged as changed:
             TERMINAL.warn(str(changed))
         else:

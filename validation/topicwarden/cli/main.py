@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +20,7 @@ from topicwarden.cli.arguments import (
     sandbox_commands,
 )
 from topicwarden.cli.command_selection import CommandLine, summarize_commands
-from topicwarden.cli.failure import CODE, details_of, line_for
+from topicwarden.cli.failure import CODE, details_of, ended_by_signal, line_for
 from topicwarden.cli.silence import never_silent
 from topicwarden.report.display import printable
 from topicwarden.report.terminal_output import VERBOSITY, without_commands
@@ -64,7 +63,7 @@ def run() -> None:
         with ending_children(), never_silent(_command()):
             app()
     except Exception as error:  # noqa: BLE001 -- the one place where every error becomes a line and an exit code
-        if (ended := _ended_by_signal(error)) is not None:
+        if (ended := ended_by_signal(error)) is not None:
             sys.exit(ended)
         print(without_commands(f"topicwarden: {printable(line_for(error))}"), file=sys.stderr)
         if VERBOSITY.verbose and (details := details_of(error)):
@@ -80,17 +79,3 @@ def _command() -> str:
 
 def _is_option(word: str) -> bool:
     return word.startswith("-")
-
-
-def _ended_by_signal(error: BaseException | None) -> int | None:
-    """Return the exit code of a process that a signal ended; None if ``error`` has another cause.
-
-    A signal may interrupt a library half-way, which then fails while it is closed.
-    """
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return 128 + signal.SIGINT
-        if isinstance(error, SystemExit) and error.code == 128 + signal.SIGTERM:
-            return 128 + signal.SIGTERM
-        error = error.__context__
-    return None
