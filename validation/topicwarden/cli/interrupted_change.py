@@ -45,11 +45,8 @@ class EngineChanges:
         """Return what is done, what may be done, and what is not done."""
         if not self.made and not self.begun:
             return "Pulumi had not begun a change"
-        made = (
-            f"{counted(len(self.made), 'change')} made{_names(self.made)}"
-            if self.made
-            else "no change is made for sure"
-        )
+        made = f"{counted(len(self.made), 'change')} made"
+        made += f" ({_listed(self.made)})" if self.made else ""
         begun = f"; begun and perhaps made: {_listed(self.begun)}" if self.begun else ""
         return f"{made}{begun}; no other change was begun"
 

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -65,12 +65,11 @@ def never_silent(status: str, then: str = "", *, moving: bool = False) -> Iterat
 @contextmanager
 def progress_stream() -> Iterator[TextIO]:
     """Yield standard error as it is now: it is redirected while Spark starts, and while a program of Pulumi runs."""
-    try:
-        stream = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8", errors="replace")
-    except (OSError, ValueError):  # a stream that is not a file
-        yield sys.stderr
-        return
-    with stream:
+    with ExitStack() as resources:
+        stream = sys.stderr
+        with suppress(OSError, ValueError):  # a stream that is not a file
+            descriptor = os.dup(sys.stderr.fileno())
+            stream = resources.enter_context(os.fdopen(descriptor, "w", encoding="utf-8", errors="replace"))
         yield stream
 
 
