@@ -26,7 +26,7 @@ with waiting("starting Spark"):
 """
 
 
-def on_terminal(*command: str, until: str = "", cwd: Path | None = None, **variables: str) -> str:
+def on_terminal(*command: str, variables: dict[str, str], until: str = "", cwd: Path | None = None) -> str:
     """Return what ``command`` writes to a terminal until it ends, or until it has written ``until`` twice."""
     ours, theirs = pty.openpty()
     names = ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS")
@@ -50,14 +50,14 @@ def on_terminal(*command: str, until: str = "", cwd: Path | None = None, **varia
 
 
 def test_progress_moves_on_a_terminal_while_the_output_is_redirected() -> None:
-    shown = on_terminal(sys.executable, "-c", REDIRECTED, until="starting Spark", TERM="xterm")
+    shown = on_terminal(sys.executable, "-c", REDIRECTED, until="starting Spark", variables={"TERM": "xterm"})
     assert shown.count("starting Spark") >= 2
     assert "\x1b" in shown
 
 
 @pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {"TERM": "xterm", "NO_COLOR": "1"}], ids=str)
 def test_progress_on_a_terminal_without_escapes_is_lines(variables: dict[str, str]) -> None:
-    shown = on_terminal(sys.executable, "-c", REDIRECTED, until="starting Spark: ", **variables)
+    shown = on_terminal(sys.executable, "-c", REDIRECTED, until="starting Spark: ", variables=variables)
     assert shown.count("starting Spark: ") >= 2
     assert "\x1b" not in shown
 
@@ -77,7 +77,12 @@ def test_a_command_without_progress_of_its_own_says_that_it_runs(
     monkeypatch.setattr(silence, "LINE_INTERVAL_S", 0.02)
     spoken = threading.Event()
     line = silence._Stage.line
-    monkeypatch.setattr(silence._Stage, "line", lambda stage: (line(stage), spoken.set())[0])
+
+    def speak(stage: silence._Stage) -> str:
+        spoken.set()
+        return line(stage)
+
+    monkeypatch.setattr(silence._Stage, "line", speak)
     monkeypatch.setattr("topicwarden.operations.check.selected_stacks", lambda *_: spoken.wait(60) and ["dev"])
     root = project(tmp_path, {"topics/a.yaml": "partitions: 1\nreplication_factor: 1\n"})
     done = topicwarden("check", "--format", "json", cwd=root)
@@ -105,6 +110,6 @@ COMMANDS = (
 def test_no_command_writes_escapes_to_a_terminal_that_wants_none(variables: dict[str, str], tmp_path: Path) -> None:
     root = project(tmp_path, {"topics/a.yaml": "partitions: x\n"}, ("dev", "prod"))
     for arguments in COMMANDS:
-        shown = on_terminal(str(COMMAND), *arguments, cwd=root, **variables)
+        shown = on_terminal(str(COMMAND), *arguments, cwd=root, variables=variables)
         assert shown, arguments
         assert "\x1b" not in shown, arguments

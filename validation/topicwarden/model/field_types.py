@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date
-from typing import Annotated, Any, Final, Literal, LiteralString, Self, TypeVar
+from typing import Annotated, Any, Final, Literal, LiteralString, Self, TypeVar, cast
 
 from pydantic import (
     BaseModel,
@@ -113,7 +113,7 @@ class StrictModel(BaseModel):
 
         Unlike ``cls()``, this builds no validator, which takes as long as the check of a small project for all models.
         """
-        return cls.model_construct()
+        return cast("Self", cls.model_construct())
 
 
 class BuiltAtFirstUse:

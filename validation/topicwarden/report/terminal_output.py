@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 import sys
 import time
 from contextlib import suppress
@@ -89,6 +90,11 @@ def coloured() -> bool:
 def is_capable_terminal(stream: TextIO) -> bool:
     """Return whether ``stream`` is a terminal that may get escape sequences: not with NO_COLOR or TERM=dumb."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in ("dumb", "unknown")
+
+
+def width() -> int | None:
+    """Return the columns of the terminal on standard output; None for a file or a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def console(width: int | None = None) -> Console:
