@@ -13,6 +13,7 @@ from topicwarden.cli import deploy
 
 LINES = (
     " +  pulumi:pulumi:Stack p-dev creating (0s)\n",
+    " +  topicwarden:index:Domain shop created\n",
     " +  kafka:index:Topic orders creating (0s)\n",
     " +  kafka:index:Topic orders created (0.1s)\n",
     " ~  kafka:index:Topic clicks updating (0s) [diff: ~config]\n",

@@ -17,8 +17,8 @@ _CHANGE: Final = re.compile(
     r"(?P<made>created|updated|deleted|replaced))\b"
 )
 """A line of `pulumi` about one resource."""
-_OWN: Final = "pulumi:"
-"""The start of the types that Pulumi itself has, such as the stack."""
+_GROUPS: Final = ("pulumi:", "topicwarden:index:")
+"""The start of the types that only group others, such as the stack and the topics of a domain."""
 _MOST_NAMES: Final = 5
 
 
@@ -33,7 +33,7 @@ class EngineChanges:
         """Return a function that takes each line of `pulumi`, and passes it to ``show``."""
 
         def on_line(line: str) -> None:
-            if (change := _CHANGE.match(line)) and not change["type"].startswith(_OWN):
+            if (change := _CHANGE.match(line)) and not change["type"].startswith(_GROUPS):
                 name = change["name"]
                 self.begun.pop(name, None)
                 (self.made if change["made"] else self.begun)[name] = None
