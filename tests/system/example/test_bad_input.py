@@ -41,7 +41,7 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
     """Return the only line that a refused command printed, apart from what it waited for."""
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stdout == ""
-    waits = ("another sandbox is starting", "starting Spark: ", "reading the topics: ")
+    waits = ("another sandbox is starting", "starting Spark: ", "reading the topics: ", "topicwarden audit: ")
     (line,) = (line for line in done.stderr.splitlines() if not line.startswith(waits))
     assert line.startswith("topicwarden: ")
     return line
