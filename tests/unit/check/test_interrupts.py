@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support.command import project, topicwarden
-from topicwarden.cli import deploy
+from topicwarden.cli import deploy, terminal
 
 LINES = (
     " +  pulumi:pulumi:Stack p-dev creating (0s)\n",
@@ -53,6 +53,15 @@ def test_an_interrupted_change_says_what_is_done_and_how_to_go_on(
     monkeypatch.setattr(deploy, name, interrupted_after(LINES[:1], error))
     done = topicwarden(command, "--stack", "dev", "--yes", cwd=root)
     assert done.err == f"topicwarden: interrupted: Pulumi had not begun a change{NEXT.format(command)}"
+
+
+def test_the_output_of_pulumi_is_the_changes_that_it_has_made(capsys: pytest.CaptureFixture[str]) -> None:
+    show = terminal.engine_output()
+    for line in ("Updating (dev):\n", *LINES, "error: full\n", " +  kafka:index:Topic a **creating failed** x\n"):
+        show(line)
+    assert capsys.readouterr().out == (
+        " +  kafka:index:Topic orders created (0.1s)\nerror: full\n +  kafka:index:Topic a **creating failed** x\n"
+    )
 
 
 def test_an_error_of_a_deploy_is_no_interrupt(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import textwrap
@@ -32,6 +33,14 @@ class TerminalProgress(ProgressListener):
     def warn(self, line: str) -> None:
         print_wrapped(line)
 
+
+_NO_NEWS: Final = re.compile(
+    r"@ |(?:Updating|Destroying|Refreshing) \(|"
+    r"\s*[-+~]{1,2}\s+(?:"
+    r"(?:pulumi:|topicwarden:index:)\S+ \S+ (?:created|updated|deleted)\b|"
+    r"\S+ \S+ (?:creating|updating|deleting)\b(?! failed))"
+)
+"""Lines of `pulumi` about its own work."""
 
 TERMINAL: Final = TerminalProgress()
 
@@ -85,14 +94,15 @@ def print_wrapped(line: str) -> None:
 
 
 def engine_output() -> Callable[[str], None]:
-    """Return a function that prints a line of `pulumi` while it runs, without dots that only show that it runs.
+    """Return a function that prints a line of `pulumi` while it runs: each change that it has made, errors, the result.
 
+    Lines that only show that it runs, or that are about groups of resources, are left out.
     The lines go to the standard output as it is now: it is redirected while a program may run.
     """
     out = sys.stdout
 
     def show(line: str) -> None:
-        if line.strip(" .\n") and not line.startswith("@ "):
+        if line.strip(" .\n") and not _NO_NEWS.match(line):
             out.write(line)
             out.flush()
             VERBOSITY.last_output = time.monotonic()
