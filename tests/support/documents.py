@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from topicwarden.cli.main import app
+from topicwarden.model.problem import Refusal
 
 PARSER = get_group(app)
 _USAGE_ERROR = cast(type[Exception], typer.BadParameter.__base__)
@@ -75,8 +76,10 @@ def problem(arguments: list[str], parser: TyperGroup | TyperCommand = PARSER) ->
     try:
         # In `--max-records N` the reader replaces N. Every option type that we use accepts a 1.
         parser.make_context(parser.name, ["1" if one.isupper() else one for one in arguments])
+    except Refusal:
+        return None  # a stack of the reader's project
     except _USAGE_ERROR as error:
-        return None if type(error).__name__ == "MissingParameter" else str(error)
+        return None if type(error).__name__ in ("MissingParameter", "NoArgsIsHelpError") else str(error)
     return None
 
 

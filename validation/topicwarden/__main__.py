@@ -19,6 +19,7 @@ def main() -> None:
         # A watch ends with 0, also before its modules are loaded and it has its own handlers (``cli.watch``).
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: os._exit(0))
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "true")  # else pydantic looks for them in each installed package
     try:
         from topicwarden.cli.main import run  # noqa: PLC0415 -- an interrupt of this import must be caught
     except KeyboardInterrupt:

@@ -184,7 +184,7 @@ def test_an_unknown_format_or_stack_says_what_there_is(bad: Path) -> None:
     assert done.err == f"topicwarden: there is no format 'xml': expected one of {', '.join(FORMATS)}\n"
     done = topicwarden("check", "--stack", "prd", cwd=bad)
     assert done.code == 2
-    assert "there is no stack 'prd'" in done.err
+    assert "no stack prd; stacks: " in done.err
     assert "did you mean prod?" in done.err
 
 

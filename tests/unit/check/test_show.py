@@ -6,6 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import project, topicwarden
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.model.project import find_project
+from topicwarden.report.declared_topics import list_text, topic_text, values
+from topicwarden.specs.load import load
+from topicwarden.specs.resolve import resolve
 
 FILES = {
     "topics/_defaults.yaml": "owner: team-platform\nreplication_factor: 3\n"
@@ -70,6 +75,29 @@ def test_all_topics_with_their_numbers(root: Path) -> None:
     ]
     topics = json.loads(topicwarden("show", "-s", "prod", "-f", "json", cwd=root).out)["topics"]
     assert [topic["topic"] for topic in topics] == ["clicks", "orders.placed.v1"]
+
+
+def test_the_text_fits_the_terminal_and_topics_are_sorted_by_name(root: Path) -> None:
+    (root / "topics" / "zoo").mkdir()
+    (root / "topics" / "zoo" / "b.yaml").write_text(
+        f"topic: billing.{'long.' * 15}v1\npartitions: 1\ndescription: {'many words ' * 20}\n"
+    )
+    found = find_project(root)
+    resolved = resolve(load(found.topics, found.root, found.stack_names()), "prod")
+    brokers = BrokerSettings()
+    for width in (80, 120, 200):
+        text = list_text(resolved.declarations, brokers, width)
+        assert max(map(len, text.splitlines())) <= width
+    starts = [line.split()[0] for line in list_text(resolved.declarations, brokers).splitlines()]
+    assert starts == ["topic", f"billing.{'long.' * 15}v1", "clicks", "orders.placed.v1"]
+    (billing,) = (each for each in resolved.declarations if each.topic.name.startswith("billing"))
+    for width in (60, 80, 120):
+        text = topic_text(values(billing, brokers), [], "prod", brokers, width)
+        _, *lines = text.splitlines()
+        assert max(map(len, lines)) <= width
+        assert text.replace("\n", " ").count("words") == 20
+    defaults = [each.path[-1] for each in values(billing, brokers) if each.location is None]
+    assert defaults == sorted(defaults)
 
 
 def test_an_unknown_topic_has_a_suggestion_and_a_broken_one_is_mentioned(root: Path) -> None:

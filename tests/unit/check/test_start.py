@@ -78,12 +78,39 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr
 
 
 @pytest.mark.parametrize(
-    ("option", "needless"), [("--version", {"typer", "pydantic", "rich"}), ("--help", {"pydantic"})]
+    ("option", "needless"), [("--version", {"typer", "pydantic", "rich"}), ("--help", {"pydantic", "rich"})]
 )
 def test_the_version_and_the_help_import_little(option: str, needless: set[str]) -> None:
     code, output, imported = run("-c", IMPORTED, option)
     assert (code, bool(output)) == (0, True)
     assert needless & set(imported.split()) == set()
+
+
+BUILT = """
+import sys
+from topicwarden.cli.main import run
+from topicwarden.model.field_types import StrictModel
+sys.argv = ["topicwarden", "check"]
+try:
+    run()
+except SystemExit:
+    pass
+models = list(StrictModel.__subclasses__())
+for model in models:  # also their subclasses, and so on
+    models += model.__subclasses__()
+print(*sorted(model.__name__ for model in models if model.__pydantic_complete__), file=sys.stderr)
+"""
+
+
+def test_a_check_builds_only_the_models_of_its_files(tmp_path: Path) -> None:
+    files = {
+        "topics/a.yaml": "partitions: 1\nreplication_factor: 1\ncontents: {key: {required: true}}\n",
+        "policies/topics.yaml": "rules: {partitions: {max: 3}}\n",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", BUILT], cwd=project(tmp_path, files), capture_output=True, text=True, check=True
+    )
+    assert done.stderr.splitlines()[-1] == "Contents PolicyFile Settings TopicDocument"
 
 
 def test_a_check_reads_the_parameters_of_no_other_command() -> None:

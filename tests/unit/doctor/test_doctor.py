@@ -211,6 +211,9 @@ def test_missing_programs_have_a_remedy_for_users_of_pip(monkeypatch: pytest.Mon
     assert {name for name, part in parts.items() if part.version is None} == parts.keys() - {"Python"}
     assert parts["pulumi"].remedy == "pip install 'topicwarden[deploy]'"
     assert parts["pyspark"].remedy == "pip install 'topicwarden[audit]'"
+    diagnosis = diagnose(None, list(parts.values()), None)
+    unable = {command.command for command in diagnosis.commands if command.ability is Ability.UNABLE}
+    assert {"plan", "up", "destroy", "refresh", "rebalance", "import", "audit", "watch", "redrive", "usage"} == unable
     for part in parts.values():
         assert bool(part.remedy) == (part.version is None), part.name
         assert "make " not in part.remedy
@@ -359,7 +362,7 @@ def test_json_has_the_content_of_the_text(tmp_path: Path) -> None:
     [
         (["--format", "xml"], "there is no format 'xml'"),
         (["--command", "pln"], "did you mean plan?"),
-        (["--stack", "prod"], "there is no stack 'prod'"),
+        (["--stack", "prod"], "no stack prod; stacks: "),
     ],
 )
 def test_invalid_input_is_reported_in_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:

@@ -55,7 +55,7 @@ def test_what_cannot_run_is_a_refusal(tmp_path: Path) -> None:
     empty = find_project(project(tmp_path, {"topics/.keep": ""}))
     with pytest.raises(Refusal, match="declares no topic"):
         check_topics(empty)
-    with pytest.raises(Refusal, match="there is no stack 'prod'"):
+    with pytest.raises(Refusal, match="no stack prod; stacks: "):
         check_topics(empty, "prod")
 
 

@@ -53,7 +53,7 @@ def test_bad_options_are_one_line(folder: Path, options: tuple[str, ...], messag
 def test_an_unknown_stack_is_refused(folder: Path) -> None:
     done = topicwarden("watch", "--stack", "prod", cwd=folder)
     assert done.code == 2
-    assert "there is no stack 'prod'" in done.err
+    assert "no stack prod; stacks: " in done.err
 
 
 def test_a_history_in_use_is_refused_before_anything_is_audited(folder: Path) -> None:

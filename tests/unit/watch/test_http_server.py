@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ STATE = WatchState(
     declarations_valid=False,
     declarations_problem="topics/a.yaml:1:1: broken",
 )
-PATHS = ("/healthz", "/readyz", "/metrics", "/report", "/report.json", "/usage.html")
+PATHS = ("/healthz", "/readyz", "/metrics", "/report", "/report.json", "/usage.html", "/")
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -128,13 +129,34 @@ def test_metrics_are_valid_openmetrics_with_those_of_the_watch(port: int) -> Non
 def test_before_the_first_audit_only_the_report_is_missing() -> None:
     pages = ServedPages([WatchState("dev", 300.0)], ReportBackground(), lambda: True)
     with serving(LOOPBACK, pages) as address:
-        assert [get(address.port, path).status for path in PATHS] == [200, 503, 200, 503, 503, 503]
+        assert [get(address.port, path).status for path in PATHS] == [200, 503, 200, 503, 503, 503, 503]
         assert "topicwarden_watch_failed_audits" in get(address.port, "/metrics").text
         pages.publish(STATE)
-        assert [get(address.port, path).status for path in PATHS] == [200] * 6
+        assert [get(address.port, path).status for path in PATHS] == [200] * 7
         pages.stop()
         pages.publish(STATE)  # by an audit that ends late
         assert get(address.port, "/readyz").status == 503
+
+
+def test_the_first_page_is_the_report_or_says_when_it_comes(guarded: int) -> None:
+    pages = ServedPages([WatchState("d<v", 300.0)], ReportBackground(), lambda: True)
+    with serving(LOOPBACK, pages) as address:
+        page = get(address.port, "/")
+        assert (page.status, page.headers["Content-Type"]) == (503, "text/html; charset=utf-8")
+        assert "Stack d&lt;v: no audit has finished: the first one is running. The report appears here" in page.text
+        assert '<meta http-equiv="refresh" content="5">' in page.text
+        pages.publish(WatchState("d<v", 300.0, failed_audits=1, failure="no <broker>", next_audit=60.0))
+        page = get(address.port, "/")
+        assert (page.status, page.text) == (503, get(address.port, "/report").text)
+        assert "the last one failed (no &lt;broker&gt;); the next one starts at 1970-01-01T00:01:00Z" in page.text
+        pages.publish(replace(STATE, stack="d<v"))
+        assert get(address.port, "/").text == get(address.port, "/report").text
+        assert "<h1" in get(address.port, "/").text
+    assert get(guarded, "/").status == 401
+    assert (
+        get(guarded, "/", Authorization=f"Bearer {TOKEN}").text
+        == get(guarded, "/report", Authorization=f"Bearer {TOKEN}").text
+    )
 
 
 def test_a_loop_that_has_ended_is_unhealthy() -> None:
@@ -184,7 +206,7 @@ def test_no_path_leads_to_a_file(port: int, path: str) -> None:
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a b c\r\n\r\n", b"400"),
         (b"GET\r\n\r\n", b"400"),
         (b"A <script>alert(1)</script> HTTP/1.1\r\n\r\n", b"405"),
-        (b"GET / HTTP/0.9\r\n\r\n", b"404"),
+        (b"GET /none HTTP/0.9\r\n\r\n", b"404"),
         (b"GET /report\r\n\r\n", b"200"),
     ],
 )

@@ -132,11 +132,18 @@ def test_one_page_has_the_metrics_of_all_stacks_as_valid_openmetrics() -> None:
     assert by_stack("audit_coverage_ratio").keys() == {"dev", "test"}
 
 
+def test_the_first_page_is_the_report_on_all_stacks() -> None:
+    pages = served(GOOD, LOST)
+    assert page(pages, "/") == page(pages, "/report")
+    assert page(pages, "/")[0] == 200
+
+
 def test_each_stack_has_its_report_and_all_have_one_with_links() -> None:
     pages = served(GOOD, LOST, BROKEN)
     assert page(pages, "/stacks/dev/report.json")[0] == 200
     assert "orders.placed.v1" in page(pages, "/stacks/dev/report")[1]
-    assert page(pages, "/stacks/prod/report") == (503, "no audit has finished\n")
+    status, text = page(pages, "/stacks/prod/report")
+    assert (status, "no audit has finished: the last one failed (the cluster does not respond)" in text) == (503, True)
     for path in (
         "/stacks/other/report",
         "/stacks/dev",
@@ -293,7 +300,7 @@ def test_two_stacks_with_one_history_are_refused(folder: Path) -> None:
     [
         ((), "--all-stacks"),
         (("--all-stacks", "--stack", "good"), "remove --stack, or remove --all-stacks"),
-        (("--stack", "good", "--stack", "goood"), "there is no stack 'goood'"),
+        (("--stack", "good", "--stack", "goood"), "no stack goood; stacks: "),
     ],
 )
 def test_an_ambiguous_or_unknown_selection_is_refused(folder: Path, options: tuple[str, ...], message: str) -> None:

@@ -65,7 +65,7 @@ def check_fleet(
     """Print the problems of ``stacks``, or of all stacks if there are none, then what differs between the stacks.
 
     ``paths`` and ``changes_files`` (`--fix` and `--diff`) are refused. The formats for build servers have the problems
-    only. Returns 2 if a stack does not exist, 1 if there is an error, else 0.
+    only. Returns 1 if there is an error, else 0.
     """
     from topicwarden.cli.fleet import console_text  # noqa: PLC0415 -- a check of one report needs none of these
     from topicwarden.operations.check_stacks import check_stacks  # noqa: PLC0415

@@ -24,6 +24,17 @@ class CommandLine(Typer):
         return Typer.__call__(with_parameters_of(arguments, self), *args, **kwargs)
 
 
+def summarize_commands(app: Typer) -> None:
+    """Set the text of each command in the list of commands to the first paragraph of its help, as a whole."""
+    for command in app.registered_commands:
+        documentation = (command.callback and command.callback.__doc__) or ""
+        command.short_help = " ".join(documentation.partition("\n\n")[0].split())
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            group.short_help = group.typer_instance.info.help
+            summarize_commands(group.typer_instance)
+
+
 def with_parameters_of(arguments: Sequence[str], app: Typer) -> Typer:
     """Return ``app`` with the parameters of the commands that are among ``arguments`` only.
 

@@ -19,7 +19,7 @@ Complete: TypeAlias = Callable[[str], list[str]]
 
 _TOPIC: Final = re.compile(rb"(?:^|[{,])[ \t]*[\"']?topic[\"']?:[ \t]+[\"']?([A-Za-z0-9._-]+)", re.MULTILINE)
 _PACKAGE: Final = Path(__file__).parents[1]
-_PAGES: Final = ("rules", "checks", "runbook", "guards", "permissions", "services", "alerts", "dashboard")
+_PAGES: Final = ("rules", "checks", "runbook", "guards", "permissions", "services", "alerts", "dashboard", "all")
 
 
 def _completing(words: Callable[[], Iterable[str]]) -> Complete:

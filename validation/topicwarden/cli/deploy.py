@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-
+from topicwarden.cli.interrupted_change import EngineChanges, telling_interrupts
+from topicwarden.cli.silence import never_silent
 from topicwarden.cli.terminal import TERMINAL, confirmed, engine_output, require_terminal
 from topicwarden.deploy.program_run import PlanChanged
 from topicwarden.model.project import find_project
@@ -29,16 +29,18 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
         report = None
         if not yes:
             require_terminal(f"topicwarden plan --stack {stack}")
-            report = planned(engine, (), checked, listener=TERMINAL)
-            terminal_output.write_text(text.render(report, Console()))
+            with telling_interrupts("up", stack):
+                report = planned(engine, (), checked, listener=TERMINAL)
+            terminal_output.write_text(text.render(report, terminal_output.console()))
             if not report.deployable:
                 return 1
             if not (report.pending or refresh) or not confirmed("Deploy this?"):
                 return 0
         try:
-            done = deploy_topics(
-                engine, checked, engine_output(), refreshing=refresh, confirmed=report, listener=TERMINAL
-            )
+            changes = EngineChanges()
+            on_line = changes.watching(engine_output())
+            with telling_interrupts("up", stack, changes), never_silent("deploying"):
+                done = deploy_topics(engine, checked, on_line, refreshing=refresh, confirmed=report, listener=TERMINAL)
         except PlanChanged as changed:
             TERMINAL.warn(str(changed))
         else:
@@ -53,7 +55,7 @@ def destroy(stack: str, yes: bool) -> int:
     engine = writing_engine_of(find_project(), stack, TERMINAL)
     plan = planned_destroy(engine, listener=TERMINAL)
     while True:
-        terminal_output.write_text(text.render(plan, Console()))
+        terminal_output.write_text(text.render(plan, terminal_output.console()))
         if plan.refused:
             return 1
         shown = None
@@ -63,12 +65,18 @@ def destroy(stack: str, yes: bool) -> int:
                 return 0
             shown, plan = plan, planned_destroy(engine, listener=TERMINAL)
         try:
-            return 0 if destroy_topics(engine, plan, engine_output(), confirmed=shown, listener=TERMINAL) else 1
+            changes = EngineChanges()
+            on_line = changes.watching(engine_output())
+            with telling_interrupts("destroy", stack, changes), never_silent("deleting"):
+                done = destroy_topics(engine, plan, on_line, confirmed=shown, listener=TERMINAL)
         except PlanChanged as changed:
             TERMINAL.warn(str(changed))
+        else:
+            return 0 if done else 1
 
 
 def refresh(stack: str) -> int:
     """Write the settings and partitions of the live topics into Pulumi's state; return 1 if Pulumi failed."""
     engine = writing_engine_of(find_project(), stack, TERMINAL)
-    return 0 if refresh_topics(engine, engine_output(), listener=TERMINAL) else 1
+    with never_silent("refreshing Pulumi's state"):
+        return 0 if refresh_topics(engine, engine_output(), listener=TERMINAL) else 1

@@ -85,7 +85,7 @@ def fleet_files(
 
 def console_text(render: Callable[[Console], None]) -> str:
     """Return what ``render`` prints, with the width and the colours of standard output."""
-    console = Console()
+    console = terminal_output.console()
     with console.capture() as captured:
         render(console)
     return captured.get()

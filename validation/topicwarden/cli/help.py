@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
 from rich.markdown import Markdown
 
 from topicwarden.model.problem import Refusal
@@ -42,7 +41,7 @@ def help_page(concept: str | None) -> int:
         return 0
     if concept not in PAGES:
         raise Refusal(f"there is no page {concept!r}: expected one of {', '.join(PAGES)}; commands have --help")
-    console = Console(width=min(_COLUMNS, Console().width))
+    console = terminal_output.console(min(_COLUMNS, terminal_output.console().width))
     with console.capture() as captured:
         console.print(Markdown(_RELATIVE_LINK.sub(r"\1", _text(concept)), hyperlinks=False))
     terminal_output.write_text("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))

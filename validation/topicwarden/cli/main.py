@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -19,8 +19,9 @@ from topicwarden.cli.arguments import (
     project_commands,
     sandbox_commands,
 )
-from topicwarden.cli.command_selection import CommandLine
-from topicwarden.cli.failure import CODE, details_of, line_for
+from topicwarden.cli.command_selection import CommandLine, summarize_commands
+from topicwarden.cli.failure import CODE, details_of, ended_by_signal, line_for
+from topicwarden.cli.silence import never_silent
 from topicwarden.report.display import printable
 from topicwarden.report.terminal_output import VERBOSITY, without_commands
 
@@ -30,12 +31,13 @@ app = CommandLine(
     epilog="Exit codes: 0 success; 1 something is not as declared, or is refused; 2 the command could not run.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,  # the help has no escapes, and loads no rich, which takes as long as all the rest
 )
 for commands in (project_commands, cluster_commands, documentation_commands):
     app.add_typer(commands.app)
 app.add_typer(sandbox_commands.app, name="sandbox")
 app.add_typer(ci_commands.app, name="ci")
+summarize_commands(app)
 
 
 @app.callback(invoke_without_command=True)
@@ -58,10 +60,10 @@ def run() -> None:
         if getattr(sys, name) is None:  # the shell has closed it: `>&-`
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 -- until the process ends
     try:
-        with ending_children():
+        with ending_children(), never_silent(_command()):
             app()
     except Exception as error:  # noqa: BLE001 -- the one place where every error becomes a line and an exit code
-        if (ended := _ended_by_signal(error)) is not None:
+        if (ended := ended_by_signal(error)) is not None:
             sys.exit(ended)
         print(without_commands(f"topicwarden: {printable(line_for(error))}"), file=sys.stderr)
         if VERBOSITY.verbose and (details := details_of(error)):
@@ -69,15 +71,11 @@ def run() -> None:
         sys.exit(CODE)
 
 
-def _ended_by_signal(error: BaseException | None) -> int | None:
-    """Return the exit code of a process that a signal ended; None if ``error`` has another cause.
+def _command() -> str:
+    """Return the command as it is called, without its options: `topicwarden sandbox up`."""
+    words = itertools.takewhile(lambda word: not word.startswith("-"), itertools.dropwhile(_is_option, sys.argv[1:]))
+    return " ".join(["topicwarden", *itertools.islice(words, 2)])
 
-    A signal may interrupt a library half-way, which then fails while it is closed.
-    """
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return 128 + signal.SIGINT
-        if isinstance(error, SystemExit) and error.code == 128 + signal.SIGTERM:
-            return 128 + signal.SIGTERM
-        error = error.__context__
-    return None
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-")

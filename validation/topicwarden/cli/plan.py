@@ -6,8 +6,6 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-
 from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_format
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.terminal import TERMINAL
@@ -45,7 +43,7 @@ def plan(stack: str, form: str | None, detailed: bool, patterns: Sequence[str] =
     if out is not None:
         write_files(out, {name: render(report, each, project.root) for name, each in FILES.items()})
     if form == "text":
-        terminal_output.write_text(text.render(report, Console()))
+        terminal_output.write_text(text.render(report, terminal_output.console()))
     else:
         terminal_output.write(render(report, form, project.root))
     return _code(report, detailed)
@@ -87,7 +85,7 @@ def plan_stacks(
 def _one(outcome: StackOutcome, form: str, project: Project) -> str:
     assert isinstance(outcome.report, PlanReport)
     if form == "text":
-        return text.render(outcome.report, Console())
+        return text.render(outcome.report, terminal_output.console())
     return render(outcome.report, form, project.root)
 
 

@@ -12,14 +12,15 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
-from topicwarden.cli.terminal import LINE_INTERVAL_S
+from topicwarden.cli.silence import LINE_INTERVAL_S
 from topicwarden.model.message_text import counted, share
 from topicwarden.plan.placement.durability import received, seconds
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.rebalance.reassignment import ReassignmentProgress as Step
 from topicwarden.rebalance.reassignment import Watch
+from topicwarden.report import terminal_output
 from topicwarden.report.display import NOTHING, duration, size
-from topicwarden.report.terminal_output import VERBOSITY, note
+from topicwarden.report.terminal_output import VERBOSITY, is_capable_terminal, note
 
 _MAX_ROWS = 50
 
@@ -33,7 +34,7 @@ def show(moves: Sequence[ReplicaMove], rate: int | None) -> None:
     for move in moves[:_MAX_ROWS]:
         replicas = [" ".join(map(str, brokers)) for brokers in (move.before, move.after)]
         table.add_row(move.topic, str(move.partition), replicas[0], f"→ {replicas[1]}", size(move.bytes_to_copy))
-    Console().print(table)
+    terminal_output.console().print(table)
     if len(moves) > _MAX_ROWS:
         print(f"… and {len(moves) - _MAX_ROWS:,} more partitions")
     by_broker = ", ".join(f"broker {broker} {size(amount)}" for broker, amount in received(moves).items())
@@ -53,7 +54,7 @@ def watching(stop: Event) -> Iterator[Watch]:
 
     ``stop`` is passed on: the reassignment stops waiting when it is set.
     """
-    console = Console(stderr=True)
+    console, moving = Console(stderr=True), is_capable_terminal(sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(binary_units=True))
     with Progress(
         *columns,
@@ -61,7 +62,7 @@ def watching(stop: Event) -> Iterator[Watch]:
         TimeRemainingColumn(),
         console=console,
         transient=True,
-        disable=VERBOSITY.quiet or not console.is_terminal,
+        disable=VERBOSITY.quiet or not moving,
     ) as bar:
         task = bar.add_task("moving", total=None)
         last_line_at = time.monotonic()
@@ -70,12 +71,12 @@ def watching(stop: Event) -> Iterator[Watch]:
             nonlocal last_line_at
             moved = f"moved {share(step.partitions, step.of_partitions, 'partition')}"
             bar.update(task, description=moved, completed=step.log_bytes, total=step.of_bytes)
-            if not console.is_terminal and time.monotonic() - last_line_at >= LINE_INTERVAL_S:
+            if not moving and time.monotonic() - last_line_at >= LINE_INTERVAL_S:
                 last_line_at = time.monotonic()
                 note(f"{moved}, {size(step.log_bytes)} of {size(step.of_bytes)}")
 
         def say(line: str) -> None:
-            if console.is_terminal:
+            if moving:
                 bar.console.print(line, markup=False, highlight=False)
             else:
                 print(line, file=sys.stderr, flush=True)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
+from typing import Final
+
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
@@ -9,25 +13,53 @@ from topicwarden.pages import MONITORING, PAGES
 from topicwarden.pages.rules_page import rule_docs
 from topicwarden.report import terminal_output
 
+ALL: Final = "all"
+_COLUMNS: Final = 100
+_TITLES: Final = {
+    "rules": "the rules for the YAML, with their settings",
+    "checks": "the checks of the audit",
+    "runbook": "what to do about each finding of the audit",
+    "guards": "the consequences of changes that the plan predicts",
+    "permissions": "the permissions in Kafka that each command needs",
+    "services": "managed services, and what each of them does in its own way",
+    "alerts": "alerts, for Prometheus",
+    "dashboard": "a dashboard, for Grafana",
+}
+
 
 def rules(page_name: str | None = None) -> int:
-    """Print the page ``page_name``, or the documentation of one rule or check, as Markdown; None for all pages.
+    """Print the page ``page_name``, or the documentation of one rule or check, as Markdown; None for a table of them.
 
-    ``alerts`` and ``dashboard`` are files for Prometheus and Grafana.
+    ``all`` are all pages. ``alerts`` and ``dashboard`` are files for Prometheus and Grafana.
 
     Raises Refusal if there is no such page, rule or check.
     """
     documented = {**rule_docs(), **check_docs()}
+    if page_name is None:
+        terminal_output.write_text(_contents())
+        return 0
     if page_name in documented:
         terminal_output.write(f"## {page_name}\n\n{documented[page_name]}\n")
         return 0
-    if page_name is not None and page_name in MONITORING:
+    if page_name in MONITORING:
         _, write_file = MONITORING[page_name]
         terminal_output.write(write_file())
         return 0
-    if page_name is not None and page_name not in PAGES:
-        names = [*PAGES, *MONITORING]
+    if page_name not in (*PAGES, ALL):
+        names = [*PAGES, *MONITORING, ALL]
         pages = f"expected one of {', '.join(names)}, or the id of a rule or check"
         raise Refusal(f"there is no page {page_name!r}: {pages}{did_you_mean(page_name, [*names, *documented])}")
-    terminal_output.write("\n".join(write() for name, write in PAGES.items() if page_name in (None, name)))
+    terminal_output.write("\n".join(write() for name, write in PAGES.items() if page_name in (ALL, name)))
     return 0
+
+
+def _contents() -> str:
+    """Return what the command can print: the pages, and the ids of rules and checks, wrapped to the terminal."""
+    width = min(shutil.get_terminal_size().columns, _COLUMNS)
+    lines = ["topicwarden rules WHAT prints one of:", ""]
+    for name, text in (*_TITLES.items(), (ALL, "all of these pages, except the files for monitoring")):
+        lines.append(f"  {name:12}  {text}")
+    for title, names in (("rules", rule_docs()), ("checks", check_docs())):
+        ids = textwrap.wrap(", ".join(names), width - 2, break_on_hyphens=False)
+        lines += ["", f"or one of these {len(names)} {title}:", "", *(f"  {line}" for line in ids)]
+    return "\n".join(lines) + "\n"

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from topicwarden.deploy.linked_environment import link_environment, write_language_host
@@ -20,6 +19,7 @@ from topicwarden.kafka.connect.schema_registry import on_sandbox_registry
 from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.sandbox_folder import refuse_link
+from topicwarden.report import terminal_output
 from topicwarden.report.terminal_output import note
 from topicwarden.sandbox import class_archive
 from topicwarden.sandbox.broker import BrokerCondition
@@ -177,4 +177,4 @@ def show(status: SandboxStatus) -> None:
         if broker.condition is BrokerCondition.RUNNING and not broker.in_cluster:
             state += ", not in the cluster"
         table.add_row(str(broker.id), broker.rack, f"{HOST}:{broker.port}", str(broker.pid or "–"), state)
-    Console().print(table)
+    terminal_output.console().print(table)

@@ -43,12 +43,13 @@ def show(topic: str | None, stack: str | None, form: str = "text") -> int:
         if form == "json":
             terminal_output.write(topic_json(topic_values, access, stacks[0], brokers))
         else:
-            terminal_output.write_text(topic_text(topic_values, access, stacks[0], brokers))
+            text = topic_text(topic_values, access, stacks[0], brokers, terminal_output.width())
+            terminal_output.write_text(text)
         return 0
     if form == "json":
         terminal_output.write(list_json(resolved.declarations, stacks[0], brokers))
     else:
-        terminal_output.write_text(list_text(resolved.declarations, brokers))
+        terminal_output.write_text(list_text(resolved.declarations, brokers, terminal_output.width()))
     terminal_output.note(f"{counted(len(resolved.declarations), 'topic')} on stack {stacks[0]}{warning}")
     return 0
 

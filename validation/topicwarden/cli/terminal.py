@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import textwrap
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+from topicwarden.cli.silence import never_silent, progress_stream
 from topicwarden.model.problem import Refusal
 from topicwarden.operations.progress_listener import ProgressListener, ShareReport
-from topicwarden.report.display import duration
-from topicwarden.report.terminal_output import VERBOSITY, note
-
-LINE_INTERVAL_S = 10.0
-"""The time between two lines of progress if standard error is not a terminal."""
+from topicwarden.report.terminal_output import VERBOSITY, is_capable_terminal, note
 
 
 class TerminalProgress(ProgressListener):
@@ -39,22 +34,45 @@ class TerminalProgress(ProgressListener):
         print_wrapped(line)
 
 
+_NO_NEWS: Final = re.compile(
+    r"@ |(?:Updating|Destroying|Refreshing) \(|"
+    r"\s*[-+~]{1,2}\s+(?:"
+    r"(?:pulumi:|topicwarden:index:)\S+ \S+ (?:created|updated|deleted)\b|"
+    r"\S+ \S+ (?:creating|updating|deleting)\b(?! failed))"
+)
+"""Lines of `pulumi` about its own work."""
+
 TERMINAL: Final = TerminalProgress()
 
 
 @contextmanager
 def waiting(status: str, then: str = "") -> Iterator[ShareReport]:
-    """Show that the block works on ``status``: a bar on a terminal, else a line every ten seconds.
+    """Show that the block works on ``status``: a bar on a terminal, else a line at least every ten seconds.
 
     Yields a function that reports the share that is done. Without reports, only the elapsed time is shown. Once the
     share is 1, the block works on ``then``, if there is such work.
     """
-    console = Console(stderr=True)
-    if VERBOSITY.quiet:
-        yield lambda share: None
-    elif console.is_terminal:
+    with progress_stream() as stream:
+        if VERBOSITY.quiet or not is_capable_terminal(stream):
+            with never_silent(status, then) as report:
+                yield report
+            return
+        from rich.console import Console  # noqa: PLC0415 -- commands that show no bar start faster without it
+        from rich.progress import (  # noqa: PLC0415
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-        with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+        console = Console(file=stream)
+        with (
+            never_silent(status, moving=True),
+            Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress,
+        ):
             task = progress.add_task(status, total=None)
 
             def show(share: float) -> None:
@@ -64,35 +82,6 @@ def waiting(status: str, then: str = "") -> Iterator[ShareReport]:
                     progress.update(task, total=1.0, completed=share)
 
             yield show
-    else:
-        with _lines(status, then) as report:
-            yield report
-
-
-@contextmanager
-def _lines(status: str, then: str) -> Iterator[ShareReport]:
-    latest: float | None = None
-    ended, started = threading.Event(), time.monotonic()
-
-    def write() -> None:
-        while not ended.wait(LINE_INTERVAL_S):
-            elapsed = duration(1000 * round(time.monotonic() - started))
-            if then and latest is not None and latest >= 1.0:
-                note(f"{then}: {elapsed} in all")
-            else:
-                note(f"{status}: {'' if latest is None else f'{latest:.0%} after '}{elapsed}")
-
-    def report(share: float) -> None:
-        nonlocal latest
-        latest = share
-
-    thread = threading.Thread(target=write, name="progress-lines", daemon=True)
-    thread.start()
-    try:
-        yield report
-    finally:
-        ended.set()
-        thread.join()
 
 
 def print_wrapped(line: str) -> None:
@@ -101,19 +90,22 @@ def print_wrapped(line: str) -> None:
         width = shutil.get_terminal_size().columns
         line = textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     print(line, file=sys.stderr, flush=True)
+    VERBOSITY.last_output = time.monotonic()
 
 
 def engine_output() -> Callable[[str], None]:
-    """Return a function that prints a line of `pulumi` while it runs, without dots that only show that it runs.
+    """Return a function that prints a line of `pulumi` while it runs: each change that it has made, errors, the result.
 
+    Lines that only show that it runs, or that are about groups of resources, are left out.
     The lines go to the standard output as it is now: it is redirected while a program may run.
     """
     out = sys.stdout
 
     def show(line: str) -> None:
-        if line.strip(" .\n") and not line.startswith("@ "):
+        if line.strip(" .\n") and not _NO_NEWS.match(line):
             out.write(line)
             out.flush()
+            VERBOSITY.last_output = time.monotonic()
 
     return show
 
@@ -126,4 +118,5 @@ def require_terminal(instead: str) -> None:
 
 def confirmed(question: str) -> bool:
     """Return whether the user answers ``question`` with yes."""
-    return typer.confirm(question)
+    with never_silent("", moving=True):  # nothing is late while the user thinks
+        return typer.confirm(question)

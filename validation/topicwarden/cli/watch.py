@@ -14,6 +14,7 @@ from typing import Final, TextIO
 
 from topicwarden.audit.scan.lasting_session import kill_jvm
 from topicwarden.cli.failure import line_for
+from topicwarden.cli.silence import never_silent
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import DURATION
@@ -34,7 +35,7 @@ def watch(stacks: Sequence[str], options: WatchOptions, project_folder: Path | N
     """
     project = find_project(project_folder)
     lines = _Lines()
-    with _signals() as received:
+    with _signals() as received, never_silent("", moving=True):  # a watch waits between audits
         finished = watch_stacks(
             project,
             stacks,

@@ -16,7 +16,7 @@ from topicwarden.model.diagnosis import InstalledPart
 from topicwarden.model.project import Project
 from topicwarden.toolchain import prerequisites, pulumi_cli, spark_reader
 
-_DEPLOY: Final = ("plan", "up", "rebalance", "import")
+_DEPLOY: Final = ("plan", "up", "destroy", "refresh", "rebalance", "import")
 _AUDIT: Final = ("audit", "watch", "redrive")
 _EXTRAS: Final = {
     "cluster": ("kafka-python",),
@@ -29,9 +29,9 @@ _EXTRAS: Final = {
 def installed_parts(project: Project | None) -> list[InstalledPart]:
     """Return each part that a command needs. ``project`` has a cache, where `sandbox install` puts programs."""
     return [
-        InstalledPart(name="Python", version=platform.python_version(), commands=["check", *_DEPLOY, *_AUDIT]),
+        InstalledPart(name="Python", version=platform.python_version(), commands=["check", "usage", *_DEPLOY, *_AUDIT]),
         _pulumi(project),
-        *_packages("cluster", (*_DEPLOY, *_AUDIT)),
+        *_packages("cluster", ("usage", *_DEPLOY, *_AUDIT)),
         *_packages("deploy", _DEPLOY),
         _java(),
         *_packages("audit", _AUDIT),

@@ -182,13 +182,13 @@ class RecordRequirement(StrictModel):
 class Contents(StrictModel):
     """The contract of the live records, which the audit checks."""
 
-    key: Nullable[KeyContents] = KeyContents()
-    value: Nullable[ValueContents] = ValueContents()
-    headers: Nullable[HeaderContents] = HeaderContents()
-    timestamps: Nullable[TimestampContents] = TimestampContents()
-    records: Nullable[RecordContents] = RecordContents()
-    partitions: Nullable[PartitionContents] = PartitionContents()
-    consumers: Nullable[ConsumerContents] = ConsumerContents()
+    key: Nullable[KeyContents] = KeyContents.with_defaults()
+    value: Nullable[ValueContents] = ValueContents.with_defaults()
+    headers: Nullable[HeaderContents] = HeaderContents.with_defaults()
+    timestamps: Nullable[TimestampContents] = TimestampContents.with_defaults()
+    records: Nullable[RecordContents] = RecordContents.with_defaults()
+    partitions: Nullable[PartitionContents] = PartitionContents.with_defaults()
+    consumers: Nullable[ConsumerContents] = ConsumerContents.with_defaults()
     expressions: tuple[RecordRequirement, ...] | None = Field(
         default=(), description="CEL expressions that every record must meet."
     )
@@ -198,5 +198,5 @@ class Contents(StrictModel):
         return {"key": self.key, "value": self.value}[part]
 
 
-NO_CONTENTS = Contents()
+NO_CONTENTS = Contents.with_defaults()
 """The contents of a topic that declares none."""

@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date
-from typing import Annotated, Any, Final, Literal, LiteralString, TypeVar
+from typing import Annotated, Any, Final, Literal, LiteralString, Self, TypeVar, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from topicwarden.model.message_text import describe_value, quoted, whole_number_hint
 from topicwarden.model.units import DURATION, SIZE, UNLIMITED, ValueUnit
@@ -98,3 +106,25 @@ class StrictModel(BaseModel):
     """A mapping that rejects unknown keys and cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    @classmethod
+    def with_defaults(cls) -> Self:
+        """Return the model with the default of each field.
+
+        Unlike ``cls()``, this builds no validator, which takes as long as the check of a small project for all models.
+        """
+        return cast("Self", cls.model_construct())
+
+
+class BuiltAtFirstUse:
+    """Annotates a model in another one: its validator is built when a file has a value for it, not with the other."""
+
+    def __get_pydantic_core_schema__(self, model: type[BaseModel], _: GetCoreSchemaHandler) -> CoreSchema:
+        self._model = model
+        return core_schema.no_info_plain_validator_function(model.model_validate)
+
+    def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        self._model.model_rebuild()
+        # pydantic defines a model by its name, and refers to it, only if the model is in another schema
+        items: dict[str, Any] = handler(core_schema.list_schema(self._model.__pydantic_core_schema__))["items"]
+        return items

@@ -11,7 +11,6 @@ from topicwarden.operations.check import CheckReport, checked_topics
 from topicwarden.operations.fleet import fleet_stacks, run_stacks
 from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.operations.stack_differences import settings_differences
-from topicwarden.stacks.stack_selection import selected_stacks
 
 
 def check_stacks(
@@ -22,16 +21,13 @@ def check_stacks(
 ) -> tuple[CheckReport, FleetReport]:
     """Return the problems of the YAML for ``stacks`` (empty: for all stacks), and the report on all of them.
 
-    An unknown stack has an outcome, as any stack that cannot be read. ``base`` and ``say`` are those of
-    ``check_topics``. Raises Refusal as ``check_topics`` does, and for an unknown stack only if all are unknown.
+    ``base`` and ``say`` are those of ``check_topics``. Raises Refusal as ``check_topics`` does.
     """
     names = fleet_stacks(project, stacks)
-    known = [name for name in names if name in project.stack_names()] or selected_stacks(project, names[0])
-    report, checked = checked_topics(project, known, (), base, say)
+    report, checked = checked_topics(project, names, (), base, say)
     incompatible = report.errors - len(checked.errors)
 
     def outcome(stack: str, _: ProgressListener) -> StackOutcome:
-        selected_stacks(project, stack)
         errors, topics = checked.errors_of[stack] + incompatible, len(checked.declarations[stack])
         summary = f"{counted(topics, 'topic')}: {counted(errors, 'error')}"
         return StackOutcome(stack=stack, exit_code=1 if errors else 0, summary=summary)

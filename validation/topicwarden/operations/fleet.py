@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from topicwarden.model.fleet_report import COULD_NOT_RUN, StackOutcome
-from topicwarden.model.project import Project, is_unicode
+from topicwarden.model.project import Project
 from topicwarden.operations.progress_listener import SILENT, ProgressListener, ShareReport
 from topicwarden.stacks.stack_selection import selected_stacks
 
@@ -14,14 +14,10 @@ from topicwarden.stacks.stack_selection import selected_stacks
 def fleet_stacks(project: Project, stacks: Sequence[str] = ()) -> list[str]:
     """Return ``stacks`` in their order, each once; all stacks of the project if there are none.
 
-    A name may be unknown: the operation refuses it, as it refuses any stack that cannot be read. Raises Refusal if the
-    project has no stacks, and for a name that is not text.
+    Raises Refusal if the project has no stacks, or not one of ``stacks``.
     """
     known = selected_stacks(project, None)
-    for name in stacks:
-        if not is_unicode(name):
-            selected_stacks(project, name)
-    return list(dict.fromkeys(stacks)) or known
+    return [each for name in dict.fromkeys(stacks) for each in selected_stacks(project, name)] or known
 
 
 def run_stacks(

@@ -28,7 +28,6 @@ from topicwarden.operations.watched_stack import WatchedStack
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.stacks.history_address import history_below
 from topicwarden.stacks.http_url import split_url
-from topicwarden.stacks.stack_selection import selected_stacks
 from topicwarden.watch.audit_loop import AuditLoop, Schedule, run_in_turn
 from topicwarden.watch.bearer_token import token_check
 from topicwarden.watch.history_lock import HistoryInUse
@@ -97,7 +96,7 @@ def watch_stacks(
     refuse_unsupported(settings.master)
     reader_jars.jars(project)
     single = len(stacks) == 1
-    names = fleet_stacks(project, [name for stack in stacks for name in selected_stacks(project, stack)])
+    names = fleet_stacks(project, stacks)
     states = [WatchState(name, settings.every) for name in names]
     ending, ended = threading.Event(), threading.Event()
     background = ReportBackground(project.root, check_docs())

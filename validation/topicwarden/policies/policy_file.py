@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, ValidationError, create_model
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, ValidationError, create_model
 from pydantic_core import CoreSchema
 
-from topicwarden.model.field_types import Nullable, StrictModel
+from topicwarden.model.field_types import BuiltAtFirstUse, Nullable, StrictModel
 from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.model.problem import MOST_PROBLEMS, Location, Problem, limited
 from topicwarden.model.project import Project
@@ -47,12 +47,14 @@ class _OneOrMore:
 
 def _blocks(rule: Rule | StackRule | AccessRule) -> tuple[Any, Any]:
     settings: Any = rule.Settings
-    blocks = Annotated[list[settings], BeforeValidator(_as_list), Field(min_length=1), _OneOrMore()]
+    blocks = Annotated[
+        list[Annotated[settings, BuiltAtFirstUse()]], BeforeValidator(_as_list), Field(min_length=1), _OneOrMore()
+    ]
     return blocks, Field(default=None, description=(rule.__doc__ or "").partition("\n")[0])
 
 
 _fields: dict[str, Any] = {name: _blocks(rule) for name, rule in ALL_RULES.items()}
-RuleTable = create_model("RuleTable", __config__=ConfigDict(extra="forbid", frozen=True, defer_build=True), **_fields)
+RuleTable = create_model("RuleTable", __base__=StrictModel, **_fields)
 
 
 def _or_empty(value: Any) -> Any:
@@ -66,7 +68,7 @@ def _blocks_or_none(value: Any) -> Any:
 class PolicyFile(StrictModel):
     """One policy file: rules by id with their settings, expressions, waivers, usage, and cost."""
 
-    rules: Nullable[RuleTable] = RuleTable()
+    rules: Nullable[RuleTable] = RuleTable.with_defaults()
     expressions: Annotated[list[ExpressionSpec], BeforeValidator(_or_empty)] = Field(default=[])
     waivers: Annotated[list[Waiver], BeforeValidator(_or_empty)] = Field(default=[])
     usage: Annotated[list[UsagePolicy], BeforeValidator(_blocks_or_none), _OneOrMore()] = Field(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from enum import Enum
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -31,6 +33,9 @@ _FIRST_SETTINGS: Final = ("topic", "description", "owner", "partitions", "replic
 _REGISTRY_SUBJECTS: Final = tuple(("contents", part, "registry", "subject") for part in ("key", "value"))
 # A longer value, such as a description, does not widen its column for all other rows.
 _MAX_COLUMN_WIDTH: Final = 60
+_LONGEST_WORD: Final = 10
+_LEAST_WIDTH: Final = 8
+_GAP: Final = "  "
 _UNITS: Final = {"ms": duration, "bytes": size, "max_ahead": duration, "max_lag": duration, "max_bytes": size}
 
 
@@ -86,15 +91,22 @@ def values(
     )
     return declared + [
         DeclaredValue(("config", name), each.default, None, each.server_default)
-        for name, each in definitions(brokers.kafka).items()
+        for name, each in sorted(definitions(brokers.kafka).items())
         if name not in declaration.topic.config and each.default is not None
     ]
 
 
 def topic_text(
-    topic_values: Sequence[DeclaredValue], access: Sequence[AccessRow], stack: str, brokers: BrokerSettings
+    topic_values: Sequence[DeclaredValue],
+    access: Sequence[AccessRow],
+    stack: str,
+    brokers: BrokerSettings,
+    width: int | None = None,
 ) -> str:
-    """Return settings, values and their origins in columns; declared settings come first, then the access."""
+    """Return settings, values and their origins in columns; declared settings come first, then the access.
+
+    Cells are wrapped to lines of ``width`` characters; None for lines of any length.
+    """
     lines = [
         f"{topic_values[0].value if topic_values else NOTHING} on stack {stack}, Kafka {kafka_version(brokers.kafka)}"
     ]
@@ -102,8 +114,8 @@ def topic_text(
     defaults = [each for each in topic_values if not each.location]
     rows = [(".".join(_setting_name(each.path)), _value_text(each), each.source) for each in declared]
     rows += [(each.path[-1], _value_text(each), each.source + _broker_note(each)) for each in defaults]
-    access_lines = ["", "access", *_columns(list(access_cells(access)))] if access else []
-    return "\n".join([*lines, *_columns(rows), *access_lines]) + "\n"
+    access_lines = ["", "access", *_columns(list(access_cells(access)), width)] if access else []
+    return "\n".join([*lines, *_columns(rows, width), *access_lines]) + "\n"
 
 
 def topic_json(
@@ -133,8 +145,11 @@ def topic_json(
     )
 
 
-def list_text(declarations: Iterable[Declaration], brokers: BrokerSettings) -> str:
-    """Return one line for each topic with its main settings; values in parentheses are Kafka's defaults."""
+def list_text(declarations: Iterable[Declaration], brokers: BrokerSettings, width: int | None = None) -> str:
+    """Return one line for each topic with its main settings; values in parentheses are Kafka's defaults.
+
+    The topics are sorted by name. ``width`` is that of ``topic_text``.
+    """
     header: tuple[str, ...] = (
         "topic",
         "partitions",
@@ -146,14 +161,14 @@ def list_text(declarations: Iterable[Declaration], brokers: BrokerSettings) -> s
         "declared in",
     )
     rows = [header]
-    for each in declarations:
+    for each in sorted(declarations, key=lambda each: each.topic.name):
         topic = each.topic
         settings = [
             _setting_text(topic, name, brokers) for name in ("min.insync.replicas", "cleanup.policy", "retention.ms")
         ]
         counts = (str(topic.partitions), str(topic.replication_factor))
         rows.append((topic.name, *counts, *settings, one_line(topic.owner or NOTHING), each.locations.own.file))
-    return "\n".join(_columns(rows)) + "\n"
+    return "\n".join(_columns(rows, width)) + "\n"
 
 
 def list_json(declarations: Iterable[Declaration], stack: str, brokers: BrokerSettings) -> str:
@@ -167,7 +182,7 @@ def list_json(declarations: Iterable[Declaration], stack: str, brokers: BrokerSe
             "owner": each.topic.owner,
             "file": each.locations.own.file,
         }
-        for each in declarations
+        for each in sorted(declarations, key=lambda each: each.topic.name)
     ]
     return _json({"version": 1, "stack": stack, "kafka": kafka_version(brokers.kafka), "topics": topics})
 
@@ -215,13 +230,36 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def _columns(rows: Sequence[tuple[str, ...]], width: int | None) -> Iterator[str]:
+    """Yield the lines of a table; cells of the widest columns are wrapped to lines of ``width``."""
+    if width is not None and rows:
+        yield from _wrapped_columns(rows, width)
+        return
     widths = [
         max((len(cell) for cell in column if len(cell) <= _MAX_COLUMN_WIDTH), default=0)
         for column in zip(*rows, strict=True)
     ]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _wrapped_columns(rows: Sequence[tuple[str, ...]], width: int) -> Iterator[str]:
+    columns = list(zip(*rows, strict=True))
+    widths = [max(1, *map(len, column)) for column in columns]
+    floors = [_least_width(column) for column in columns]
+    while len(_GAP) * (len(widths) - 1) + sum(widths) > width and max(widths) > 1:
+        shrinkable = [index for index, each in enumerate(widths) if each > floors[index]] or range(len(widths))
+        widths[max(shrinkable, key=widths.__getitem__)] -= 1
+    for row in rows:
+        cells = [textwrap.wrap(cell, limit) or [""] for cell, limit in zip(row, widths, strict=True)]
+        for line in zip_longest(*cells, fillvalue=""):
+            yield _GAP.join(cell.ljust(limit) for cell, limit in zip(line, widths, strict=True)).rstrip()
+
+
+def _least_width(column: Iterable[str]) -> int:
+    """Return the width below which a column is hard to read: its longest word, unless that is a name or a path."""
+    longest = max((len(word) for cell in column for word in cell.split()), default=1)
+    return longest if longest <= _LONGEST_WORD else _LEAST_WIDTH
 
 
 def _json(value: Any) -> str:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 import sys
+import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os.path import sameopenfile
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console  # a small check prints without it
 
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)", re.MULTILINE)
 """The start of a GitHub workflow command: ``::`` at the start of a line, ``##[`` anywhere."""
@@ -16,10 +22,14 @@ _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)", re.MULTILINE)
 
 @dataclass
 class Verbosity:
-    """The output of a command besides its results: no notes if ``quiet``, the details of errors if ``verbose``."""
+    """The output of a command besides its results: no notes if ``quiet``, the details of errors if ``verbose``.
+
+    ``last_output`` is the time of the last line, as of ``time.monotonic()``.
+    """
 
     quiet: bool = False
     verbose: bool = False
+    last_output: float = field(default_factory=time.monotonic)
 
 
 VERBOSITY = Verbosity()
@@ -30,6 +40,7 @@ def note(line: str) -> None:
     """Print a line for people on standard error: progress or a summary. Quiet commands omit it."""
     if not VERBOSITY.quiet:
         print(without_commands(line), file=sys.stderr, flush=True)
+        VERBOSITY.last_output = time.monotonic()
 
 
 def keep_notes_out_of_output() -> None:
@@ -45,6 +56,7 @@ def write(text: str) -> None:
     """Print ``text``. Characters that the encoding does not have are escaped; a closed pipe is not an error."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    VERBOSITY.last_output = time.monotonic()
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -72,4 +84,21 @@ def coloured() -> bool:
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return is_capable_terminal(sys.stdout)
+
+
+def is_capable_terminal(stream: TextIO) -> bool:
+    """Return whether ``stream`` is a terminal that may get escape sequences: not with NO_COLOR or TERM=dumb."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in ("dumb", "unknown")
+
+
+def width() -> int | None:
+    """Return the columns of the terminal on standard output; None for a file or a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def console(width: int | None = None) -> Console:
+    """Return rich's console for standard output; without colours, it writes no escape sequences at all."""
+    from rich.console import Console  # noqa: PLC0415 -- a small check prints without it
+
+    return Console(width=width, color_system="auto" if coloured() else None, no_color=not coloured() or None)

@@ -15,6 +15,7 @@ from topicwarden.kafka_facts.config_values import Config
 from topicwarden.kafka_facts.topic_names import MAX_LENGTH, name_problem
 from topicwarden.model.contents import Contents
 from topicwarden.model.field_types import (
+    BuiltAtFirstUse,
     Day,
     Nullable,
     Partitions,
@@ -59,8 +60,10 @@ class CommonSettings(StrictModel):
     config: Config = Field(
         default={}, description="Kafka's topic configurations; the brokers' defaults apply to the others."
     )
-    contents: Nullable[Contents] = Contents()
-    access: Nullable[TopicAccessSpec] = Field(default=TopicAccessSpec(), description="Who may use the topic.")
+    contents: Nullable[Annotated[Contents, BuiltAtFirstUse()]] = Contents.with_defaults()
+    access: Nullable[Annotated[TopicAccessSpec, BuiltAtFirstUse()]] = Field(
+        default=TopicAccessSpec.with_defaults(), description="Who may use the topic."
+    )
 
 
 class PermissionSpec(StrictModel):

@@ -22,7 +22,7 @@ _RULE: Final = "project-file"
 class _Strict(BaseModel):
     """Accepts no value of another type; Pulumi ignores most keys that it does not know."""
 
-    model_config = ConfigDict(strict=True)
+    model_config = ConfigDict(strict=True, defer_build=True)
 
 
 class _Runtime(_Strict):
@@ -73,7 +73,7 @@ class PulumiProject(_Strict):
         dict[str, Any] | None, BeforeValidator(lambda value: None if isinstance(value, str) else value)
     ] = None
     backend: _Backend | None = None
-    plugins: _Plugins = _Plugins()
+    plugins: _Plugins = Field(default_factory=_Plugins)
 
 
 def read_project_file(root: Path) -> Mapping[str, Any]:

@@ -18,6 +18,5 @@ def selected_stacks(project: Project, stack: str | None) -> list[str]:
     if stack is None:
         return known
     if stack not in known:
-        suggestion = did_you_mean(stack, known) or f"; the project has {', '.join(known)}"
-        raise Refusal(f"there is no stack {stack!r}: stacks/Pulumi.{stack}.yaml does not exist{suggestion}")
+        raise Refusal(f"no stack {stack}; stacks: {', '.join(known)}{did_you_mean(stack, known)}")
     return [stack]

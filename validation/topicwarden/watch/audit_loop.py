@@ -107,11 +107,13 @@ class AuditLoop:
         try:
             report = self.audit()
         except Exception as error:  # noqa: BLE001 -- a watch goes on
+            now, failures = self.clock(), self.state.failed_audits + 1
             self._update(
                 replace(
                     self.state,
-                    last_audit=self.clock(),
-                    failed_audits=self.state.failed_audits + 1,
+                    last_audit=now,
+                    next_audit=now + self.schedule.pause(self.monotonic() - began, failures),
+                    failed_audits=failures,
                     failure=_public(error),
                     audit_seconds=self.monotonic() - began,
                 )
@@ -124,6 +126,7 @@ class AuditLoop:
                 report=report,
                 last_audit=now,
                 last_success=now,
+                next_audit=now + self.schedule.pause(self.monotonic() - began, 0),
                 failed_audits=0,
                 failure=None,
                 audit_seconds=self.monotonic() - began,

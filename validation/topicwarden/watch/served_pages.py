@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
 from http import HTTPStatus
 from typing import Final, TypeAlias
 
@@ -29,6 +30,19 @@ _JSON: Final = "application/json"
 _OPENMETRICS: Final = "application/openmetrics-text"
 _OF_FLEET: Final = ("/report", "/report.json")
 _UNAVAILABLE: Final = HTTPStatus.SERVICE_UNAVAILABLE
+_WAITING: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="refresh" content="5">
+<title>topicwarden: {stack}</title>
+</head>
+<body>
+<p>Stack {stack}: {reason}. The report appears here after the first audit; this page reloads every 5 seconds.</p>
+</body>
+</html>
+"""
+"""The page in place of a report, before there is one."""
 
 Comparison: TypeAlias = Callable[[Sequence[StackOutcome]], FleetReport]
 """A function that returns the report on several stacks."""
@@ -38,7 +52,7 @@ class ServedPages:
     """The pages of the last states. Reports are rendered when a client requests them; those of one stack are kept.
 
     ``alive`` tells whether the loop of audits runs. ``compare`` is None if the pages are those of a single stack. Else
-    ``/report`` is about all stacks, and each stack has its own pages below ``/stacks/``.
+    ``/report`` is about all stacks, and each stack has its own pages below ``/stacks/``. ``/`` is ``/report``.
     """
 
     def __init__(
@@ -77,7 +91,7 @@ class ServedPages:
                 return self._readiness(request.authorized)
             case "/metrics":
                 return self._metrics_page(request.accept)
-        return self._report_page(request.path)
+        return self._report_page("/report" if request.path == "/" else request.path)
 
     def _report_page(self, path: str) -> ServedPage | None:
         if self._compare is None:
@@ -122,7 +136,7 @@ class ServedPages:
         if renderer is None:
             return None
         if report is None:
-            return _text("no audit has finished", _UNAVAILABLE)
+            return _text(state.waiting(), _UNAVAILABLE) if path.endswith(".json") else _waiting(state)
         return self._kept((report,), path, lambda: renderer(report, self._background))
 
     def _page_of_fleet(self, path: str, compare: Comparison) -> ServedPage | None:
@@ -143,6 +157,11 @@ class ServedPages:
 
 def _text(text: str, status: HTTPStatus) -> ServedPage:
     return ServedPage(f"{text}\n".encode(), status=status)
+
+
+def _waiting(state: WatchState) -> ServedPage:
+    text = _WAITING.format(stack=escape(state.stack), reason=escape(state.waiting()))
+    return ServedPage(text.encode(), _HTML, _UNAVAILABLE)
 
 
 def _html(text: str) -> ServedPage:

@@ -20,6 +20,7 @@ class WatchState:
 
     - ``report``: the last complete audit; None before the first one.
     - ``last_audit``: the end of the last audit, also of one that failed; ``last_success`` only of one that did not.
+    - ``next_audit``: the start of the next audit; None during the first one.
     - ``failed_audits``: how many audits have failed in a row; ``failure`` is the message of the last one.
     - ``declarations_problem``: the first error of the YAML, if it is not valid now; None if it is, or was not read yet.
     - ``declarations_valid``: None if it was not read yet.
@@ -30,6 +31,7 @@ class WatchState:
     report: AuditReport | None = None
     last_audit: float | None = None
     last_success: float | None = None
+    next_audit: float | None = None
     failed_audits: int = 0
     failure: str | None = None
     audit_seconds: float | None = None
@@ -61,6 +63,13 @@ class WatchState:
             last = f"; its report is of {_utc(self.last_success)}" if self.last_success is not None else ""
             code, summary = COULD_NOT_RUN, f"{failure or 'no audit has finished'}{last}"
         return StackOutcome(stack=self.stack, exit_code=code, summary=summary, report=report)
+
+    def waiting(self) -> str:
+        """Return why there is no report yet, and when there will be one."""
+        if self.failure is None:
+            return "no audit has finished: the first one is running"
+        upcoming = "" if self.next_audit is None else f"; the next one starts at {_utc(self.next_audit)}"
+        return f"no audit has finished: the last one failed ({self.failure}){upcoming}"
 
     def lines(self) -> Iterator[str]:
         """Yield what ``/readyz`` shows of the stack."""

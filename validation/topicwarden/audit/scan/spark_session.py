@@ -32,6 +32,7 @@ from topicwarden.child_processes import defer_signals
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.scratch_folder import scratch_folder
+from topicwarden.toolchain.prerequisites import require_java
 
 _MEMORY = "2g"
 """For a local session; ``benchmarks/audit.py --memory`` measures how much of it is used."""
@@ -182,6 +183,7 @@ def _start(project: Project, master: str | None, archive_now: bool) -> tuple[Spa
     try:
         if submitted():
             return _submitted_session(builder.master(master) if master else builder), None
+        require_java()  # else pyspark shows the output of its own shell script
         return _own_session(builder.master(master or "local[*]"), project, archive_now)
     except (PySparkException, RuntimeError, Py4JJavaError) as error:
         reason = None if submitted() else _reason_in(_own_log(project))

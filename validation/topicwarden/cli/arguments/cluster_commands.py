@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from topicwarden.cli.arguments.cluster_choice import BootstrapServer, CommandConfig, cluster_address
-from topicwarden.cli.arguments.shared_options import AllStacks, Stack, Stacks, Topics, stack_option
+from topicwarden.cli.arguments.shared_options import AllStacks, Stack, Stacks, Topics, project_option, stack_option
 from topicwarden.cli.arguments.stack_choice import several_stacks, single_stack
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import FailOn, ReadScope
@@ -122,12 +122,9 @@ def audit(
     command_config: CommandConfig = None,
     project: Annotated[
         Path | None,
-        typer.Option(
-            "--project",
-            metavar="DIR",
-            help="The folder of the project (default: this folder, or one above it). For Spark jobs, whose driver runs "
-            "in a folder of its own.",
-            show_default=False,
+        project_option(
+            "The folder of the project (default: this folder, or one above it). For Spark jobs, whose driver runs "
+            "in a folder of its own."
         ),
     ] = None,
     since: Annotated[
@@ -252,8 +249,8 @@ def watch(
         typer.Option(
             "--listen",
             metavar="ADDRESS",
-            help="The address and port of /metrics, /report, /report.json, /healthz and /readyz. An address that other "
-            "machines can reach needs --token-file.",
+            help="The address and port of the last report, /metrics, /report.json, /healthz and /readyz. An address "
+            "that other machines can reach needs --token-file.",
         ),
     ] = "127.0.0.1:9464",
     token_file: Annotated[
@@ -297,12 +294,7 @@ def watch(
     ] = None,
     project: Annotated[
         Path | None,
-        typer.Option(
-            "--project",
-            metavar="DIR",
-            help="The folder of the project (default: this folder, or one above it).",
-            show_default=False,
-        ),
+        project_option("The folder of the project (default: this folder, or one above it)."),
     ] = None,
     all_stacks: AllStacks = False,
 ) -> None:

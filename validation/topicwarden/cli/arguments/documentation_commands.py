@@ -52,7 +52,7 @@ def rules(
             metavar="WHAT",
             help="rules (of the YAML), checks (of the audit), runbook (for its findings), guards (of the plan), "
             "permissions (in Kafka), services, alerts (for Prometheus), dashboard (for Grafana), or the id of a rule "
-            "or check; default: all, without the files for monitoring.",
+            "or check, or all; default: a list of these.",
             show_default=False,
             autocompletion=completion.documented,
         ),

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from topicwarden.cli import completion
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import find_project
+from topicwarden.stacks.stack_selection import selected_stacks
 
 
 def stack_option(help_text: str) -> Any:
-    """Return the option ``--stack``, which shells complete."""
-    return typer.Option("--stack", "-s", metavar="STACK", help=help_text, autocompletion=completion.stacks)
+    """Return the option ``--stack``, which shells complete. A stack that does not exist is refused."""
+    return typer.Option(
+        "--stack", "-s", metavar="STACK", help=help_text, autocompletion=completion.stacks, callback=_require_stacks
+    )
+
+
+def project_option(help_text: str) -> Any:
+    """Return the option ``--project``. It is read before ``--stack``, which names a stack of this project."""
+    return typer.Option("--project", metavar="DIR", help=help_text, show_default=False, is_eager=True)
+
+
+def _require_stacks(context: typer.Context, value: Any) -> Any:
+    """Return the value of ``--stack``, one name or several. Raises Refusal for one that is no stack of the project."""
+    names = [value] if isinstance(value, str) else value or ()
+    if names and not context.resilient_parsing:
+        folder: Path | None = context.params.get("project")
+        try:
+            project = find_project(folder)
+        except Refusal:  # the command says so, unless it needs no project
+            return value
+        for name in names:
+            selected_stacks(project, name)
+    return value
 
 
 Stack = Annotated[str, stack_option("stacks/Pulumi.STACK.yaml")]

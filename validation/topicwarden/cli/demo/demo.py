@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from rich.console import Console
-
 from topicwarden.cli.demo import (
     access_chapter,
     broker_loss_chapter,
@@ -24,6 +22,7 @@ from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun, heading
 from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
+from topicwarden.report import terminal_output
 from topicwarden.report.display import duration
 from topicwarden.toolchain.prerequisites import require_registry_java
 
@@ -58,7 +57,7 @@ def demo(out: Path, names: Sequence[str] = (), *, every: bool = False) -> int:
     ``out`` is the folder for the report files.
     """
     runs = _selected(names, every=every)
-    project, console = find_project(), Console()
+    project, console = find_project(), terminal_output.console()
     if not on_sandbox(project, STACK):
         raise Refusal(
             f"the demo deploys stack {STACK} to the sandbox, but stacks/Pulumi.{STACK}.yaml does not have "

@@ -28,7 +28,7 @@ class Settings(RuleSettings):
     )
 
 
-ALWAYS = Settings()
+ALWAYS = Settings.with_defaults()
 
 
 def judge_access(

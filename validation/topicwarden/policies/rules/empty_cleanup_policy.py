@@ -22,7 +22,7 @@ class Settings(AdviceSettings):
     pass
 
 
-ALWAYS = Settings()
+ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 
 

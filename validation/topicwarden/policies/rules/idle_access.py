@@ -35,7 +35,7 @@ class Settings(AdviceSettings):
     pass
 
 
-ALWAYS = Settings()
+ALWAYS = Settings.with_defaults()
 
 
 def judge_access(

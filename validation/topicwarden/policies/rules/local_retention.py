@@ -17,7 +17,7 @@ class Settings(RuleSettings):
     pass
 
 
-ALWAYS = Settings()
+ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 
 

@@ -31,7 +31,7 @@ class Settings(RuleSettings):
     )
 
 
-ALWAYS = Settings()
+ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 
 

@@ -21,7 +21,7 @@ class Settings(RuleSettings):
     prefixes: list[Text] = Field(default=[], description="Prefixes of protected names.")
 
 
-ALWAYS = Settings()
+ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = False
 
 

@@ -16,7 +16,7 @@ class Settings(RuleSettings):
     pass
 
 
-ALWAYS = Settings()
+ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = False
 
 

@@ -1,0 +1,70 @@
+"""Test what `up` and `destroy` say when a signal ends them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.support.command import project, topicwarden
+from topicwarden.cli import deploy, terminal
+
+LINES = (
+    " +  pulumi:pulumi:Stack p-dev creating (0s)\n",
+    " +  topicwarden:index:Domain shop created\n",
+    " +  kafka:index:Topic orders creating (0s)\n",
+    " +  kafka:index:Topic orders created (0.1s)\n",
+    " ~  kafka:index:Topic clicks updating (0s) [diff: ~config]\n",
+    "@ updating....\n",
+)
+NEXT = "; `topicwarden plan --stack dev` shows what is left, and `topicwarden {} --stack dev` goes on\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(deploy, "writing_engine_of", lambda *_: SimpleNamespace())
+    monkeypatch.setattr(deploy, "checked_stack", lambda *_: SimpleNamespace())
+    monkeypatch.setattr(deploy, "planned_destroy", lambda *_, **__: SimpleNamespace(refused=[]))
+    monkeypatch.setattr("topicwarden.report.plan.text.render", lambda *_: "")
+    return project(tmp_path, {"topics/a.yaml": "partitions: 1\nreplication_factor: 1\n"})
+
+
+def interrupted_after(lines: tuple[str, ...], error: BaseException) -> Callable[..., bool]:
+    def operate(_: object, __: object, on_line: Callable[[str], None], **___: object) -> bool:
+        for line in lines:
+            on_line(line)
+        raise error
+
+    return operate
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)], ids=["INT", "TERM"])
+@pytest.mark.parametrize("command", ["up", "destroy"])
+def test_an_interrupted_change_says_what_is_done_and_how_to_go_on(
+    command: str, error: BaseException, code: int, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "deploy_topics" if command == "up" else "destroy_topics"
+    monkeypatch.setattr(deploy, name, interrupted_after(LINES, error))
+    done = topicwarden(command, "--stack", "dev", "--yes", cwd=root)
+    message = "1 change made (orders); begun and perhaps made: clicks; no other change was begun"
+    assert (done.code, done.err) == (code, f"topicwarden: interrupted: {message}{NEXT.format(command)}")
+    monkeypatch.setattr(deploy, name, interrupted_after(LINES[:1], error))
+    done = topicwarden(command, "--stack", "dev", "--yes", cwd=root)
+    assert done.err == f"topicwarden: interrupted: Pulumi had not begun a change{NEXT.format(command)}"
+
+
+def test_the_output_of_pulumi_is_the_changes_that_it_has_made(capsys: pytest.CaptureFixture[str]) -> None:
+    show = terminal.engine_output()
+    for line in ("Updating (dev):\n", *LINES, "error: full\n", " +  kafka:index:Topic a **creating failed** x\n"):
+        show(line)
+    assert capsys.readouterr().out == (
+        " +  kafka:index:Topic orders created (0.1s)\nerror: full\n +  kafka:index:Topic a **creating failed** x\n"
+    )
+
+
+def test_an_error_of_a_deploy_is_no_interrupt(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deploy, "deploy_topics", interrupted_after(LINES, OSError("full")))
+    done = topicwarden("up", "--stack", "dev", "--yes", cwd=root)
+    assert (done.code, "interrupted" in done.err) == (2, False)
