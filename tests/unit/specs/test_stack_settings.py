@@ -50,12 +50,9 @@ RIGHT: dict[str, list[Any]] = {
         SECRET,
     ],
     "topicwarden:notifications": [
-        {"on-call": {"format": "slack", "url": SECRET}},
-        '{"alerts": {"format": "alertmanager", "url": "http://alertmanager:9093"}}',
-        {
-            "hook": {"format": "json", "url": "https://receiver/hook", "token": SECRET},
-            "chat": {"format": "slack", "url": SECRET},
-        },
+        {"on-call": {"url": SECRET}},
+        '{"on-call": {"url": "http://receiver:9093"}}',
+        {"hook": {"url": "https://receiver/hook", "token": SECRET}, "chat": {"url": SECRET}},
         SECRET,
     ],
     "topicwarden:movedTo": ["4L6g3nShT-eMCtK--X86sw", SECRET],
@@ -111,12 +108,12 @@ WRONG: dict[str, list[Any]] = {
         ["https://receiver/hook"],
         {"on-call": "https://receiver/hook"},
         {"on-call": SECRET},
-        {"On Call": {"format": "json", "url": SECRET}},
-        {"on-call": {"format": "teams", "url": SECRET}},
-        {"on-call": {"format": "json"}},
-        {"on-call": {"format": "json", "url": SECRET, "channel": "#alerts"}},
-        {"on-call": {"format": "json", "url": 5}},
-        {"on-call": {"format": "json", "url": SECRET | {"b": "x"}}},
+        {"On Call": {"url": SECRET}},
+        {"on-call": {"format": "json", "url": SECRET}},
+        {"on-call": {}},
+        {"on-call": {"url": SECRET, "channel": "#alerts"}},
+        {"on-call": {"url": 5}},
+        {"on-call": {"url": SECRET | {"b": "x"}}},
     ],
     "topicwarden:movedTo": [12345, ""],
     "topicwarden:scopes": [{"topics": "orders.*"}],
@@ -188,30 +185,32 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
             "3:39: topicwarden:catalogues.hub.envv: unknown key; did you mean env? [stack-setting]",
         ),
         (
-            "config:\n  topicwarden:notifications:\n    alerts: {format: alertmanager, url: 'http://a:9093'}\n"
-            "    chat: {format: slack, url: 'https://hooks/s3cret'}\n",
-            "4:32: warning: url is not encrypted; `pulumi config set --secret --path "
+            "config:\n  topicwarden:notifications:\n    chat: {url: 'https://hooks/s3cret'}\n",
+            "3:17: warning: url is not encrypted; `pulumi config set --secret --path "
             "'topicwarden:notifications.chat.url'` encrypts it in this file [plaintext-secret]",
         ),
         (
-            "config:\n  topicwarden:notifications:\n    chat: {format: alertmanager, url: 'hooks/s3cret'}\n",
-            "3:39: topicwarden:notifications.chat.url: expected a URL such as https://receiver.example.com/hook, got "
-            "another text [stack-setting]",
+            "config:\n  topicwarden:notifications:\n    chat: {url: {secure: v1:a:b}, username: me}\n",
+            "3:45: topicwarden:notifications.chat.username: needs password; write it [stack-setting]",
         ),
         (
-            "config:\n  topicwarden:notifications:\n    chat: {format: alertmanger, url: {secure: v1:a:b}}\n",
-            "3:20: topicwarden:notifications.chat.format: expected one of json, slack, alertmanager, got the text "
-            '"alertmanger"; did you mean alertmanager? [stack-setting]',
+            "config:\n  topicwarden:notifications:\n    chat: {format: alertmanager, url: {secure: v1:a:b}}\n",
+            "3:20: topicwarden:notifications.chat.format: Alertmanager is no receiver any more; remove this one, and "
+            "let Prometheus evaluate `topicwarden rules alerts`, whose alerts Alertmanager routes [stack-setting]",
         ),
         (
-            "config:\n  other:a: {1: x}\n  topicwarden:notifications: {1: {format: json, url: {secure: v1:a:b}}}\n"
+            "config:\n  topicwarden:notifications:\n    chat: {format: slack, url: {secure: v1:a:b}}\n",
+            "3:20: topicwarden:notifications.chat.format: there are no formats any more, and every receiver gets JSON "
+            "with a text for Slack; remove the key [stack-setting]",
+        ),
+        (
+            "config:\n  other:a: {1: x}\n  topicwarden:notifications: {1: {url: {secure: v1:a:b}}}\n"
             "  other:b: {2: x}\n",
             '3:31: expected text as a key, got "1"; put it in quotes [key-type]',
         ),
         (
             "config:\n  topicwarden:notifications: {chat: {secure: v1:a:b}}\n",
-            "2:37: topicwarden:notifications.chat: expected a mapping with format and url, got an encrypted value "
-            "[stack-setting]",
+            "2:37: topicwarden:notifications.chat: expected a mapping with url, got an encrypted value [stack-setting]",
         ),
         (
             "config:\n  topicwarden:schemaRegistry: {url: 'me:s3cret@r', username: me, password: {secure: v1:a}}\n",

@@ -20,7 +20,6 @@ from topicwarden.model.units import DURATION, SIZE, ValueUnit
 from topicwarden.stacks import catalogue_settings
 from topicwarden.stacks.catalogue_settings import CatalogueKind, read_catalogue_settings
 from topicwarden.stacks.connection_settings import SERVERS
-from topicwarden.stacks.receiver_settings import FORMATS as RECEIVER_FORMATS
 from topicwarden.stacks.receiver_settings import KEYS as RECEIVER_KEYS
 from topicwarden.stacks.receiver_settings import NAME, read_receivers
 from topicwarden.stacks.registry_settings import KEYS, read_registry_settings
@@ -309,7 +308,7 @@ SETTINGS: Final = {
         _catalogues,
     ),
     NOTIFICATIONS: StackSetting(
-        "Receivers of notifications about findings, by name, each with a `format`, a `url` and credentials. "
+        "Receivers of notifications about findings, by name, each with the `url` of a webhook and credentials. "
         "`topicwarden help notifications` explains them.",
         {
             "anyOf": [
@@ -319,9 +318,8 @@ SETTINGS: Final = {
                         "propertyNames": {"pattern": NAME},
                         "additionalProperties": {
                             "type": "object",
-                            "properties": {"format": {"enum": list(RECEIVER_FORMATS)}}
-                            | {key: {"anyOf": [_TEXT, ENCRYPTED]} for key in RECEIVER_KEYS if key != "format"},
-                            "required": ["format", "url"],
+                            "properties": {key: {"anyOf": [_TEXT, ENCRYPTED]} for key in RECEIVER_KEYS},
+                            "required": ["url"],
                             "additionalProperties": False,
                         },
                     }
