@@ -45,8 +45,8 @@ RIGHT: dict[str, list[Any]] = {
     "topicwarden:catalogues": [
         {"marquez": {"openlineage": "https://marquez:5000/base", "token": SECRET, "cluster": "b:9092"}},
         {"a": {"openlineage": "lineage/events.ndjson", "namespace": "kafka-audits"}, "b": {"openlineage": SECRET}},
-        {"datahub": {"datahub": "https://datahub", "token": "t", "env": "DEV", "instance": "eu.1", "caCert": SECRET}},
-        '{"datahub": {"datahub": "https://datahub"}}',
+        {"datahub": {"openlineage": "https://datahub", "token": "t", "namespace": "audits", "caCert": SECRET}},
+        '{"datahub": {"openlineage": "https://datahub"}}',
         SECRET,
     ],
     "topicwarden:notifications": [
@@ -99,9 +99,9 @@ WRONG: dict[str, list[Any]] = {
         {"a": {"openlineage": "https://marquez", "datahub": "https://datahub"}},
         {"a": {"openlineage": "https://marquez", "env": "PROD"}},
         {"a": {"openlineage": "https://marquez", "cluster": "broker"}},
-        {"a": {"datahub": "datahub:8080"}},
-        {"a": {"datahub": "https://datahub", "env": "prod"}},
-        {"a": {"datahub": "https://datahub", "token": 5}},
+        {"a": {"openlineage": "https://marquez", "namespace": "a b"}},
+        {"a": {"datahub": "https://datahub"}},
+        {"a": {"openlineage": "https://marquez", "token": 5}},
     ],
     "topicwarden:notifications": [
         "https://receiver/hook",
@@ -176,13 +176,23 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
             "'topicwarden:schemaRegistry.token'` encrypts it in this file [plaintext-secret]",
         ),
         (
-            "config:\n  topicwarden:catalogues: {hub: {datahub: 'https://d', token: t}}\n",
-            "2:63: warning: token is not encrypted; `pulumi config set --secret --path "
+            "config:\n  topicwarden:catalogues: {hub: {openlineage: 'https://d', token: t}}\n",
+            "2:67: warning: token is not encrypted; `pulumi config set --secret --path "
             "'topicwarden:catalogues.hub.token'` encrypts it in this file [plaintext-secret]",
         ),
         (
-            "config:\n  topicwarden:catalogues:\n    hub: {datahub: 'https://d', envv: PROD}\n",
-            "3:39: topicwarden:catalogues.hub.envv: unknown key; did you mean env? [stack-setting]",
+            "config:\n  topicwarden:catalogues:\n    hub: {openlineage: 'https://d', namespac: a}\n",
+            "3:47: topicwarden:catalogues.hub.namespac: unknown key; did you mean namespace? [stack-setting]",
+        ),
+        (
+            "config:\n  topicwarden:catalogues:\n    hub: {datahub: 'https://s3cret'}\n",
+            "3:20: topicwarden:catalogues.hub.datahub: DataHub gets no verdicts any more; remove this catalogue, or "
+            "write `openlineage: https://…/openapi/openlineage`, with which DataHub shows lineage, but no verdicts "
+            "[stack-setting]",
+        ),
+        (
+            "config:\n  topicwarden:catalogues:\n    hub: {openlineage: 'https://d', env: PROD}\n",
+            "3:42: topicwarden:catalogues.hub.env: belonged to `datahub`, which is gone; remove it [stack-setting]",
         ),
         (
             "config:\n  topicwarden:notifications:\n    chat: {url: 'https://hooks/s3cret'}\n",
@@ -229,10 +239,10 @@ def test_an_error_in_a_stack_file_has_its_location(text: str, expected: str, tmp
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        ("atlas: 'https://a'", '10:: expected a mapping with openlineage or datahub, got a mapping with "atlas"'),
-        ("secure: v1:a:b", "10:: expected a mapping with openlineage or datahub, got an encrypted value"),
-        ("datahub: 'https://d:65536'", '20:.datahub: expected a URL such as …, without a user, got "https://d:65536"'),
-        ("datahub: 'https://d?t=s3cret'", "20:.datahub: …, got one with a query or a fragment; remove it"),
+        ("atlas: 'https://a'", '10:: expected a mapping with openlineage, got a mapping with "atlas"'),
+        ("secure: v1:a:b", "10:: expected a mapping with openlineage, got an encrypted value"),
+        ("openlineage: 'https://d:65536'", '24:.openlineage: expected a URL such as …, got "https://d:65536"'),
+        ("openlineage: 'https://d?t=s3cret'", "24:.openlineage: …, got one with a query or a fragment; remove it"),
         ("openlineage: 'https://ö'", '24:.openlineage: …, or the path of a file, got "https://ö"'),
         ("openlineage: 'https://m', cluster: 'b:65536'", '46:.cluster: expected a host and a port, …, got "b:65536"'),
         ('openlineage: "a\\0b"', "24:.openlineage: expected the path of a file, got one with control characters"),

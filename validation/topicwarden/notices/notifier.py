@@ -6,6 +6,7 @@ the receiver has answered. So a process that is killed repeats it with the same 
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 import time
@@ -163,7 +164,8 @@ class _KnownReceiver:
     def _post(self, receiver: Receiver, notification: Notification) -> None:
         failure: WebhookError | None = None
         try:
-            post(receiver, _body(notification), notification.id)
+            headers = {"Idempotency-Key": notification.id, **_credentials(receiver)}
+            post(receiver.url, _body(notification), headers, receiver.certificates)
         except WebhookError as error:
             failure = error
         except Exception as error:  # noqa: BLE001 -- of any answer
@@ -244,6 +246,15 @@ class _MemoryFile:
         else:
             self._files.write(self._url, content)
         self._written = content
+
+
+def _credentials(receiver: Receiver) -> dict[str, str]:
+    if receiver.token is not None:
+        return {"Authorization": f"Bearer {receiver.token}"}
+    if receiver.username is not None:
+        pair = base64.b64encode(f"{receiver.username}:{receiver.password or ''}".encode()).decode()
+        return {"Authorization": f"Basic {pair}"}
+    return {}
 
 
 def _body(notification: Notification) -> bytes:

@@ -1,8 +1,7 @@
-"""Post a notification to a webhook, limited in time, without redirects. No error and no log has the URL."""
+"""Post JSON to a server, limited in time, without redirects. No error and no log has the URL or a credential."""
 
 from __future__ import annotations
 
-import base64
 import logging
 import socket
 import ssl
@@ -18,9 +17,9 @@ from urllib3 import BaseHTTPResponse, Retry
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, MaxRetryError, NewConnectionError
 
+from topicwarden.stacks.certificate_settings import Certificates
 from topicwarden.stacks.client_tls import client_context
 from topicwarden.stacks.http_url import split_url
-from topicwarden.stacks.receiver_settings import Receiver
 
 TIMEOUT_S: Final = 10.0
 """How long connecting may take, and how long a connection lasts, whatever the receiver sends."""
@@ -29,14 +28,14 @@ LONGEST_RETRY_AFTER_S: Final = 3600
 THREAD: Final = "webhook-"
 """The beginning of the names of threads that post: nothing that urllib3 logs there is kept, as it has URLs."""
 _RETRIES: Final = Retry(total=2, read=False, other=0, backoff_factor=0.2, retry_after_max=LONGEST_RETRY_AFTER_S)
-"""Only connecting is repeated at once, because after it the receiver may have got the notification."""
+"""Only connecting is repeated at once, because after it the receiver may have got the content."""
 _REJECTED: Final = {400, 409, 413, 415, 422}
 
 
 class WebhookError(Exception):
     """A delivery that failed. The message is a predicate, such as "refused the connection", without URL or credential.
 
-    ``uncertain``: the receiver may have got the notification. ``retry_after``: the pause in seconds that it requests.
+    ``uncertain``: the receiver may have got the content. ``retry_after``: the pause in seconds that it requests.
     """
 
     def __init__(self, reason: str, *, uncertain: bool = False, retry_after: float = 0.0) -> None:
@@ -44,28 +43,28 @@ class WebhookError(Exception):
         self.uncertain, self.retry_after = uncertain, retry_after
 
 
-def post(receiver: Receiver, body: bytes, key: str) -> None:
-    """Post ``body`` with the header ``Idempotency-Key``. Raises WebhookError.
+def post(address: str, body: bytes, headers: Mapping[str, str], certificates: Certificates) -> None:
+    """Post ``body`` to the URL ``address``. Raises WebhookError.
 
     Call it in a thread whose name begins with ``THREAD``. Only the status of the answer is read, and ``Retry-After``.
     """
-    url = split_url(receiver.url)
+    url = split_url(address)
     if url is None:
         raise WebhookError("has an invalid URL; correct it")
-    headers = {"Content-Type": "application/json", "User-Agent": "topicwarden", "Idempotency-Key": key}
+    all_headers = {"Content-Type": "application/json", "User-Agent": "topicwarden", **headers}
     target = (url.path or "/") + (f"?{url.query}" if url.query else "")
     try:
-        context = {"ssl_context": client_context(receiver.certificates)} if url.scheme == "https" else {}
+        context = {"ssl_context": client_context(certificates)} if url.scheme == "https" else {}
     except ValueError as error:
         raise WebhookError(f"cannot be used: {error}") from None
     try:
-        with urllib3.connection_from_url(receiver.url, timeout=TIMEOUT_S, **context) as pool:
+        with urllib3.connection_from_url(address, timeout=TIMEOUT_S, **context) as pool:
             pool.ConnectionCls = _HTTPS if url.scheme == "https" else _HTTP
             response = pool.urlopen(
                 "POST",
                 target,
                 body,
-                headers | _credentials(receiver),
+                all_headers,
                 _RETRIES,
                 redirect=False,
                 preload_content=False,
@@ -76,15 +75,6 @@ def post(receiver: Receiver, body: bytes, key: str) -> None:
         raise _failure(error.reason or error if isinstance(error, MaxRetryError) else error) from None
     if not 200 <= response.status < 300:
         raise _refused(response)
-
-
-def _credentials(receiver: Receiver) -> dict[str, str]:
-    if receiver.token is not None:
-        return {"Authorization": f"Bearer {receiver.token}"}
-    if receiver.username is not None:
-        pair = base64.b64encode(f"{receiver.username}:{receiver.password or ''}".encode()).decode()
-        return {"Authorization": f"Basic {pair}"}
-    return {}
 
 
 class _ShortLived(HTTPConnection):

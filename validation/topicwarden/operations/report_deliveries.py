@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 from topicwarden.audit.history.remote_files import files_at
 from topicwarden.audit.scan.spark_source import SparkSource
+from topicwarden.catalogues import publisher as catalogues
 from topicwarden.catalogues.catalogue_target import catalogue_targets
-from topicwarden.catalogues.publisher import Publisher, publishing
-from topicwarden.catalogues.stack_publisher import catalogue_state
+from topicwarden.catalogues.publisher import Publisher
 from topicwarden.kafka.connect.stack_connection import stack_settings, written_settings
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
@@ -20,9 +18,6 @@ from topicwarden.notices.notifier import Notifier
 from topicwarden.notices.old_queue import left_queues
 from topicwarden.report.prometheus_text import Families
 from topicwarden.stacks.stack_settings import CATALOGUES, NOTIFICATIONS
-
-_DRAIN_S: Final = 1.0
-"""How long the end of a watch waits for a catalogue. The next watch delivers what remains."""
 
 
 class ReportDeliveries:
@@ -51,24 +46,27 @@ class ReportDeliveries:
         targets = catalogue_targets(self._project, self._stack, settings)
         self._notifier.use(receivers)
         self._publisher.use(targets)
-        for line in left_queues(old_queues(self._project, self._stack), {each.name for each in receivers}):
+        for line in (
+            *left_queues(old_queues(self._project, self._stack), {each.name for each in receivers}),
+            *catalogues.left_queues(self._project, self._stack),
+        ):
             self._note(line)
 
     def families(self) -> Families:
-        """Return the metrics of the deliveries, with the labels ``kind`` and ``receiver``."""
-        states = [
-            *(("notification", name, each.pending, each.last_error) for name, each in self._notifier.status().items()),
-            *(("catalogue", name, each.pending, each.last_error) for name, each in self._publisher.status().items()),
+        """Return the metrics of the deliveries."""
+        notified = self._notifier.status()
+        errors = [
+            *(("notification", name, each.last_error) for name, each in notified.items()),
+            *(("catalogue", name, error) for name, error in self._publisher.errors().items()),
         ]
-        labels = [{"kind": kind, "receiver": name} for kind, name, _, _ in states]
         return {
             "watch_pending_deliveries": (
-                "Changes of findings that a receiver does not know, and audits that wait for a catalogue.",
-                list(zip(labels, (pending for _, _, pending, _ in states), strict=True)),
+                "Changes of findings that a receiver does not know yet.",
+                [({"kind": "notification", "receiver": name}, each.pending) for name, each in notified.items()],
             ),
             "watch_failed_delivery": (
                 "1 if the last delivery to the receiver failed.",
-                list(zip(labels, (int(error is not None) for *_, error in states), strict=True)),
+                [({"kind": kind, "receiver": name}, int(error is not None)) for kind, name, error in errors],
             ),
         }
 
@@ -78,7 +76,6 @@ def old_queues(project: Project, stack: str) -> Path:
     return project.cache / "notifications" / stack
 
 
-@contextmanager
 def report_deliveries(
     project: Project,
     stack: str,
@@ -87,15 +84,14 @@ def report_deliveries(
     history: str,
     spark: SparkSource,
     note: Callable[[str], None] = lambda line: None,
-) -> Iterator[ReportDeliveries]:
-    """Yield the deliveries of ``stack``, which go on until the end of the block.
+) -> ReportDeliveries:
+    """Return the deliveries of ``stack``.
 
     ``report_url`` is where people find the latest report. ``history`` is the address of the stack's history; one that
     is not on this machine needs ``spark``. ``note`` receives one line for each queue of an earlier version that nobody
     delivers. Raises Refusal as ``ReportDeliveries.reload``.
     """
     notifier = Notifier(files_at(history, spark), history, old_queues(project, stack), report_url)
-    with publishing((), catalogue_state(project, stack), drain_s=_DRAIN_S) as publisher:
-        deliveries = ReportDeliveries(project, stack, notifier, publisher, note)
-        deliveries.reload()
-        yield deliveries
+    deliveries = ReportDeliveries(project, stack, notifier, Publisher(), note)
+    deliveries.reload()
+    return deliveries

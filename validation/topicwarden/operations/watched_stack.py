@@ -70,13 +70,12 @@ class WatchedStack:
             self._resources.enter_context(history_lock(path, history))
             self._history = history
         if self._deliveries is None and self.report_url is not None:
-            deliveries = report_deliveries(
+            self._deliveries = report_deliveries(
                 self._project, self.stack, self.report_url, history=self._history, spark=self._spark, note=self._note
             )
-            self._deliveries = self._resources.enter_context(deliveries)
 
     def close(self) -> None:
-        """Unlock the history and end the deliveries."""
+        """Unlock the history."""
         self._resources.close()
 
     def families(self) -> Families:

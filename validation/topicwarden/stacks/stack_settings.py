@@ -18,7 +18,7 @@ from topicwarden.model.field_types import FUNCTION
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.units import DURATION, SIZE, ValueUnit
 from topicwarden.stacks import catalogue_settings
-from topicwarden.stacks.catalogue_settings import CatalogueKind, read_catalogue_settings
+from topicwarden.stacks.catalogue_settings import read_catalogue_settings
 from topicwarden.stacks.connection_settings import SERVERS
 from topicwarden.stacks.receiver_settings import KEYS as RECEIVER_KEYS
 from topicwarden.stacks.receiver_settings import NAME, read_receivers
@@ -173,16 +173,13 @@ def _is_encrypted(value: Any) -> bool:
     return isinstance(value, dict) and "secure" in value
 
 
-def _catalogue_schema(kind: CatalogueKind) -> dict[str, Any]:
-    """Return the schema of a catalogue of one kind."""
-    keys = (kind.value, *catalogue_settings.KEYS[kind])
-    texts = {
-        key: {"type": "string", "pattern": catalogue_settings.PATTERNS[key]} for key in catalogue_settings.PATTERNS
-    }
+def _catalogue_schema() -> dict[str, Any]:
+    """Return the schema of a catalogue."""
+    texts = {key: {"type": "string", "pattern": pattern} for key, pattern in catalogue_settings.PATTERNS.items()}
     return {
         "type": "object",
-        "properties": {key: {"anyOf": [texts.get(key, _TEXT), ENCRYPTED]} for key in keys},
-        "required": [kind.value],
+        "properties": {key: {"anyOf": [texts.get(key, _TEXT), ENCRYPTED]} for key in catalogue_settings.KEYS},
+        "required": [catalogue_settings.ADDRESS],
         "additionalProperties": False,
     }
 
@@ -291,7 +288,7 @@ SETTINGS: Final = {
     ),
     CATALOGUES: StackSetting(
         "Data catalogues that get the verdicts of each audit, by name: a mapping with `openlineage` (a URL, or the "
-        "path of a file) or `datahub` (a URL), and `token`.",
+        "path of a file) and `token`.",
         {
             "anyOf": [
                 _or_json(
@@ -299,7 +296,7 @@ SETTINGS: Final = {
                         "type": "object",
                         "minProperties": 1,
                         "propertyNames": {"pattern": catalogue_settings.NAME},
-                        "additionalProperties": {"anyOf": [_catalogue_schema(kind) for kind in CatalogueKind]},
+                        "additionalProperties": _catalogue_schema(),
                     }
                 ),
                 ENCRYPTED,
