@@ -80,7 +80,7 @@ lock:  ## Resolve the locks of Python packages again: of the repository, the dem
 	$(COMPILE) pyproject.toml --all-extras --group dev --python-version 3.11 --output-file requirements.lock
 	$(COMPILE) pyproject.toml --extra audit --extra deploy --group demo --constraint requirements.lock \
 	  --python-version 3.11 --output-file requirements-demo.lock
-	$(COMPILE) pyproject.toml --extra audit --extra deploy --extra aws --constraint requirements.lock \
+	$(COMPILE) pyproject.toml --extra audit --extra deploy --extra aws --extra openlineage --constraint requirements.lock \
 	  --python-version 3.12 --output-file container/requirements.lock
 	$(COMPILE) tools/requirements.in --constraint requirements.lock --python-version 3.11 --output-file tools/requirements.lock
 

@@ -8,13 +8,13 @@ from tests.support import reports
 from topicwarden.catalogues.catalogue_target import CatalogueTarget
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.verdict import Verdict
-from topicwarden.stacks.catalogue_settings import CatalogueKind, CatalogueSettings
+from topicwarden.stacks.catalogue_settings import CatalogueSettings
 
 SECRET: Final = "hunter2-token"
 
 
-def target(kind: CatalogueKind, url: str | None = None, **settings: Any) -> CatalogueTarget:
-    return CatalogueTarget(CatalogueSettings("hub", kind, url=url, token=SECRET, **settings), "kafka://b:9092")
+def target(url: str | None = None, **settings: Any) -> CatalogueTarget:
+    return CatalogueTarget(CatalogueSettings("hub", url=url, token=SECRET, **settings), "kafka://b:9092")
 
 
 def audit(number: int = 0, verdict: Verdict = Verdict.PASS, check: str = "retention-time") -> AuditReport:

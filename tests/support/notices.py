@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from tests.support.reports import HOUR, NOW, report, topic
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import Verdict
+from topicwarden.notices.finding_changes import JudgedChecks, ReceiverMemory, compare_report
+from topicwarden.notices.notification import FindingChange
+from topicwarden.notices.notifier import Notifier
 from topicwarden.stacks.receiver_settings import Receiver
+from topicwarden.usage.history_files import LocalFiles
 
 SECRET_PATH: Final = "/services/T00SECRET/B00SECRET/x0x0secret"
 """The path of a webhook, which no file, log or message may contain."""
 EXCERPT: Final = "4111-1111-1111-1111"
 """An excerpt of a record, in the parts of a finding that may have one."""
+_FAIL: Final = Verdict.FAIL
 Verdicts = Mapping[tuple[str, str], Verdict]
 """The verdicts of an audit, by topic and check. Without a verdict, a check does not apply."""
 Known = Mapping[tuple[str, str], str]
@@ -91,9 +99,54 @@ def heard(notifications: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], s
     return known
 
 
-def receiver(url: str, kind: str = "json", name: str = "on-call", **fields: Any) -> Receiver:
+def receiver(url: str, name: str = "on-call", **fields: Any) -> Receiver:
     """Return a receiver at ``url``."""
-    return Receiver(name, kind, url, **fields)  # type: ignore[arg-type]
+    return Receiver(name, url, **fields)
+
+
+def notifier(receivers: Sequence[Receiver], history: Path, report_url: str | None = None) -> Notifier:
+    """Return a notifier with the ``history``, as a process has it after its start."""
+    made = Notifier(LocalFiles(), str(history), history.parent / "old", report_url)
+    made.use(receivers)
+    return made
+
+
+def old_queue(file: Path, state: str, payloads: Sequence[dict[str, Any]]) -> None:
+    """Write a queue as earlier versions did."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    database = sqlite3.connect(file)
+    database.execute("CREATE TABLE payloads (number INTEGER PRIMARY KEY AUTOINCREMENT, content BLOB NOT NULL)")
+    database.execute("CREATE TABLE owner (state TEXT NOT NULL)")
+    database.execute("PRAGMA user_version = 1")
+    database.executemany(
+        "INSERT INTO payloads (content) VALUES (?)", [(json.dumps(each).encode(),) for each in payloads]
+    )
+    database.execute("INSERT INTO owner VALUES (?)", (state,))
+    database.commit()
+    database.close()
+
+
+def _payload(sequence: int, changes: list[FindingChange]) -> dict[str, Any]:
+    return {
+        "schema_version": 1,
+        "id": f"id-{sequence}",
+        "sequence": sequence,
+        "combined": False,
+        "report_url": None,
+        "changes": [each.model_dump(mode="json") for each in changes],
+    }
+
+
+def waiting_queue(file: Path) -> None:
+    """Write a queue in which a failure of orders, then one of bills, then the end of the first one wait."""
+    orders, bills = ("orders", "null-key"), ("bills", "retention")
+    memory, payloads = ReceiverMemory(), []
+    for number, verdicts in enumerate(
+        ({orders: _FAIL}, {orders: _FAIL, bills: _FAIL}, {orders: Verdict.PASS, bills: _FAIL})
+    ):
+        memory, found = compare_report(memory, JudgedChecks(audit(verdicts, number)))
+        payloads.append(_payload(number + 1, found))
+    old_queue(file, json.dumps(memory.model_dump(mode="json", include={"open", "unjudged"})), payloads)
 
 
 def eventually(condition: Callable[[], object], deadline_s: float = 30.0) -> None:

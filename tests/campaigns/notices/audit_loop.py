@@ -2,7 +2,7 @@
 
 Run it with ``python -m tests.campaigns.notices.audit_loop …``.
 
-The arguments are the folder of the state, the URL of the receiver, the seed, and the first and the last audit. Prints
+The arguments are the folder of the history, the URL of the receiver, the seed, and the first and the last audit. Prints
 the number of each audit whose report was taken, and `done` once nothing is pending.
 """
 
@@ -12,10 +12,9 @@ import random
 import sys
 from pathlib import Path
 
-from tests.support.notices import audit, eventually, receiver
+from tests.support.notices import audit, notifier, receiver
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
-from topicwarden.notices.notifier import notifying
 
 _KEYS = [(topic, check) for topic in "abc" for check in ("null-key", "retention")]
 
@@ -26,12 +25,12 @@ def report_of(seed: int, number: int) -> AuditReport:
     return audit({key: draw.choice(list(Verdict)) for key in _KEYS if draw.random() < 0.7}, number / 2, topics="abc")
 
 
-def main(state: str, url: str, seed: str, first: str, last: str) -> None:
-    with notifying([receiver(url)], Path(state), None) as notifier:
-        for number in range(int(first), int(last)):
-            notifier.take(report_of(int(seed), number))
-            print(number, flush=True)
-        eventually(lambda: notifier.status()["on-call"].pending == 0)
+def main(history: str, url: str, seed: str, first: str, last: str) -> None:
+    notified = notifier([receiver(url)], Path(history))
+    for number in range(int(first), int(last)):
+        notified.take(report_of(int(seed), number))
+        print(number, flush=True)
+    if notified.status()["on-call"].pending == 0:
         print("done", flush=True)
 
 

@@ -14,7 +14,7 @@ from topicwarden.model.problem import Refusal
 
 
 @pytest.mark.usefixtures("filled")
-@pytest.mark.parametrize("alert", ["TopicwardenConfigDrift", "TopicwardenFinding"])
+@pytest.mark.parametrize("alert", ["TopicwardenConfigDrift", "Notification"])
 def test_a_fault_fires_its_alert_while_watch_runs(
     alert: str, servers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

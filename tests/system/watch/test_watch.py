@@ -84,7 +84,7 @@ def test_a_receiver_and_a_catalogue_learn_of_a_fault_after_a_secret_is_rotated(
     def declare(token: str) -> None:
         deliveries = {
             "topicwarden:cluster": "sandbox",
-            "topicwarden:notifications": {"hook": {"format": "json", "url": receiver.url, "token": token}},
+            "topicwarden:notifications": {"hook": {"url": receiver.url, "token": token}},
             "topicwarden:catalogues": {"file": {"openlineage": str(events)}},
         }
         settings.write_text(json.dumps({"config": deliveries}), encoding="utf-8")

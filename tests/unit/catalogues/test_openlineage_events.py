@@ -16,9 +16,9 @@ from topicwarden.catalogues.openlineage_events import run_events
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import Verdict
-from topicwarden.stacks.catalogue_settings import CatalogueKind, CatalogueSettings
+from topicwarden.stacks.catalogue_settings import CatalogueSettings
 
-TARGET = CatalogueTarget(CatalogueSettings("file", CatalogueKind.OPENLINEAGE, file=Path("x")), "kafka://b:9092")
+TARGET = CatalogueTarget(CatalogueSettings("file", file=Path("x")), "kafka://b:9092")
 
 
 def finding(check: str, verdict: Verdict, topic: str = "orders", **parts: Any) -> Finding:
@@ -29,8 +29,12 @@ def audited(*findings: Finding) -> AuditReport:
     return reports.report([reports.topic("orders", [5], owner="team-orders")], list(findings))
 
 
+def events_of(report: AuditReport) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in run_events(report, TARGET)]
+
+
 def completed(report: AuditReport) -> dict[str, Any]:
-    _, complete = run_events(report, TARGET)
+    _, complete = events_of(report)
     assert openlineage_errors(complete) == []
     return complete
 
@@ -39,7 +43,7 @@ def completed(report: AuditReport) -> dict[str, Any]:
     "report", [reports.rich(), reports.empty(), reports.thousand()], ids=["rich", "empty", "large"]
 )
 def test_the_published_schemas_accept_each_event(report: AuditReport) -> None:
-    events = run_events(report, TARGET)
+    events = events_of(report)
     assert [event["eventType"] for event in events] == ["START", "COMPLETE"]
     assert [openlineage_errors(event) for event in events] == [[], []]
     assert {dataset["name"] for dataset in events[1]["inputs"]} >= {topic.name for topic in report.topics}
@@ -64,7 +68,7 @@ def test_a_pass_and_a_fail_are_assertions_of_the_topic() -> None:
     assert dataset["facets"]["ownership"]["owners"] == [{"name": "team-orders", "type": "OWNER"}]
     details = {"message": "too old", "remedy": "look", "location": "topics/orders.yaml:3:5"}
     assert dataset["inputFacets"]["dataQualityAssertions"]["assertions"] == [
-        {"assertion": "retention-time", "success": False, "severity": "error", "properties": details},
+        {"assertion": "retention-time", "success": False, "severity": "error", "params": details},
         {"assertion": "topic-config", "success": True},
     ]
     assert completed(report)["run"]["facets"] == {}
@@ -94,9 +98,9 @@ def test_a_finding_on_the_cluster_is_a_test_of_the_run_and_no_dataset() -> None:
 
 def test_the_run_has_a_stable_id_that_another_audit_does_not_have() -> None:
     report = audited()
-    first, again = run_events(report, TARGET), run_events(report.model_copy(), TARGET)
-    later = run_events(report.model_copy(update={"started": report.started + 1}), TARGET)
-    other = run_events(report.model_copy(update={"stack": "dev"}), TARGET)
+    first, again = events_of(report), events_of(report.model_copy())
+    later = events_of(report.model_copy(update={"started": report.started + 1}))
+    other = events_of(report.model_copy(update={"stack": "dev"}))
     assert json.dumps(first) == json.dumps(again)
     ids = [events[0]["run"]["runId"] for events in (first, later, other)]
     assert len(set(ids)) == 3
@@ -116,5 +120,5 @@ def test_the_namespace_of_a_cluster_does_not_depend_on_the_order_of_brokers() ->
 def test_a_long_message_is_shortened_and_control_characters_are_escaped() -> None:
     event = completed(audited(finding("topic-config", Verdict.FAIL, message="\x1b[31m" + "x" * 5_000)))
     (assertion,) = event["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"]
-    message = assertion["properties"]["message"]
+    message = assertion["params"]["message"]
     assert len(message) == 1_000 and "\x1b" not in message

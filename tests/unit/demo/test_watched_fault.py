@@ -24,9 +24,9 @@ from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.notices.configured_receivers import receivers_of
-from topicwarden.sandbox.alert_receiver import alert_receiver
 from topicwarden.sandbox.local_prometheus import find_prometheus
 from topicwarden.sandbox.scenarios import planted_faults
+from topicwarden.sandbox.webhook_receiver import WebhookReceiver, webhook_receiver
 
 LABELS = {"alertname": "TopicwardenConfigDrift", "topic": "shop.orders", "check": "config-drift"}
 METRIC = 'topicwarden_topic_findings{stack="dev",topic="shop.orders",check="config-drift",verdict="fail"} 1'
@@ -147,29 +147,25 @@ def test_the_first_prometheus_that_knows_the_rules_is_used(tmp_path: Path, monke
     assert find_prometheus([tmp_path / "cache"]) == str(recent)
 
 
-def test_the_receiver_has_the_alerts_that_fire() -> None:
-    def alert(topic: str, ends: str) -> dict[str, Any]:
-        return {"labels": {"topic": topic}, "annotations": {}, "startsAt": "2026-01-01T00:00:00Z", "endsAt": ends}
+def test_the_receiver_knows_what_fails() -> None:
+    def post(receiver: WebhookReceiver, change: str) -> None:
+        changed = {"topic": "a", "check": "b", "change": change}
+        body = json.dumps({"report_url": "https://r", "changes": [changed]})
+        assert urllib3.request("POST", receiver.url, body=body, retries=False).status == 200
 
-    with alert_receiver() as receiver:
-
-        def post(path: str, *alerts: dict[str, Any]) -> int:
-            return urllib3.request("POST", receiver.url + path, body=json.dumps(alerts), retries=False).status
-
-        assert post("/api/v2/alerts", alert("a", "9999-01-01T00:00:00Z"), alert("b", "2026-01-01T00:00:00Z")) == 200
-        assert receiver.firing({"topic": "a"}) is not None
-        assert receiver.firing({"topic": "b"}) is None
-        assert post("/api/v2/alerts", alert("a", "2026-01-01T00:00:00Z")) == 200
-        assert receiver.firing({"topic": "a"}) is None
-        assert post("/api/v1/alerts", alert("a", "9999-01-01T00:00:00Z")) == 404
+    with webhook_receiver() as receiver:
+        assert receiver.failing("a", "b") is None
+        post(receiver, "fail")
+        assert receiver.failing("a", "b") == {"topic": "a", "check": "b", "change": "fail", "report_url": "https://r"}
+        assert receiver.failing("a", "c") is None
+        post(receiver, "resolved")
+        assert receiver.failing("a", "b") is None
 
 
 def test_the_copy_with_a_receiver_has_the_same_topics_and_the_same_cache(tmp_path: Path) -> None:
     original = Project(Path(__file__).parents[3])
     copied = copy_with_receiver(original, tmp_path / "copy", "http://127.0.0.1:1")
     receivers = receivers_of(copied, "dev", stack_settings(copied, "dev"))
-    assert [(each.name, each.format, each.url) for each in receivers] == [
-        ("demo", "alertmanager", "http://127.0.0.1:1")
-    ]
+    assert [(each.name, each.url) for each in receivers] == [("demo", "http://127.0.0.1:1")]
     assert len(list(copied.topics.rglob("*.yaml"))) == len(list(original.topics.rglob("*.yaml")))
     assert copied.cache.resolve() == original.cache.resolve()

@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import json
 import logging
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.support.flaky_receivers import deliver_random_history
 from tests.support.http_answers import SLOW, Answer, Request, answering, http
-from tests.support.notices import EXCERPT, SECRET_PATH, KnownFindings, audit, eventually, heard, receiver
-from topicwarden.deliveries import delivery_thread, post_client
-from topicwarden.deliveries.delivery_thread import DeliveryStatus, DeliveryThread
-from topicwarden.model.problem import Refusal
+from tests.support.notices import EXCERPT, SECRET_PATH, audit, eventually, heard, notifier, receiver
 from topicwarden.model.verdict import Verdict
 from topicwarden.notices import notifier as notifier_module
-from topicwarden.notices.notifier import Notifier, notifying
-from topicwarden.stacks.receiver_settings import Receiver
+from topicwarden.notices import webhook
+from topicwarden.notices.notifier import Notifier, ReceiverStatus
+from topicwarden.usage.history_files import LocalFiles, local_path
 
 PASS, FAIL, UNDECIDABLE = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDABLE
 A, B = ("orders", "null-key"), ("bills", "retention")
 OK, BUSY = http(b"ok"), http(b"", "503 Service Unavailable")
-ANY_TIME = 60.0
-
-
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivery_thread, "FIRST_PAUSE_S", 0.01)
-    monkeypatch.setattr(delivery_thread, "LONGEST_PAUSE_S", 0.05)
 
 
 @pytest.fixture
@@ -41,10 +31,6 @@ def output(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) 
     caplog.set_level(logging.DEBUG)
     caplog.handler.addFilter(lambda record: not record.name.startswith("kafka."))
     yield lambda: caplog.text + "".join(capfd.readouterr())
-
-
-def settled(notifier: Notifier, *, pending: int = 0) -> None:
-    eventually(lambda: all(each.pending == pending for each in notifier.status().values()))
 
 
 def in_turn(*answers: Answer) -> Callable[[Request], bytes | None]:
@@ -62,384 +48,316 @@ def files(folder: Path) -> str:
     return "".join(path.read_bytes().decode(errors="replace") for path in folder.rglob("*") if path.is_file())
 
 
-def thread_of(notifier: Notifier, name: str = "on-call") -> DeliveryThread:
-    return next(thread for target, thread in notifier._threads if target.name == name)
+def memory_file(history: Path, name: str = "on-call") -> Path:
+    return history / "v4" / "receivers" / f"{name}.json"
 
 
-def suspend(notifier: Notifier) -> None:
-    """Deliver nothing until `resume`, as after a failure."""
-    thread = thread_of(notifier)
-    eventually(lambda: thread._due > time.monotonic())
-    thread._failures, thread._due = 1, time.monotonic() + ANY_TIME
-
-
-def resume(notifier: Notifier) -> None:
-    thread = thread_of(notifier)
-    with thread._changed:
-        thread._failures = 0
-        thread._wake()
+def status(of: Notifier) -> ReceiverStatus:
+    return of.status()["on-call"]
 
 
 def test_a_notification_arrives_with_its_id_and_no_excerpt(tmp_path: Path) -> None:
-    with answering(OK) as server, notifying([receiver(server.url + SECRET_PATH)], tmp_path / "s", "https://r") as one:
+    with answering(OK) as server:
+        one = notifier([receiver(server.url + SECRET_PATH)], tmp_path / "h", "https://r")
         one.take(audit({A: FAIL, B: PASS}))
-        settled(one)
         (request,) = server.requests
-        assert (request.method, request.path) == ("POST", SECRET_PATH)
-        assert request.headers["idempotency-key"] == request.json["id"]
-        assert request.json["report_url"] == "https://r"
-        assert [(each["topic"], each["change"]) for each in request.json["changes"]] == [("orders", "fail")]
-        assert EXCERPT not in request.body.decode() + files(tmp_path)
-        assert one.status()["on-call"] == DeliveryStatus(delivered=1)
+    assert (request.method, request.path) == ("POST", SECRET_PATH)
+    assert request.headers["content-type"] == "application/json"
+    assert request.headers["idempotency-key"] == request.json["id"]
+    assert request.json["report_url"] == "https://r"
+    assert [(each["topic"], each["change"]) for each in request.json["changes"]] == [("orders", "fail")]
+    assert [(each["topic"], each["verdict"]) for each in request.json["open"]] == [("orders", "fail")]
+    assert EXCERPT not in request.body.decode() + files(tmp_path)
+    assert status(one) == ReceiverStatus(delivered=1)
 
 
-def test_a_failed_delivery_is_repeated_with_the_same_body_and_id(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: Callable[[], str]
-) -> None:
-    monkeypatch.setattr(post_client, "TIMEOUT_S", 0.3)
-    answers = (BUSY, b"", None, http(b"", "302 Found", "Location: http://127.0.0.1:1/"), OK)
-    with answering(in_turn(*answers)) as server:
-        with notifying([receiver(server.url + SECRET_PATH)], tmp_path / "s", None) as one:
-            one.take(audit({A: FAIL}))
-            settled(one)
-            assert one.status()["on-call"] == DeliveryStatus(delivered=1)
-        assert len({request.body for request in server.requests}) == 1 and len(server.requests) >= len(answers)
-        assert len({request.headers["idempotency-key"] for request in server.requests}) == 1
-        shown = output() + files(tmp_path) + repr(one.status())
-        assert SECRET_PATH not in shown and "127.0.0.1" not in shown and "SECRET" not in shown
-
-
-@pytest.mark.parametrize("status", ["400 Bad Request", "413 Large", "422 Odd"])
-def test_a_rejected_notification_is_left_out_with_a_note(
-    status: str, tmp_path: Path, output: Callable[[], str]
-) -> None:
-    refused = http(f"no_service {SECRET_PATH}".encode(), status)
-    with (
-        answering(in_turn(refused, OK)) as server,
-        notifying([receiver(server.url + SECRET_PATH, token="t0ken")], tmp_path / "s", None) as one,
-    ):
+def test_what_is_open_is_sent_with_each_change(tmp_path: Path) -> None:
+    with answering(OK) as server:
+        one = notifier([receiver(server.url)], tmp_path / "h")
         one.take(audit({A: FAIL}))
-        settled(one)
-        now = one.status()["on-call"]
-        assert (now.delivered, now.rejected) == (0, 1)
-        assert str(now.last_error).endswith(": it does not accept the content; the notification was left out")
         one.take(audit({A: FAIL, B: FAIL}, 1))
-        settled(one)
-        assert [change["topic"] for change in server.requests[-1].json["changes"]] == ["bills"]
-        after = one.status()["on-call"]
-        assert (after.delivered, after.rejected, after.last_error) == (1, 1, None)
-        shown = output() + files(tmp_path) + str(now)
-        assert SECRET_PATH not in shown and "t0ken" not in shown
+        one.take(audit({A: PASS, B: FAIL}, 2))
+        one.take(audit({A: PASS, B: FAIL}, 3))
+    sent = [[(each["topic"], each["check"]) for each in request.json["open"]] for request in server.requests]
+    assert sent == [[A], [B, A], [B]]
+    assert [request.json["open_total"] for request in server.requests] == [1, 2, 1]
 
 
-def test_a_changed_secret_delivers_what_was_denied_with_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("answer", [BUSY, b"", b"HTTP/1.1 2", b"SSH-2.0-OpenSSH\r\n(end)", None, http(b"", "599 Odd")])
+def test_an_unclear_failure_is_repeated_after_the_next_audit_with_the_same_body_and_id(
+    answer: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: Callable[[], str]
 ) -> None:
-    monkeypatch.setattr(delivery_thread, "FIRST_PAUSE_S", ANY_TIME)
-    monkeypatch.setattr(delivery_thread, "LONGEST_PAUSE_S", ANY_TIME)
+    monkeypatch.setattr(webhook, "TIMEOUT_S", 0.2)
+    with answering(in_turn(answer, OK)) as server:
+        one = notifier([receiver(server.url + SECRET_PATH, token="t0ken")], tmp_path / "h")
+        one.take(audit({A: FAIL}))
+        assert (status(one).pending, status(one).delivered, bool(status(one).last_error)) == (1, 0, True)
+        shown = output() + files(tmp_path) + repr(one.status())
+        one.take(audit({A: PASS}, 1))
+        assert status(one) == ReceiverStatus(delivered=2)
+        first, again, last = server.requests
+    assert (first.body, first.headers["idempotency-key"]) == (again.body, again.headers["idempotency-key"])
+    assert [change["change"] for change in last.json["changes"]] == ["resolved"]
+    assert SECRET_PATH not in shown and "127.0.0.1" not in shown and "SECRET" not in shown and "t0ken" not in shown
 
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (http(b"", "302 Found", "Location: http://127.0.0.1:1/"), "answered 302 Found, a redirect, which is not"),
+        (http(b"", "400 Bad Request"), "answered 400 Bad Request: it does not accept the content"),
+        (http(b"", "401 Unauthorized"), "answered 401 Unauthorized; correct its credentials"),
+        (http(b"", "404 Not Found"), "answered 404 Not Found; correct its URL"),
+        (http(b"", "408 Request Timeout"), "answered 408 Request Timeout"),
+        (http(b"", "413 Large"), "answered 413 Request Entity Too Large: it does not accept the content"),
+        (http(b"", "429 Too Many Requests", "Retry-After: soon"), "answered 429 Too Many Requests"),
+    ],
+)
+def test_after_a_refusal_the_difference_is_derived_again(answer: bytes, message: str, tmp_path: Path) -> None:
+    with answering(in_turn(answer, OK)) as server:
+        one = notifier([receiver(server.url)], tmp_path / "h")
+        one.take(audit({A: FAIL}))
+        assert str(status(one).last_error).startswith(message) and status(one).pending == 1
+        one.take(audit({A: PASS, B: FAIL}, 1))
+    assert [change["topic"] for change in server.requests[-1].json["changes"]] == ["bills"]
+    assert len(server.requests) == 2 and status(one) == ReceiverStatus(delivered=1)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("ftp://127.0.0.1/SECRET", "has an invalid URL; correct it"),
+        ("http://receiver.invalid/SECRET", "has an unknown host name"),
+        (f"http://{'a' * 70}.invalid/SECRET", "has an invalid URL; correct it"),
+        ("http://127.0.0.1:1/SECRET", "refused the connection"),
+    ],
+)
+def test_a_receiver_that_cannot_be_reached_is_named_by_its_fault(
+    url: str, message: str, tmp_path: Path, output: Callable[[], str]
+) -> None:
+    one = notifier([receiver(url)], tmp_path / "h")
+    one.take(audit({A: FAIL}))
+    assert status(one) == ReceiverStatus(pending=1, last_error=message)
+    one.take(audit({A: PASS}, 1))
+    assert status(one) == ReceiverStatus()
+    assert "SECRET" not in output() + files(tmp_path)
+
+
+def test_a_receiver_that_does_not_speak_tls_is_named_by_its_fault(tmp_path: Path) -> None:
+    with answering(OK) as plain:
+        one = notifier([receiver(plain.url.replace("http:", "https:"))], tmp_path / "h")
+        one.take(audit({A: FAIL}))
+    assert "could not agree on TLS" in str(status(one).last_error)
+
+
+def test_a_changed_secret_delivers_what_was_denied_with_the_old_one(tmp_path: Path) -> None:
     def answer(request: Request) -> bytes:
         return OK if request.headers["authorization"] == "Bearer new" else http(b"", "401 Unauthorized")
 
-    with answering(answer) as server, notifying([receiver(server.url, token="old")], tmp_path / "s", None) as one:
+    with answering(answer) as server:
+        one = notifier([receiver(server.url, token="old")], tmp_path / "h")
         one.take(audit({A: FAIL}))
-        eventually(lambda: one.status()["on-call"].last_error)
-        assert one.status()["on-call"].last_error == "answered 401 Unauthorized; correct its credentials"
-        one.take(audit({A: PASS}, 1))
-        assert one.status()["on-call"].pending == 2
         one.use([receiver(server.url, token="new"), receiver(server.url, token="new", name="other")])
-        settled(one)
-        one.take(audit({A: PASS, B: FAIL}, 2))
-        settled(one)
-        assert (one.status()["on-call"].delivered, one.status()["other"].delivered) == (3, 1)
-        assert [each.json["sequence"] for each in server.requests][:4] == [1, 1, 2, 3]
+        one.take(audit({A: FAIL, B: FAIL}, 2))
+        assert (status(one).delivered, one.status()["other"].delivered) == (1, 1)
+    accepted = [each for each in server.requests if each.headers["authorization"] == "Bearer new"]
+    assert [len(each.json["changes"]) for each in accepted] == [2, 2]
 
 
-def test_a_receiver_that_is_removed_keeps_its_queue_until_it_returns(tmp_path: Path) -> None:
-    to = [receiver("http://127.0.0.1:1")]
-    with answering(OK) as server, notifying(to, tmp_path / "s", None) as one:
+def test_a_receiver_that_is_removed_keeps_what_it_knows_until_it_returns(tmp_path: Path) -> None:
+    with answering(OK) as server:
+        one = notifier([receiver(server.url)], tmp_path / "h")
         one.take(audit({A: FAIL}))
         one.use([])
         one.take(audit({B: FAIL}, 1))
         assert one.status() == {}
         one.use([receiver(server.url)])
-        settled(one)
         one.take(audit({A: FAIL, B: FAIL}, 2))
-        settled(one)
     assert heard(request.json for request in server.requests) == {A: "fail", B: "fail"}
 
 
-def test_taking_a_report_does_not_wait_for_a_receiver_that_hangs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("answer", [None, b"HTTP/1.1 " + SLOW, b"HTTP/1.1 503 Busy\r\nX: " + SLOW])
+def test_a_receiver_that_hangs_delays_neither_audits_beyond_the_deadline_nor_other_receivers(
+    answer: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notifier_module, "GRACE_S", 0.05)
-    with answering(None) as hangs, answering(OK) as works:
-        receivers = [receiver(hangs.url), receiver(works.url, name="other")]
-        with notifying(receivers, tmp_path / "s", None) as one:
-            one.take(audit({A: FAIL}))
-            eventually(lambda: hangs.requests)
-            one.take(audit({A: PASS}, 1))
-            eventually(lambda: one.status()["other"].delivered == 2)
-            assert (one.status()["on-call"].pending, one.status()["on-call"].delivered) == (2, 0)
-        assert len(works.requests) == 2
-        hangs.stop.set()
+    monkeypatch.setattr(notifier_module, "DEADLINE_S", 0.3)
+    monkeypatch.setattr(webhook, "TIMEOUT_S", 1.0)
+    threads = threading.active_count()
+    with answering(answer) as hangs, answering(OK) as works:
+        one = notifier([receiver(hangs.url), receiver(works.url, name="other")], tmp_path / "h")
+        for hour in range(4):
+            began = time.monotonic()
+            one.take(audit({A: PASS if hour % 2 else FAIL}, hour))
+            assert time.monotonic() - began < 1.0
+            assert status(one).last_error and status(one).delivered == 0
+            assert one.status()["other"].delivered == hour + 1
+        assert len({request.body for request in hangs.requests}) == 1
+        assert heard(request.json for request in works.requests) == {}
+        eventually(lambda: not [each for each in threading.enumerate() if each.name.startswith(webhook.THREAD)])
+    eventually(lambda: threading.active_count() <= threads)
+
+
+@pytest.mark.parametrize(
+    ("header", "pause"),
+    [
+        ("77", 77),
+        ("0", 0),
+        ("-5", 0),
+        ("99999999", 3600),
+        ("9" * 400, 3600),
+        ("9" * 5_000, 0),
+        ("soon", 0),
+        ("", 0),
+        ("²", 0),
+        ("Sat, 99 Foo 2026 99:99:99", 0),
+        (f"Wed, 21 Oct 2099 {'9' * 20}:28:00 GMT", 3600),
+        ("Wed, 21 Oct 2099 07:28:00 GMT", 3600),
+    ],
+)
+def test_retry_after_may_be_a_number_or_a_date_and_has_a_limit(header: str, pause: float, tmp_path: Path) -> None:
+    with answering(in_turn(http(b"", "429 Too Many Requests", f"Retry-After: {header}"), OK)) as server:
+        one = notifier([receiver(server.url)], tmp_path / "h")
+        now = time.monotonic()
+        one.take(audit({A: FAIL}))
+        assert status(one).last_error == "answered 429 Too Many Requests"
+        assert one._known["on-call"]._not_before - now == pytest.approx(pause, abs=2)
+        one.take(audit({A: FAIL}, 1))
+        assert len(server.requests) == (1 if pause else 2)
 
 
 def test_taking_a_report_never_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with answering(OK) as server, notifying([receiver(server.url)], tmp_path / "s", None) as one:
-        (tmp_path / "s").rename(tmp_path / "gone")
+    with answering(OK) as server:
+        one = notifier([receiver(server.url)], tmp_path / "h")
+        (tmp_path / "h").write_text("a file, no folder")
         one.take(audit({A: FAIL}))
-        settled(one)
+        assert str(status(one).last_error).startswith("the history cannot remember what the receiver knows: ")
+        assert server.requests == [], "a notification that is not remembered might never be resolved"
+        (tmp_path / "h").unlink()
+        one.take(audit({A: FAIL}, 1))
         assert len(server.requests) == 1
         monkeypatch.setattr(notifier_module, "compare_report", lambda *_: 1 / 0)
-        one.take(audit({B: FAIL}))
-        assert "ZeroDivisionError" in str(one.status()["on-call"].last_error)
+        one.take(audit({B: FAIL}, 2))
+        assert "ZeroDivisionError" in str(status(one).last_error)
 
 
-def test_a_folder_that_exists_keeps_its_permissions(tmp_path: Path) -> None:
-    folder = tmp_path / "shared"
-    folder.mkdir(mode=0o755)
-    (tmp_path / "link").symlink_to(folder)
-    for state in (folder, tmp_path / "link"):
-        with notifying([receiver("http://127.0.0.1:1")], state, None) as one:
-            one.take(audit({A: FAIL}))
-        assert folder.stat().st_mode & 0o777 == 0o755
-        assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
-
-
-def test_state_is_private_and_has_no_url(tmp_path: Path) -> None:
-    state = tmp_path / "a" / "s"
-    state.parent.mkdir()
-    with notifying([receiver("http://127.0.0.1:1" + SECRET_PATH, password="p4ss", username="me")], state, None) as one:
-        one.take(audit({A: FAIL}))
-        eventually(lambda: one.status()["on-call"].last_error)
-        assert one.status()["on-call"].last_error == "refused the connection"
-        assert state.stat().st_mode & 0o777 == 0o700
-        assert {path.stat().st_mode & 0o777 for path in state.iterdir()} == {0o600}
-        assert "SECRET" not in files(state) and "p4ss" not in files(state)
+def test_the_memory_is_private_and_has_no_url(tmp_path: Path) -> None:
+    one = notifier([receiver("http://127.0.0.1:1" + SECRET_PATH, password="p4ss", username="me")], tmp_path / "h")
+    one.take(audit({A: FAIL}))
+    file = memory_file(tmp_path / "h")
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert "SECRET" not in files(tmp_path) and "p4ss" not in files(tmp_path)
     assert "SECRET" not in repr(receiver("http://127.0.0.1:1" + SECRET_PATH))
 
 
 def test_credentials_are_sent(tmp_path: Path) -> None:
     with answering(OK) as server:
-        receivers = [
-            receiver(server.url, username="me", password="p4ss"),
-            receiver(server.url, name="other", token="t0ken"),
-        ]
-        with notifying(receivers, tmp_path / "s", None) as one:
-            one.take(audit({A: FAIL}))
-            settled(one)
+        basic = receiver(server.url, username="me", password="p4ss")
+        one = notifier([basic, receiver(server.url, name="other", token="t0ken")], tmp_path / "h")
+        one.take(audit({A: FAIL}))
         assert {each.headers["authorization"] for each in server.requests} == {"Basic bWU6cDRzcw==", "Bearer t0ken"}
 
 
-def test_one_process_at_a_time_uses_a_folder(tmp_path: Path) -> None:
-    to = [receiver("http://127.0.0.1:1")]
-    with notifying(to, tmp_path / "s", None), pytest.raises(Refusal, match="another process sends notifications"):  # noqa: SIM117
-        with notifying(to, tmp_path / "s", None):
-            pass
-    with notifying(to, tmp_path / "s", None):
-        pass
-    (tmp_path / "file").write_text("")
-    with pytest.raises(Refusal, match="cannot be written"), notifying(to, tmp_path / "file" / "s", None):
-        pass
-
-
-def test_without_receivers_there_is_no_folder(tmp_path: Path) -> None:
-    with notifying([], tmp_path / "s", None) as one:
-        one.take(audit({A: FAIL}))
+def test_without_receivers_there_is_no_file(tmp_path: Path) -> None:
+    one = notifier([], tmp_path / "h")
+    one.take(audit({A: FAIL}))
     assert one.status() == {} and list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("damage", ["", "text", '{"open": 5}', "{}"])
-def test_after_the_loss_of_what_a_receiver_knows_open_findings_are_reported_again(damage: str, tmp_path: Path) -> None:
-    state = tmp_path / "s"
-    with notifying([receiver("http://127.0.0.1:1")], state, None) as one:
-        one.take(audit({A: PASS}))
-        with thread_of(one).queue.transaction() as queue:
-            queue.state = damage
-    if damage == "text":
-        (state / "on-call.sqlite").write_text(damage)
-    with answering(OK) as server, notifying([receiver(server.url)], state, None) as one:
-        one.take(audit({A: FAIL}))
-        settled(one)
-        assert [change["topic"] for change in server.requests[0].json["changes"]] == ["orders"]
-        assert (damage == "text") == (state / "on-call.damaged").exists()
-
-
-def test_pending_notifications_are_delivered_after_a_restart(tmp_path: Path) -> None:
-    with answering(in_turn(BUSY, OK)) as server:
-        with notifying([receiver(server.url)], tmp_path / "s", None) as one:
-            suspend(one)
-            one.take(audit({A: FAIL}))
-            one.take(audit({A: FAIL, B: FAIL}, 1))
-            one.take(audit({A: PASS, B: FAIL}, 2))
-        assert server.requests == []
-        with notifying([receiver(server.url)], tmp_path / "s", None) as one:
-            settled(one)
-            one.take(audit({A: PASS, B: FAIL}, 3))
-            settled(one)
-        assert heard(request.json for request in server.requests) == {B: "fail"}
-        assert [request.json["sequence"] for request in server.requests] == [1, 1, 2, 3]
-
-
-def test_the_end_delivers_what_is_pending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notifier_module, "GRACE_S", ANY_TIME)
+@pytest.mark.parametrize("damage", ["", "text", '{"open": 5}', "{}", None])
+def test_after_the_loss_of_what_a_receiver_knows_open_findings_are_reported_again(
+    damage: str | None, tmp_path: Path
+) -> None:
     with answering(OK) as server:
-        with notifying([receiver(server.url)], tmp_path / "s", None) as one:
-            for index in range(20):
-                one.take(audit({A: PASS if index % 2 else FAIL}, index))
-        assert len(server.requests) == 20
+        notifier([receiver(server.url)], tmp_path / "h").take(audit({A: FAIL}))
+        file = memory_file(tmp_path / "h")
+        file.unlink() if damage is None else file.write_text(damage)
+        notifier([receiver(server.url)], tmp_path / "h").take(audit({A: FAIL}, 1))
+        assert [request.json["changes"][0]["topic"] for request in server.requests] == ["orders", "orders"]
+        assert len({request.json["id"] for request in server.requests}) == 2
 
 
-def test_the_end_does_not_wait_for_a_receiver_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notifier_module, "GRACE_S", 0.05)
-    with answering(None) as server:
-        with notifying([receiver(server.url)], tmp_path / "s", None) as one:
-            one.take(audit({A: FAIL}))
-            eventually(lambda: server.requests)
-        assert thread_of(one)._thread.is_alive()
-        server.stop.set()
-        eventually(lambda: not thread_of(one)._thread.is_alive())
-        assert one.status()["on-call"].pending == 1, "the delivery is repeated by the next process"
-
-
-def test_old_changes_are_combined_into_the_present_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notifier_module, "MOST_PENDING", 10)
-    model = KnownFindings()
-    with answering(OK) as server, notifying([receiver(server.url)], tmp_path / "s", None) as one:
-        suspend(one)
-        for hour in range(60):
-            report = audit({(f"t{n}", "null-key"): FAIL if (hour + n) % 3 else PASS for n in range(4)}, hour)
-            one.take(report)
-            model.audited(report)
-            assert one.status()["on-call"].pending <= 12
-        resume(one)
-        settled(one)
-        assert heard(request.json for request in server.requests) == model.known
-        assert sum(request.json["combined"] for request in server.requests) == 1
-        assert server.requests[0].json["sequence"] == 1, "the first one may have arrived"
+def test_what_is_pending_is_delivered_after_a_restart(tmp_path: Path) -> None:
+    with answering(in_turn(BUSY, BUSY, OK)) as server:
+        one = notifier([receiver(server.url)], tmp_path / "h")
+        one.take(audit({A: FAIL}))
+        one.take(audit({A: FAIL, B: FAIL}, 1))
+        two = notifier([receiver(server.url)], tmp_path / "h")
+        two.take(audit({A: PASS, B: FAIL}, 2))
+        assert heard(request.json for request in server.requests[1:]) == {B: "fail"}
+        assert [request.json["sequence"] for request in server.requests] == [1, 1, 1, 2]
 
 
 def test_many_changes_become_several_notifications(tmp_path: Path) -> None:
-    with answering(OK) as server, notifying([receiver(server.url)], tmp_path / "s", None) as one:
-        one.take(audit({(f"t{n:03}", "null-key"): FAIL for n in range(250)}))
-        settled(one)
-        assert [len(request.json["changes"]) for request in server.requests] == [100, 100, 50]
-
-
-def test_open_alerts_are_sent_again_and_resolved_ones_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivery_thread, "REPEAT_S", 0.02)
     with answering(OK) as server:
-        with notifying([receiver(server.url + "/base/", "alertmanager")], tmp_path / "s", None) as one:
-            one.take(audit({A: FAIL, B: FAIL}))
-            eventually(lambda: len(server.requests) > 5)
-            one.take(audit({A: PASS, B: FAIL}, 1))
-            settled(one)
-            count = len(server.requests)
-            eventually(lambda: len(server.requests) > count + 5)
-        assert {request.path for request in server.requests} == {"/base/api/v2/alerts"}
-        last = server.requests[-1].json
-        assert [alert["labels"]["topic"] for alert in last] == ["bills"]
-        count = len(server.requests)
-        with notifying([receiver(server.url, "alertmanager")], tmp_path / "s", None):
-            eventually(lambda: len(server.requests) > count)
-        assert [alert["labels"]["topic"] for alert in server.requests[count].json] == ["bills"]
+        one = notifier([receiver(server.url)], tmp_path / "h")
+        one.take(audit({(f"t{n:03}", "null-key"): FAIL for n in range(250)}))
+        assert [len(request.json["changes"]) for request in server.requests] == [100, 100, 50]
+        assert [request.json["open_total"] for request in server.requests] == [100, 200, 250]
+        assert [len(request.json["open"]) for request in server.requests] == [100] * 3
+
+
+def test_large_changes_become_notifications_of_a_limited_size(tmp_path: Path) -> None:
+    report = audit({(f"t{n:03}", "null-key"): FAIL for n in range(100)})
+    report.findings[:] = [each.model_copy(update={"message": "é" * 5_000}) for each in report.findings]
+    with answering(OK) as server:
+        one = notifier([receiver(server.url)], tmp_path / "h")
+        one.take(report)
+    assert sum(len(request.json["changes"]) for request in server.requests) == 100
+    assert max(len(request.body) for request in server.requests) <= notifier_module.MOST_BYTES
 
 
 def test_a_malformed_header_logs_no_url(tmp_path: Path, output: Callable[[], str]) -> None:
     odd = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n: no name\r\nbroken\r\n\r\n(end)"
-    with answering(odd) as server, notifying([receiver(server.url + SECRET_PATH)], tmp_path / "s", None) as one:
+    with answering(odd) as server:
+        one = notifier([receiver(server.url + SECRET_PATH)], tmp_path / "h")
         one.take(audit({A: FAIL}))
-        eventually(lambda: server.requests)
-        settled(one)
+        assert server.requests
     assert "SECRET" not in output()
     logging.getLogger("urllib3.connection").warning("still logged elsewhere")
     assert "still logged elsewhere" in output()
 
 
 def test_text_that_is_not_unicode_does_not_stop_the_deliveries(tmp_path: Path) -> None:
-    with answering(OK) as server, notifying([receiver(server.url)], tmp_path / "s", None) as one:
+    with answering(OK) as server:
+        one = notifier([receiver(server.url)], tmp_path / "h")
         one.take(audit({("a\ud800", "null-key"): FAIL}))
-        settled(one)
         one.take(audit({A: FAIL}, 1))
-        settled(one)
         assert heard(request.json for request in server.requests) == {A: "fail"}
-        assert thread_of(one)._thread.is_alive()
 
 
-class FlakyReceiver:
-    """A receiver that answers, refuses, hangs and closes at random, and keeps every notification that it accepted.
-
-    Some answers are lost after the notification was accepted.
-    """
-
-    def __init__(self, draw: random.Random) -> None:
-        self.draw, self.healthy = draw, False
-        self.accepted: list[Any] = []
-        self.lock = threading.Lock()
-
-    def answer(self, request: Request) -> bytes | None:
-        with self.lock:
-            choice = 9 if self.healthy else self.draw.randrange(10)
-            if choice >= 6:
-                self.accepted.append(request.json)
-                return OK if choice > 6 else b""
-        answers = (BUSY, b"", http(b"", "429 Too Many Requests"), http(b"", "302 Found"), SLOW, BUSY)
-        return answers[choice]
+def test_names_with_control_characters_are_spelled_out(tmp_path: Path) -> None:
+    with answering(OK) as server:
+        one = notifier([receiver(server.url)], tmp_path / "h")
+        one.take(audit({("a\u202eb", "null-key"): FAIL}))
+        assert json.loads(server.requests[0].body)["changes"][0]["topic"] == "a\\u202eb"
 
 
-def wait_for_progress(one: Notifier, requests: list[Request]) -> None:
-    """Wait for another request, or until nothing is pending."""
-    arrived = len(requests)
-    eventually(lambda: len(requests) > arrived or one.status()["on-call"].pending == 0)
+class RemoteFiles(LocalFiles):
+    """Stands in for files at another address."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def read(self, url: str) -> bytes | None:
+        return super().read(f"file:{self.folder}{url.removeprefix('s3a:/')}")
+
+    def write(self, url: str, content: bytes) -> None:
+        local_path(f"file:{self.folder}{url.removeprefix('s3a:/')}").parent.mkdir(parents=True, exist_ok=True)
+        super().write(f"file:{self.folder}{url.removeprefix('s3a:/')}", content)
+
+
+def test_a_history_at_another_address_remembers_what_a_receiver_knows(tmp_path: Path) -> None:
+    with answering(OK) as server:
+        for hour, verdict in enumerate((FAIL, FAIL, PASS)):
+            one = Notifier(RemoteFiles(tmp_path), "s3a://bucket/history", tmp_path / "old", None)
+            one.use([receiver(server.url)])
+            one.take(audit({A: verdict}, hour))
+    assert [request.json["changes"][0]["change"] for request in server.requests] == ["fail", "resolved"]
+    assert (tmp_path / "bucket" / "history" / "v4" / "receivers" / "on-call.json").is_file()
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_histories_with_outages_and_restarts_tell_what_must_be_known(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(post_client, "TIMEOUT_S", 0.15)
-    monkeypatch.setattr(notifier_module, "GRACE_S", 0.02)
-    monkeypatch.setattr(notifier_module, "MOST_PENDING", 12)
-    draw = random.Random(seed)
-    flaky, model = FlakyReceiver(random.Random(seed)), KnownFindings()
-    keys = [(topic, check) for topic in "abc" for check in ("null-key", "retention")]
-    hours = 0.0
-    with answering(flaky.answer) as server:
-        to: list[Receiver] = [receiver(server.url)]
-        for _ in range(6):
-            with notifying(to, tmp_path / "s", None) as one:
-                for _ in range(draw.randrange(1, 15)):
-                    hours += draw.choice((0.2, 0.5, 1, 2))
-                    verdicts = {key: draw.choice(list(Verdict)) for key in keys if draw.random() < 0.7}
-                    report = audit(verdicts, hours, topics="abc")
-                    one.take(report)
-                    model.audited(report)
-                    if draw.random() < 0.3:
-                        wait_for_progress(one, server.requests)
-        flaky.healthy = True
-        with notifying(to, tmp_path / "s", None) as one:
-            settled(one)
-    assert heard(flaky.accepted) == model.known
-
-
-def test_a_host_that_is_unknown_or_does_not_speak_tls_is_named_by_its_fault(tmp_path: Path) -> None:
-    with answering(OK) as plain:
-        addresses = {
-            "unknown": ("https://receiver.invalid/SECRET", "unknown host name"),
-            "plain": (plain.url.replace("http:", "https:") + "/SECRET", "could not agree on TLS"),
-        }
-        to = [receiver(url, name=name) for name, (url, _) in addresses.items()]
-        with notifying(to, tmp_path / "s", None) as one:
-            one.take(audit({A: FAIL}))
-            eventually(lambda: all(each.last_error for each in one.status().values()))
-            for name, (_, error) in addresses.items():
-                shown = str(one.status()[name].last_error)
-                assert error in shown and "SECRET" not in shown and "receiver.invalid" not in shown, shown
-
-
-def test_names_with_control_characters_are_spelled_out(tmp_path: Path) -> None:
-    with answering(OK) as server, notifying([receiver(server.url)], tmp_path / "s", None) as one:
-        one.take(audit({("a\u202eb", "null-key"): FAIL}))
-        settled(one)
-        assert json.loads(server.requests[0].body)["changes"][0]["topic"] == "a\\u202eb"
+    deliver_random_history(seed, 6, tmp_path, monkeypatch)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from tests.support.http_answers import Request, Server, answering, http
-from tests.support.notices import audit, eventually, heard
+from tests.support.notices import audit, heard, waiting_queue
 from topicwarden.kafka.connect import stack_connection
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
-from topicwarden.operations.report_deliveries import ReportDeliveries, report_deliveries
+from topicwarden.operations.report_deliveries import ReportDeliveries, old_queues, report_deliveries
 
 FAIL, PASS = Verdict.FAIL, Verdict.PASS
 A, B = ("orders", "null-key"), ("bills", "retention")
@@ -56,6 +56,15 @@ def guarded() -> Iterator[Server]:
         yield server
 
 
+def deliveries_of(project: Project, note: Callable[[str], None] = print) -> ReportDeliveries:
+    history = (project.root / "history").as_uri()
+    return report_deliveries(project, "prod", "https://r", history=history, spark=no_spark, note=note)
+
+
+def no_spark() -> NoReturn:
+    raise AssertionError("a history on this machine needs no Spark")
+
+
 def take(deliveries: ReportDeliveries, verdicts: dict[tuple[str, str], Verdict], hours: float) -> None:
     for observer in deliveries.observers:
         observer(audit(verdicts, hours))
@@ -73,25 +82,26 @@ def test_rotated_tokens_count_after_a_reload_and_pending_deliveries_arrive(
     project: Project, declare: Declare, guarded: Server
 ) -> None:
     def settings(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        hook = {"format": "json", "url": f"{guarded.url}/hook", "token": token}
+        hook = {"url": f"{guarded.url}/hook", "token": token}
         return {"hook": hook}, {"lineage": {"openlineage": guarded.url, "token": token}}
 
     declare(*settings("old"))
-    with report_deliveries(project, "prod", "https://r") as deliveries:
-        take(deliveries, {A: FAIL}, 0)
-        take(deliveries, {A: PASS, B: FAIL}, 1)
-        eventually(lambda: failed(deliveries) == {"hook", "lineage"})
-        assert pending(deliveries) == {"hook": 2, "lineage": 2}
-        deliveries.reload()
-        assert pending(deliveries) == {"hook": 2, "lineage": 2}
-        declare(*settings("new"))
-        deliveries.reload()
-        eventually(lambda: pending(deliveries) == {"hook": 0, "lineage": 0})
-        eventually(lambda: not failed(deliveries))
+    deliveries = deliveries_of(project)
+    take(deliveries, {A: FAIL}, 0)
+    take(deliveries, {A: PASS, B: FAIL}, 1)
+    assert failed(deliveries) == {"hook", "lineage"}
+    assert pending(deliveries) == {"hook": 1}
+    deliveries.reload()
+    assert pending(deliveries) == {"hook": 1}
+    declare(*settings("new"))
+    deliveries.reload()
+    take(deliveries, {A: PASS, B: FAIL}, 2)
+    assert pending(deliveries) == {"hook": 0}
+    assert not failed(deliveries)
     accepted = [each for each in guarded.requests if each.headers["authorization"] == "Bearer new"]
     assert heard(each.json for each in accepted if each.path == "/hook") == {B: "fail"}
     events = [each.json for each in accepted if each.path != "/hook"]
-    assert [event["eventType"] for event in events] == ["START", "COMPLETE"] * 2
+    assert [event["eventType"] for event in events] == ["START", "COMPLETE"]
 
 
 def test_encrypted_secrets_are_decrypted_at_each_reload(
@@ -101,36 +111,47 @@ def test_encrypted_secrets_are_decrypted_at_each_reload(
     monkeypatch.setattr(stack_connection, "_decrypted", lambda *_: decrypted)
 
     def rotate(token: str) -> None:
-        declare({"hook": {"format": "json", "url": {"secure": f"v1:{token}"}, "token": {"secure": f"v1:{token}"}}})
-        hook = {"format": "json", "url": guarded.url, "token": token}
+        declare({"hook": {"url": {"secure": f"v1:{token}"}, "token": {"secure": f"v1:{token}"}}})
+        hook = {"url": guarded.url, "token": token}
         decrypted["topicwarden:notifications"] = {"hook": hook}
 
     rotate("old")
-    with report_deliveries(project, "prod", "https://r") as deliveries:
-        take(deliveries, {A: FAIL}, 0)
-        eventually(lambda: failed(deliveries))
-        rotate("new")
-        deliveries.reload()
-        eventually(lambda: pending(deliveries) == {"hook": 0})
+    deliveries = deliveries_of(project)
+    take(deliveries, {A: FAIL}, 0)
+    assert failed(deliveries)
+    rotate("new")
+    deliveries.reload()
+    take(deliveries, {A: FAIL}, 1)
+    assert pending(deliveries) == {"hook": 0}
 
 
 def test_receivers_and_catalogues_come_and_go(project: Project, declare: Declare, tmp_path: Path) -> None:
     events = tmp_path / "events.ndjson"
     declare()
-    with answering(http({})) as server, report_deliveries(project, "prod", "https://r") as deliveries:
+    with answering(http({})) as server:
+        deliveries = deliveries_of(project)
         take(deliveries, {A: FAIL}, 0)
         assert not project.cache.exists()
-        hook = {"hook": {"format": "json", "url": server.url}}
+        hook = {"hook": {"url": server.url}}
         declare(hook, {"file": {"openlineage": str(events)}})
         deliveries.reload()
         take(deliveries, {A: FAIL}, 1)
-        eventually(lambda: pending(deliveries) == {"hook": 0, "file": 0})
+        assert pending(deliveries) == {"hook": 0} and not failed(deliveries)
         assert len(server.requests) == 1 and len(events.read_text().splitlines()) == 2
         declare(hook)
         deliveries.reload()
         take(deliveries, {A: PASS}, 2)
-        eventually(lambda: pending(deliveries) == {"hook": 0})
+        assert pending(deliveries) == {"hook": 0}
         assert len(server.requests) == 2 and len(events.read_text().splitlines()) == 2
+
+
+def test_an_old_queue_without_a_receiver_is_named_once(project: Project, declare: Declare) -> None:
+    waiting_queue(old_queues(project, "prod") / "alerts.sqlite")
+    declare()
+    notes: list[str] = []
+    deliveries = deliveries_of(project, notes.append)
+    deliveries.reload()
+    assert len(notes) == 1 and 'the stack has no receiver "alerts"' in notes[0]
 
 
 @pytest.mark.parametrize("broken", ["config: {", "config: {'topicwarden:notifications': {hook: SECRET}}"])
@@ -138,15 +159,15 @@ def test_settings_that_cannot_be_used_leave_the_last_ones_in_use(
     broken: str, project: Project, declare: Declare
 ) -> None:
     with answering(http({})) as server:
-        declare({"hook": {"format": "json", "url": server.url}})
-        with report_deliveries(project, "prod", "https://r") as deliveries:
+        declare({"hook": {"url": server.url}})
+        deliveries = deliveries_of(project)
+        deliveries.reload()
+        (project.stacks / "Pulumi.prod.yaml").write_text(broken, encoding="utf-8")
+        with pytest.raises(Refusal, match=r"stacks/Pulumi\.prod\.yaml") as refused:
             deliveries.reload()
-            (project.stacks / "Pulumi.prod.yaml").write_text(broken, encoding="utf-8")
-            with pytest.raises(Refusal, match=r"stacks/Pulumi\.prod\.yaml") as refused:
-                deliveries.reload()
-            assert "SECRET" not in str(refused.value)
-            take(deliveries, {A: FAIL}, 0)
-            eventually(lambda: pending(deliveries) == {"hook": 0})
-            assert len(server.requests) == 1
-        with pytest.raises(Refusal), report_deliveries(project, "prod", "https://r"):
-            pass
+        assert "SECRET" not in str(refused.value)
+        take(deliveries, {A: FAIL}, 0)
+        assert pending(deliveries) == {"hook": 0}
+        assert len(server.requests) == 1
+        with pytest.raises(Refusal):
+            deliveries_of(project)

@@ -45,17 +45,14 @@ RIGHT: dict[str, list[Any]] = {
     "topicwarden:catalogues": [
         {"marquez": {"openlineage": "https://marquez:5000/base", "token": SECRET, "cluster": "b:9092"}},
         {"a": {"openlineage": "lineage/events.ndjson", "namespace": "kafka-audits"}, "b": {"openlineage": SECRET}},
-        {"datahub": {"datahub": "https://datahub", "token": "t", "env": "DEV", "instance": "eu.1", "caCert": SECRET}},
-        '{"datahub": {"datahub": "https://datahub"}}',
+        {"datahub": {"openlineage": "https://datahub", "token": "t", "namespace": "audits", "caCert": SECRET}},
+        '{"datahub": {"openlineage": "https://datahub"}}',
         SECRET,
     ],
     "topicwarden:notifications": [
-        {"on-call": {"format": "slack", "url": SECRET}},
-        '{"alerts": {"format": "alertmanager", "url": "http://alertmanager:9093"}}',
-        {
-            "hook": {"format": "json", "url": "https://receiver/hook", "token": SECRET},
-            "chat": {"format": "slack", "url": SECRET},
-        },
+        {"on-call": {"url": SECRET}},
+        '{"on-call": {"url": "http://receiver:9093"}}',
+        {"hook": {"url": "https://receiver/hook", "token": SECRET}, "chat": {"url": SECRET}},
         SECRET,
     ],
     "topicwarden:movedTo": ["4L6g3nShT-eMCtK--X86sw", SECRET],
@@ -102,21 +99,21 @@ WRONG: dict[str, list[Any]] = {
         {"a": {"openlineage": "https://marquez", "datahub": "https://datahub"}},
         {"a": {"openlineage": "https://marquez", "env": "PROD"}},
         {"a": {"openlineage": "https://marquez", "cluster": "broker"}},
-        {"a": {"datahub": "datahub:8080"}},
-        {"a": {"datahub": "https://datahub", "env": "prod"}},
-        {"a": {"datahub": "https://datahub", "token": 5}},
+        {"a": {"openlineage": "https://marquez", "namespace": "a b"}},
+        {"a": {"datahub": "https://datahub"}},
+        {"a": {"openlineage": "https://marquez", "token": 5}},
     ],
     "topicwarden:notifications": [
         "https://receiver/hook",
         ["https://receiver/hook"],
         {"on-call": "https://receiver/hook"},
         {"on-call": SECRET},
-        {"On Call": {"format": "json", "url": SECRET}},
-        {"on-call": {"format": "teams", "url": SECRET}},
-        {"on-call": {"format": "json"}},
-        {"on-call": {"format": "json", "url": SECRET, "channel": "#alerts"}},
-        {"on-call": {"format": "json", "url": 5}},
-        {"on-call": {"format": "json", "url": SECRET | {"b": "x"}}},
+        {"On Call": {"url": SECRET}},
+        {"on-call": {"format": "json", "url": SECRET}},
+        {"on-call": {}},
+        {"on-call": {"url": SECRET, "channel": "#alerts"}},
+        {"on-call": {"url": 5}},
+        {"on-call": {"url": SECRET | {"b": "x"}}},
     ],
     "topicwarden:movedTo": [12345, ""],
     "topicwarden:scopes": [{"topics": "orders.*"}],
@@ -179,39 +176,51 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
             "'topicwarden:schemaRegistry.token'` encrypts it in this file [plaintext-secret]",
         ),
         (
-            "config:\n  topicwarden:catalogues: {hub: {datahub: 'https://d', token: t}}\n",
-            "2:63: warning: token is not encrypted; `pulumi config set --secret --path "
+            "config:\n  topicwarden:catalogues: {hub: {openlineage: 'https://d', token: t}}\n",
+            "2:67: warning: token is not encrypted; `pulumi config set --secret --path "
             "'topicwarden:catalogues.hub.token'` encrypts it in this file [plaintext-secret]",
         ),
         (
-            "config:\n  topicwarden:catalogues:\n    hub: {datahub: 'https://d', envv: PROD}\n",
-            "3:39: topicwarden:catalogues.hub.envv: unknown key; did you mean env? [stack-setting]",
+            "config:\n  topicwarden:catalogues:\n    hub: {openlineage: 'https://d', namespac: a}\n",
+            "3:47: topicwarden:catalogues.hub.namespac: unknown key; did you mean namespace? [stack-setting]",
         ),
         (
-            "config:\n  topicwarden:notifications:\n    alerts: {format: alertmanager, url: 'http://a:9093'}\n"
-            "    chat: {format: slack, url: 'https://hooks/s3cret'}\n",
-            "4:32: warning: url is not encrypted; `pulumi config set --secret --path "
+            "config:\n  topicwarden:catalogues:\n    hub: {datahub: 'https://s3cret'}\n",
+            "3:20: topicwarden:catalogues.hub.datahub: DataHub gets no verdicts any more; remove this catalogue, or "
+            "write `openlineage: https://…/openapi/openlineage`, with which DataHub shows lineage, but no verdicts "
+            "[stack-setting]",
+        ),
+        (
+            "config:\n  topicwarden:catalogues:\n    hub: {openlineage: 'https://d', env: PROD}\n",
+            "3:42: topicwarden:catalogues.hub.env: belonged to `datahub`, which is gone; remove it [stack-setting]",
+        ),
+        (
+            "config:\n  topicwarden:notifications:\n    chat: {url: 'https://hooks/s3cret'}\n",
+            "3:17: warning: url is not encrypted; `pulumi config set --secret --path "
             "'topicwarden:notifications.chat.url'` encrypts it in this file [plaintext-secret]",
         ),
         (
-            "config:\n  topicwarden:notifications:\n    chat: {format: alertmanager, url: 'hooks/s3cret'}\n",
-            "3:39: topicwarden:notifications.chat.url: expected a URL such as https://receiver.example.com/hook, got "
-            "another text [stack-setting]",
+            "config:\n  topicwarden:notifications:\n    chat: {url: {secure: v1:a:b}, username: me}\n",
+            "3:45: topicwarden:notifications.chat.username: needs password; write it [stack-setting]",
         ),
         (
-            "config:\n  topicwarden:notifications:\n    chat: {format: alertmanger, url: {secure: v1:a:b}}\n",
-            "3:20: topicwarden:notifications.chat.format: expected one of json, slack, alertmanager, got the text "
-            '"alertmanger"; did you mean alertmanager? [stack-setting]',
+            "config:\n  topicwarden:notifications:\n    chat: {format: alertmanager, url: {secure: v1:a:b}}\n",
+            "3:20: topicwarden:notifications.chat.format: Alertmanager is no receiver any more; remove this one, and "
+            "let Prometheus evaluate `topicwarden rules alerts`, whose alerts Alertmanager routes [stack-setting]",
         ),
         (
-            "config:\n  other:a: {1: x}\n  topicwarden:notifications: {1: {format: json, url: {secure: v1:a:b}}}\n"
+            "config:\n  topicwarden:notifications:\n    chat: {format: slack, url: {secure: v1:a:b}}\n",
+            "3:20: topicwarden:notifications.chat.format: there are no formats any more, and every receiver gets JSON "
+            "with a text for Slack; remove the key [stack-setting]",
+        ),
+        (
+            "config:\n  other:a: {1: x}\n  topicwarden:notifications: {1: {url: {secure: v1:a:b}}}\n"
             "  other:b: {2: x}\n",
             '3:31: expected text as a key, got "1"; put it in quotes [key-type]',
         ),
         (
             "config:\n  topicwarden:notifications: {chat: {secure: v1:a:b}}\n",
-            "2:37: topicwarden:notifications.chat: expected a mapping with format and url, got an encrypted value "
-            "[stack-setting]",
+            "2:37: topicwarden:notifications.chat: expected a mapping with url, got an encrypted value [stack-setting]",
         ),
         (
             "config:\n  topicwarden:schemaRegistry: {url: 'me:s3cret@r', username: me, password: {secure: v1:a}}\n",
@@ -230,10 +239,10 @@ def test_an_error_in_a_stack_file_has_its_location(text: str, expected: str, tmp
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        ("atlas: 'https://a'", '10:: expected a mapping with openlineage or datahub, got a mapping with "atlas"'),
-        ("secure: v1:a:b", "10:: expected a mapping with openlineage or datahub, got an encrypted value"),
-        ("datahub: 'https://d:65536'", '20:.datahub: expected a URL such as …, without a user, got "https://d:65536"'),
-        ("datahub: 'https://d?t=s3cret'", "20:.datahub: …, got one with a query or a fragment; remove it"),
+        ("atlas: 'https://a'", '10:: expected a mapping with openlineage, got a mapping with "atlas"'),
+        ("secure: v1:a:b", "10:: expected a mapping with openlineage, got an encrypted value"),
+        ("openlineage: 'https://d:65536'", '24:.openlineage: expected a URL such as …, got "https://d:65536"'),
+        ("openlineage: 'https://d?t=s3cret'", "24:.openlineage: …, got one with a query or a fragment; remove it"),
         ("openlineage: 'https://ö'", '24:.openlineage: …, or the path of a file, got "https://ö"'),
         ("openlineage: 'https://m', cluster: 'b:65536'", '46:.cluster: expected a host and a port, …, got "b:65536"'),
         ('openlineage: "a\\0b"', "24:.openlineage: expected the path of a file, got one with control characters"),

@@ -1,1 +1,1 @@
-"""Verdicts of audits for data catalogues: OpenLineage events, and assertions of DataHub."""
+"""Verdicts of audits for data catalogues, as OpenLineage events."""

@@ -1,49 +1,69 @@
 """An audit as OpenLineage events: one run of the job that audits the stack, which reads its topics.
 
-The versions of the schemas are 2-0-2 for events, 1-1-0 for assertions, 1-0-1 for tests and 1-0-0 for owners.
+OpenLineage's own client has the forms of events and the versions of their schemas. Its HTTP transport is not used: it
+follows redirects, uses proxies, and has no limit for a server that sends one byte after the other.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any, Final
 from uuid import UUID
+
+from openlineage.client import event_v2 as event
+from openlineage.client import facet_v2 as facets
+from openlineage.client.serde import Serde
 
 from topicwarden.catalogues.catalogue_target import CatalogueTarget
 from topicwarden.catalogues.topic_verdicts import TopicVerdict, topic_verdicts
 from topicwarden.model.finding import OF_CLUSTER, AuditReport
 from topicwarden.model.verdict import Verdict
 
-_SCHEMAS: Final = "https://openlineage.io/spec"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STATUS: Final = {Verdict.PASS: "pass", Verdict.FAIL: "fail", Verdict.SUSPECT: "fail", Verdict.UNDECIDABLE: "skip"}
 _SEVERITY: Final = {Verdict.FAIL: "error", Verdict.SUSPECT: "warn"}
 
 
-def run_events(report: AuditReport, target: CatalogueTarget) -> list[dict[str, Any]]:
-    """Return the events START and COMPLETE of the audit. Equal reports give equal events.
+def run_events(report: AuditReport, target: CatalogueTarget) -> list[bytes]:
+    """Return the events START and COMPLETE of the audit as JSON, each on one line. Equal reports give equal events.
 
     A topic is an input dataset. Its assertions are the checks that pass or fail. Other verdicts prove nothing about
     the data, so they are tests of the run: ``suspect`` as a warning, ``undecidable`` as skipped.
     """
     producer = f"https://github.com/topicwarden/topicwarden/tree/v{report.topicwarden}"
-    job = {
-        "namespace": target.settings.namespace,
-        "name": f"audit.{report.stack}",
-        "facets": {
-            "jobType": _facet(producer, "2-0-2", "JobTypeJobFacet")
-            | {"processingType": "BATCH", "integration": "TOPICWARDEN", "jobType": "AUDIT"}
-        },
-    }
-    run_id = str(_run_id(report, target))
+    kind = facets.job_type_job.JobTypeJobFacet("BATCH", "TOPICWARDEN", "AUDIT", producer=producer)
+    job = event.Job(target.settings.namespace, f"audit.{report.stack}", {"jobType": kind})
     verdicts = topic_verdicts(report)
-    start = _event(producer, "START", report.started, {"runId": run_id, "facets": {}}, job)
     tests = [_test(each) for each in verdicts if each.topic == OF_CLUSTER or not _decided(each)]
-    facets = {"test": _facet(producer, "1-0-1", "TestRunFacet") | {"tests": tests}} if tests else {}
-    complete = _event(producer, "COMPLETE", report.finished, {"runId": run_id, "facets": facets}, job)
-    return [start, complete | {"inputs": _inputs(report, verdicts, target.cluster, producer)}]
+    run_facets: dict[str, Any] = {"test": facets.test_run.TestRunFacet(tests, producer=producer)} if tests else {}
+    inputs = _inputs(report, verdicts, target.cluster, producer)
+    run_id = str(_run_id(report, target))
+    start = event.RunEvent(
+        eventTime=_time(report.started),
+        run=event.Run(run_id),
+        job=job,
+        eventType=event.RunState.START,
+        producer=producer,
+    )
+    complete = event.RunEvent(
+        eventTime=_time(report.finished),
+        run=event.Run(run_id, run_facets),
+        job=job,
+        eventType=event.RunState.COMPLETE,
+        inputs=inputs,
+        producer=producer,
+    )
+    return [
+        json.dumps(Serde.to_dict(each), ensure_ascii=False, separators=(",", ":")).encode()
+        for each in (start, complete)
+    ]
+
+
+def _time(milliseconds: int) -> str:
+    return (_EPOCH + timedelta(milliseconds=milliseconds)).isoformat(timespec="milliseconds")
 
 
 def _run_id(report: AuditReport, target: CatalogueTarget) -> UUID:
@@ -54,31 +74,21 @@ def _run_id(report: AuditReport, target: CatalogueTarget) -> UUID:
     return UUID(int=bits & ~(0xF << 76) & ~(0x3 << 62) | 7 << 76 | 2 << 62)
 
 
-def _event(producer: str, kind: str, time: int, run: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "eventType": kind,
-        "eventTime": (_EPOCH + timedelta(milliseconds=time)).isoformat(timespec="milliseconds"),
-        "producer": producer,
-        "schemaURL": f"{_SCHEMAS}/2-0-2/OpenLineage.json#/$defs/RunEvent",
-        "run": run,
-        "job": job,
-        "inputs": [],
-        "outputs": [],
-    }
-
-
-def _inputs(report: AuditReport, verdicts: list[TopicVerdict], namespace: str, producer: str) -> list[dict[str, Any]]:
+def _inputs(
+    report: AuditReport, verdicts: list[TopicVerdict], namespace: str, producer: str
+) -> list[event.InputDataset]:
     of_topic = {topic: list(group) for topic, group in groupby(verdicts, key=lambda each: each.topic)}
     owners = {topic.name: topic.owner for topic in report.topics}
     datasets = []
     for topic in sorted({*owners, *of_topic} - {OF_CLUSTER}):
-        dataset: dict[str, Any] = {"namespace": namespace, "name": topic, "facets": {}, "inputFacets": {}}
+        dataset = event.InputDataset(namespace, topic)
+        assert dataset.facets is not None and dataset.inputFacets is not None
         if owner := owners.get(topic):
-            facet = _facet(producer, "1-0-0", "OwnershipDatasetFacet")
-            dataset["facets"]["ownership"] = facet | {"owners": [{"name": owner, "type": "OWNER"}]}
+            owned = [facets.ownership_dataset.Owner(owner, "OWNER")]
+            dataset.facets["ownership"] = facets.ownership_dataset.OwnershipDatasetFacet(owned, producer=producer)
         if assertions := [_assertion(each) for each in of_topic.get(topic, ()) if _decided(each)]:
-            facet = _facet(producer, "1-1-0", "DataQualityAssertionsDatasetFacet")
-            dataset["inputFacets"]["dataQualityAssertions"] = facet | {"assertions": assertions}
+            facet = facets.data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet
+            dataset.inputFacets["dataQualityAssertions"] = facet(assertions, producer=producer)
         datasets.append(dataset)
     return datasets
 
@@ -87,21 +97,21 @@ def _decided(verdict: TopicVerdict) -> bool:
     return verdict.verdict in (Verdict.PASS, Verdict.FAIL)
 
 
-def _assertion(verdict: TopicVerdict) -> dict[str, Any]:
-    passed = verdict.verdict is Verdict.PASS
-    assertion: dict[str, Any] = {"assertion": verdict.check, "success": passed}
-    return assertion if passed else assertion | {"severity": "error", "properties": _details(verdict)}
+def _assertion(verdict: TopicVerdict) -> facets.data_quality_assertions_dataset.Assertion:
+    if verdict.verdict is Verdict.PASS:
+        return facets.data_quality_assertions_dataset.Assertion(verdict.check, True, params=None)
+    details = _details(verdict)
+    return facets.data_quality_assertions_dataset.Assertion(verdict.check, False, severity="error", params=details)
 
 
-def _test(verdict: TopicVerdict) -> dict[str, Any]:
-    severity = {"severity": _SEVERITY[verdict.verdict]} if verdict.verdict in _SEVERITY else {}
-    return {
-        "name": f"{verdict.topic}:{verdict.check}",
-        "status": _STATUS[verdict.verdict],
-        "type": verdict.check,
-        **severity,
-        "params": {"topic": verdict.topic, "verdict": verdict.verdict.value, **_details(verdict)},
-    }
+def _test(verdict: TopicVerdict) -> facets.test_run.TestExecution:
+    return facets.test_run.TestExecution(
+        f"{verdict.topic}:{verdict.check}",
+        _STATUS[verdict.verdict],
+        severity=_SEVERITY.get(verdict.verdict),
+        type=verdict.check,
+        params={"topic": verdict.topic, "verdict": verdict.verdict.value, **_details(verdict)},
+    )
 
 
 def _details(verdict: TopicVerdict) -> dict[str, Any]:
@@ -112,7 +122,3 @@ def _details(verdict: TopicVerdict) -> dict[str, Any]:
         "since": verdict.since,
     }
     return {name: value for name, value in details.items() if value}
-
-
-def _facet(producer: str, version: str, name: str) -> dict[str, Any]:
-    return {"_producer": producer, "_schemaURL": f"{_SCHEMAS}/facets/{version}/{name}.json#/$defs/{name}"}

@@ -97,7 +97,6 @@ Nullable = Annotated[T, BeforeValidator(lambda value: {} if value is None else v
 
 Format = Literal["string", "json", "avro", "protobuf", "bytes", "int", "long", "uuid"]
 Partitioner = Literal["murmur2", "crc32", "fnv1a", "sarama"]
-ReceiverFormat = Literal["json", "slack", "alertmanager"]
 FUNCTION = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 FunctionName = Annotated[str, Field(strict=True, pattern=FUNCTION)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from topicwarden.kafka.connect.stack_connection import settings_file
@@ -22,8 +21,3 @@ def receivers_of(project: Project, stack: str, settings: Mapping[str, Any]) -> t
         lines = (f"{NOTIFICATIONS}{''.join(f'.{part}' for part in each.path)}: {each.message}" for each in problems)
         raise Refusal("\n".join(f"{settings_file(stack)}: {line}" for line in lines))
     return tuple(receivers)
-
-
-def state_folder(project: Project, stack: str) -> Path:
-    """Return the folder of what the receivers of ``stack`` know and what is pending."""
-    return project.cache / "notifications" / stack

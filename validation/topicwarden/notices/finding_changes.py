@@ -12,7 +12,7 @@ from topicwarden.model.field_types import StrictModel
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import Verdict
-from topicwarden.notices.notification import AnnouncedVerdict, FindingChange
+from topicwarden.notices.notification import AnnouncedVerdict, FindingChange, Notification
 from topicwarden.report.display import one_line, printable
 
 UNDECIDABLE_MS: Final = 3_600_000
@@ -35,14 +35,19 @@ class UnjudgedCheck(StrictModel):
 
 
 class ReceiverMemory(StrictModel):
-    """The findings that a receiver knows after all its notifications, delivered or pending.
+    """The findings that a receiver knows, and the difference to what the last audit found.
 
     ``open``: the last change of each finding that is not resolved, with the latest message. ``unjudged``: checks that
-    are undecidable now.
+    are undecidable now. ``sending``: the notification that was sent last, if the receiver may have got it, but has not
+    said so. ``changes``: the difference between what the receiver knows after ``sending``, and ``open``. ``sequence``:
+    the number of the last notification.
     """
 
     open: list[FindingChange] = Field(default=[])
     unjudged: list[UnjudgedCheck] = Field(default=[])
+    sending: Notification | None = None
+    changes: list[FindingChange] = Field(default=[])
+    sequence: int = 0
 
 
 class JudgedChecks:
@@ -74,7 +79,9 @@ class JudgedChecks:
 
 
 def compare_report(memory: ReceiverMemory, report: JudgedChecks) -> tuple[ReceiverMemory, list[FindingChange]]:
-    """Return what the receiver knows after ``report``, and the changes to announce, the worst first.
+    """Return the memory after ``report``, which has the changes to announce, and those of this report alone.
+
+    The worst changes come first.
 
     A ``fail`` is open until its check passes or no longer applies; ``suspect`` and ``undecidable`` do not resolve it.
     A ``fail`` that the check no longer concludes by its rules is withdrawn. An ``undecidable`` is open until the check
@@ -110,13 +117,16 @@ def compare_report(memory: ReceiverMemory, report: JudgedChecks) -> tuple[Receiv
             continue
         change = _change(report, key, (was, verdict), current, since)
         if before and was == verdict:
-            # The labels of an alert identify it, so the owner is that of the first notification.
+            # A finding keeps the owner that its receivers know.
             kept = {"was": before.was, "owner": before.owner, "since": before.since, "changed": before.changed}
             open_after.append(change.model_copy(update=kept))
         else:
             open_after.append(change)
             changes.append(change)
-    return ReceiverMemory(open=open_after, unjudged=unjudged), _worst_first(changes)
+    found_changes = _worst_first(changes)
+    pending = merge_changes([*memory.changes, *found_changes])
+    update = {"open": open_after, "unjudged": unjudged, "changes": pending}
+    return memory.model_copy(update=update), found_changes
 
 
 def merge_changes(changes: Iterable[FindingChange]) -> list[FindingChange]:

@@ -51,31 +51,37 @@ class FindingChange(StrictModel):
         return self.change
 
 
-class Notification(StrictModel):
-    """The changes since the previous notification to the same receiver."""
+class StillOpen(StrictModel):
+    """A finding that is open after a notification."""
 
-    schema_version: Literal[1] = 1
+    stack: str
+    topic: str
+    check: str
+    verdict: AnnouncedVerdict
+    since: int
+
+
+class Notification(StrictModel):
+    """The changes since the previous notification to the same receiver, and the findings that are open now."""
+
+    schema_version: Literal[2] = 2
     id: str = Field(
         description="Identifies the notification, also as the header `Idempotency-Key`. A repeated delivery has the "
         "same id and the same contents."
     )
-    sequence: int = Field(
-        description="Grows with each notification to this receiver. Numbers are left out where notifications were "
-        "combined."
-    )
-    combined: bool = Field(
-        description="True if the receiver did not accept notifications for so long that several were combined: only "
-        "the difference between then and now is reported."
-    )
+    sequence: int = Field(description="Grows with each notification to this receiver; numbers may be left out.")
+    text: str = Field(description="The notification for people, which incoming webhooks of Slack and Mattermost show.")
     report_url: str | None = Field(description="The latest report; null if it is not published.")
-    changes: list[FindingChange]
+    changes: list[FindingChange] = Field(description="What is new or resolved, the worst first; at most 100.")
+    open: list[StillOpen] = Field(description="What is open after the changes, the newest first; at most 100.")
+    open_total: int = Field(description="The number of findings that are open after the changes.")
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a notification with the format ``json``."""
+    """Return the JSON Schema (draft 2020-12) of a notification."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:topicwarden:notification:1",
+        "$id": "urn:topicwarden:notification:2",
         **Notification.model_json_schema(mode="serialization"),
         "title": "topicwarden notification",
     }

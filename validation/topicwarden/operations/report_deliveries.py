@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Final
+from collections.abc import Callable
+from pathlib import Path
 
+from topicwarden.audit.history.remote_files import files_at
+from topicwarden.audit.scan.spark_source import SparkSource
+from topicwarden.catalogues import publisher as catalogues
 from topicwarden.catalogues.catalogue_target import catalogue_targets
-from topicwarden.catalogues.publisher import Publisher, publishing
-from topicwarden.catalogues.stack_publisher import catalogue_state
+from topicwarden.catalogues.publisher import Publisher
 from topicwarden.kafka.connect.stack_connection import stack_settings, written_settings
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
-from topicwarden.notices.configured_receivers import receivers_of, state_folder
-from topicwarden.notices.notifier import Notifier, notifying
+from topicwarden.notices.configured_receivers import receivers_of
+from topicwarden.notices.notifier import Notifier
+from topicwarden.notices.old_queue import left_queues
 from topicwarden.report.prometheus_text import Families
 from topicwarden.stacks.stack_settings import CATALOGUES, NOTIFICATIONS
-
-_DRAIN_S: Final = 1.0
-"""How long the end of a watch waits for a catalogue. The next watch delivers what remains."""
 
 
 class ReportDeliveries:
     """The receivers and the catalogues of one stack, as its settings are at the latest ``reload``."""
 
-    def __init__(self, project: Project, stack: str, notifier: Notifier, publisher: Publisher) -> None:
-        self._project, self._stack = project, stack
+    def __init__(
+        self, project: Project, stack: str, notifier: Notifier, publisher: Publisher, note: Callable[[str], None]
+    ) -> None:
+        self._project, self._stack, self._note = project, stack, note
         self._notifier, self._publisher = notifier, publisher
 
     @property
     def observers(self) -> tuple[Callable[[AuditReport], None], ...]:
-        """The functions that take each report. They raise nothing, and wait for nobody."""
+        """The functions that take each report. They raise nothing, and wait for receivers a few seconds at most."""
         return (self._notifier.take, self._publisher.take)
 
     def reload(self) -> None:
         """Read settings and secrets again, and use them from now on. What is pending stays.
 
-        Raises Refusal for settings that cannot be used, and if another process sends the notifications of this stack.
-        The last usable settings then stay in use.
+        Raises Refusal for settings that cannot be used. The last usable settings then stay in use.
         """
         settings = written_settings(self._project, self._stack)
         if settings.get(NOTIFICATIONS) is not None or settings.get(CATALOGUES) is not None:
@@ -46,36 +46,52 @@ class ReportDeliveries:
         targets = catalogue_targets(self._project, self._stack, settings)
         self._notifier.use(receivers)
         self._publisher.use(targets)
+        for line in (
+            *left_queues(old_queues(self._project, self._stack), {each.name for each in receivers}),
+            *catalogues.left_queues(self._project, self._stack),
+        ):
+            self._note(line)
 
     def families(self) -> Families:
-        """Return the metrics of the deliveries, with the labels ``kind`` and ``receiver``."""
-        states = [
-            *(("notification", name, each.pending, each.last_error) for name, each in self._notifier.status().items()),
-            *(("catalogue", name, each.pending, each.last_error) for name, each in self._publisher.status().items()),
+        """Return the metrics of the deliveries."""
+        notified = self._notifier.status()
+        errors = [
+            *(("notification", name, each.last_error) for name, each in notified.items()),
+            *(("catalogue", name, error) for name, error in self._publisher.errors().items()),
         ]
-        labels = [{"kind": kind, "receiver": name} for kind, name, _, _ in states]
         return {
             "watch_pending_deliveries": (
-                "Notifications and audits that wait for a receiver.",
-                list(zip(labels, (pending for _, _, pending, _ in states), strict=True)),
+                "Changes of findings that a receiver does not know yet.",
+                [({"kind": "notification", "receiver": name}, each.pending) for name, each in notified.items()],
             ),
             "watch_failed_delivery": (
                 "1 if the last delivery to the receiver failed.",
-                list(zip(labels, (int(error is not None) for *_, error in states), strict=True)),
+                [({"kind": kind, "receiver": name}, int(error is not None)) for kind, name, error in errors],
             ),
         }
 
 
-@contextmanager
-def report_deliveries(project: Project, stack: str, report_url: str) -> Iterator[ReportDeliveries]:
-    """Yield the deliveries of ``stack``, which go on until the end of the block.
+def old_queues(project: Project, stack: str) -> Path:
+    """Return the folder in which earlier versions kept the queues of the receivers of ``stack``."""
+    return project.cache / "notifications" / stack
 
-    ``report_url`` is where people find the latest report. Raises Refusal as ``ReportDeliveries.reload``.
+
+def report_deliveries(
+    project: Project,
+    stack: str,
+    report_url: str,
+    *,
+    history: str,
+    spark: SparkSource,
+    note: Callable[[str], None] = lambda line: None,
+) -> ReportDeliveries:
+    """Return the deliveries of ``stack``.
+
+    ``report_url`` is where people find the latest report. ``history`` is the address of the stack's history; one that
+    is not on this machine needs ``spark``. ``note`` receives one line for each queue of an earlier version that nobody
+    delivers. Raises Refusal as ``ReportDeliveries.reload``.
     """
-    with (
-        notifying((), state_folder(project, stack), report_url) as notifier,
-        publishing((), catalogue_state(project, stack), drain_s=_DRAIN_S) as publisher,
-    ):
-        deliveries = ReportDeliveries(project, stack, notifier, publisher)
-        deliveries.reload()
-        yield deliveries
+    notifier = Notifier(files_at(history, spark), history, old_queues(project, stack), report_url)
+    deliveries = ReportDeliveries(project, stack, notifier, Publisher(), note)
+    deliveries.reload()
+    return deliveries

@@ -106,7 +106,7 @@ def watch_stacks(
         watched = []
         for name in names:
             history = settings.history if single else history_below(settings.history, name)
-            each = WatchedStack(project, name, history, settings.bounds, spark)
+            each = WatchedStack(project, name, history, settings.bounds, spark, note=listener.note)
             watched.append(resources.enter_context(closing(each)))
             _open(each, must_open=single)
         real = resources.enter_context(serving(address, pages, has_token, OPEN_PATHS))

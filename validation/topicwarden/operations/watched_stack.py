@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -32,16 +33,24 @@ class WatchedStack:
 
     All stacks of a watch share the session ``spark``. One thread at a time calls the methods. ``history`` is the option
     of the command line. ``auditing``: whether an audit runs. ``report_url``: where people find the latest report; no
-    report is delivered without it.
+    report is delivered without it. ``note`` receives lines for the log.
     """
 
     def __init__(
-        self, project: Project, stack: str, history: str | None, bounds: ReadLimits, spark: LastingSession
+        self,
+        project: Project,
+        stack: str,
+        history: str | None,
+        bounds: ReadLimits,
+        spark: LastingSession,
+        *,
+        note: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.stack = stack
         self.auditing = False
         self.report_url: str | None = None
         self._project, self._option, self._bounds, self._spark = project, history, bounds, spark
+        self._note = note
         self._checked: CheckedStacks | None = None
         self._problem: str | None = None
         self._request: AuditRequest | None = None
@@ -61,11 +70,12 @@ class WatchedStack:
             self._resources.enter_context(history_lock(path, history))
             self._history = history
         if self._deliveries is None and self.report_url is not None:
-            deliveries = report_deliveries(self._project, self.stack, self.report_url)
-            self._deliveries = self._resources.enter_context(deliveries)
+            self._deliveries = report_deliveries(
+                self._project, self.stack, self.report_url, history=self._history, spark=self._spark, note=self._note
+            )
 
     def close(self) -> None:
-        """Unlock the history and end the deliveries."""
+        """Unlock the history."""
         self._resources.close()
 
     def families(self) -> Families:

@@ -1,9 +1,9 @@
 """The data catalogues of a stack: ``topicwarden:catalogues`` in ``stacks/Pulumi.<stack>.yaml``.
 
 The value is a mapping by name. Each catalogue has an address: ``openlineage`` is the URL of a server or the path of a
-file, ``datahub`` the URL of DataHub. Pulumi encrypts single values::
+file. Pulumi encrypts single values::
 
-    pulumi config set --path --secret 'topicwarden:catalogues.datahub.token'
+    pulumi config set --path --secret 'topicwarden:catalogues.marquez.token'
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,46 +20,36 @@ from topicwarden.stacks.certificate_settings import Certificates, read_certifica
 from topicwarden.stacks.http_url import split_url
 from topicwarden.stacks.settings_reader import SettingsReader, decoded, kind_of
 
-
-class CatalogueKind(StrEnum):
-    """The interface of a catalogue, and the key that has its address."""
-
-    OPENLINEAGE = "openlineage"
-    DATAHUB = "datahub"
-
-
 _TOKEN: Final = "token"
 _COMMON: Final = (_TOKEN, *certificate_settings.NAMES)
-KEYS: Final[Mapping[CatalogueKind, tuple[str, ...]]] = {
-    CatalogueKind.OPENLINEAGE: ("namespace", "cluster", *_COMMON),
-    CatalogueKind.DATAHUB: ("env", "instance", *_COMMON),
+ADDRESS: Final = "openlineage"
+KEYS: Final = (ADDRESS, "namespace", "cluster", *_COMMON)
+"""The keys of a catalogue."""
+_GONE: Final = {
+    "datahub": "DataHub gets no verdicts any more; remove this catalogue, or write `openlineage: "
+    "https://…/openapi/openlineage`, with which DataHub shows lineage, but no verdicts",
+    "env": "belonged to `datahub`, which is gone; remove it",
+    "instance": "belonged to `datahub`, which is gone; remove it",
 }
-"""The keys of a catalogue beside its address."""
+"""The keys of earlier versions, and what to do."""
 SECRETS: Final = (_TOKEN, certificate_settings.PASSPHRASE)
 """The keys whose values to encrypt."""
 
 NAME: Final = "^[a-z][a-z0-9-]{0,30}$"
 """The pattern of a catalogue's name, which is also the name of a folder."""
 PATTERNS: Final[Mapping[str, str]] = {
-    CatalogueKind.OPENLINEAGE: r"^(https?://[^\s@]+|[^\s:][^:]*)$",
-    CatalogueKind.DATAHUB: r"^https?://[^\s@]+$",
+    ADDRESS: r"^(https?://[^\s@]+|[^\s:][^:]*)$",
     _TOKEN: "^[!-~]+$",
     "namespace": r"^\S+$",
     "cluster": r"^[^\s/:]+:[0-9]{1,5}$",
-    "env": "^[A-Z][A-Z_]*$",
-    "instance": r"^[A-Za-z0-9_.-]+$",
 }
-_ADDRESSES: Final = (CatalogueKind.OPENLINEAGE.value, CatalogueKind.DATAHUB.value)
 _LARGEST_PORT: Final = 65_535
 _DECLARATIONS: Final = (".yaml", ".yml")
 _EXPECTED: Final[Mapping[str, str]] = {
-    CatalogueKind.OPENLINEAGE: "a URL such as https://marquez.example.com, without a user, or the path of a file",
-    CatalogueKind.DATAHUB: "a URL such as https://datahub.example.com, without a user",
+    ADDRESS: "a URL such as https://marquez.example.com, without a user, or the path of a file",
     _TOKEN: "printable characters without spaces",
     "namespace": "a namespace of jobs, such as kafka-audits",
     "cluster": "a host and a port, such as broker-1.example.com:9092",
-    "env": "an environment of DataHub, such as PROD",
-    "instance": "a platform instance of DataHub, such as eu-west",
 }
 
 
@@ -68,19 +57,15 @@ _EXPECTED: Final[Mapping[str, str]] = {
 class CatalogueSettings:
     """A catalogue, and how to authenticate; ``repr`` shows no secret.
 
-    ``url`` is None for a file. ``namespace`` and ``cluster`` name jobs and datasets of OpenLineage, ``env`` and
-    ``instance`` are parts of DataHub's dataset URN.
+    ``url`` is None for a file. ``namespace`` and ``cluster`` name jobs and datasets.
     """
 
     name: str
-    kind: CatalogueKind
     url: str | None = None
     file: Path | None = None
     token: str | None = field(default=None, repr=False)
     namespace: str = "topicwarden"
     cluster: str | None = None
-    env: str = "PROD"
-    instance: str | None = None
     certificates: Certificates = field(default_factory=Certificates)
 
 
@@ -113,17 +98,16 @@ def read_catalogue_settings(
 def _catalogue(
     name: str, value: Any, root: Path, offline: bool
 ) -> tuple[CatalogueSettings | None, list[tuple[str, str]]]:
-    kinds = [kind for kind in CatalogueKind if isinstance(value, dict) and kind.value in value]
-    if len(kinds) != 1:
-        got = f"both {' and '.join(kinds)}" if kinds else _keys_of(value)
-        return None, [("", f"expected a mapping with openlineage or datahub, got {got}")]
-    kind = kinds[0]
+    gone = isinstance(value, dict) and any(key in value for key in _GONE)
+    if not gone and (not isinstance(value, dict) or ADDRESS not in value):
+        return None, [("", f"expected a mapping with openlineage, got {_keys_of(value)}")]
     reader = SettingsReader(value, root, offline)
-    known = (kind.value, *KEYS[kind])
     for key in value:
-        if key not in known:
-            reader.problem(str(key), f"unknown key{did_you_mean(str(key), known) or '; known are ' + ', '.join(known)}")
-    texts = {key: reader.text(key) for key in PATTERNS if key in known}
+        if key in _GONE:
+            reader.problem(str(key), _GONE[key])
+        elif key not in KEYS:
+            reader.problem(str(key), f"unknown key{did_you_mean(str(key), KEYS) or '; known are ' + ', '.join(KEYS)}")
+    texts = {key: reader.text(key) for key in PATTERNS}
     for key, text in texts.items():
         if (
             key in value
@@ -134,14 +118,13 @@ def _catalogue(
             reader.problem(key, "expected text, got nothing; remove it or write a value")
         if text is not None and not (re.fullmatch(PATTERNS[key].strip("^$"), text) and _usable(key, text)):
             reader.problem(key, f"expected {_EXPECTED[key]}, got {_shown(key, text, offline=offline)}")
-    address = texts[kind.value] or ""
+    address = texts[ADDRESS] or ""
     remote = address.startswith(("http://", "https://"))
-    if address and not remote and kind is CatalogueKind.OPENLINEAGE:
+    if address and not remote:
         _check_file(reader, address)
-    given = {key: texts[key] for key in ("namespace", "cluster", "env", "instance") if texts.get(key)}
+    given = {key: texts[key] for key in ("namespace", "cluster") if texts.get(key)}
     catalogue = CatalogueSettings(
         name,
-        kind,
         url=address.rstrip("/") if remote else None,
         file=None if remote or not address else root / address,
         token=texts[_TOKEN],
@@ -160,14 +143,14 @@ def _keys_of(value: Any) -> str:
 
 def _usable(key: str, text: str) -> bool:
     """Return whether a text that matches its pattern can be used, too."""
-    if key in _ADDRESSES and text.startswith(("http://", "https://")):
+    if key == ADDRESS and text.startswith(("http://", "https://")):
         return split_url(text) is not None and not {"?", "#"} & {*text}  # a path is appended
     return key != "cluster" or int(text.rpartition(":")[2]) <= _LARGEST_PORT
 
 
 def _check_file(reader: SettingsReader, address: str) -> None:
     """Note what is wrong with the path of a file of events, and with settings that only a server obeys."""
-    key = CatalogueKind.OPENLINEAGE.value
+    key = ADDRESS
     if not address.isprintable():
         reader.problem(key, "expected the path of a file, got one with control characters")
     elif reader.offline and (reader.root / address).is_dir():  # else the delivery is repeated
@@ -183,7 +166,7 @@ def _shown(key: str, text: str, *, offline: bool) -> str:
     """Return the value for a message. An address may have a password, or may be an encrypted value."""
     if key == _TOKEN:
         return "others"
-    if key not in _ADDRESSES:
+    if key != ADDRESS:
         return quoted(text)
     if "@" in text:
         return "one with a user; write the credential as token"

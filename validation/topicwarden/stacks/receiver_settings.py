@@ -1,6 +1,6 @@
 """Receivers of notifications: ``topicwarden:notifications`` in ``stacks/Pulumi.<stack>.yaml``.
 
-The value is a mapping by name. Each receiver has a ``format``, a ``url`` and, where the server requires it, how to
+The value is a mapping by name. Each receiver has a ``url`` and, where the server requires it, how to
 authenticate: ``username`` and ``password``, or ``token``, or ``clientCert`` and ``clientKey``. The URL of a webhook is
 a secret, which Pulumi encrypts::
 
@@ -12,23 +12,26 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, cast, get_args
+from typing import Any, Final
 
-from topicwarden.model.field_types import ReceiverFormat
-from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.stacks import certificate_settings
 from topicwarden.stacks.certificate_settings import Certificates, read_certificates
 from topicwarden.stacks.http_url import split_url
 from topicwarden.stacks.settings_reader import SettingProblem, SettingsReader, decoded, kind_of
 
 _FORMAT, _URL, _USER, _PASSWORD, _TOKEN = "format", "url", "username", "password", "token"
-KEYS: Final = (_FORMAT, _URL, _USER, _PASSWORD, _TOKEN, *certificate_settings.NAMES)
+KEYS: Final = (_URL, _USER, _PASSWORD, _TOKEN, *certificate_settings.NAMES)
 """The keys of one receiver."""
 NAME: Final = "^[a-z0-9][a-z0-9-]{0,39}$"
 """A name is also the name of a file."""
-FORMATS: Final[tuple[ReceiverFormat, ...]] = get_args(ReceiverFormat)
 SECRETS: Final = (_URL, _PASSWORD, _TOKEN, certificate_settings.PASSPHRASE)
-"""The keys whose values to encrypt. The URL of an Alertmanager is no secret."""
+"""The keys whose values to encrypt."""
+_NO_FORMAT: Final = "there are no formats any more, and every receiver gets JSON with a text for Slack; remove the key"
+_NO_ALERTMANAGER: Final = (
+    "Alertmanager is no receiver any more; remove this one, and let Prometheus evaluate `topicwarden rules alerts`, "
+    "whose alerts Alertmanager routes"
+)
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,6 @@ class Receiver:
     """One receiver of notifications; ``repr`` shows no secret, and the URL is one."""
 
     name: str
-    format: ReceiverFormat
     url: str = field(repr=False)
     username: str | None = field(default=None, repr=False)
     password: str | None = field(default=None, repr=False)
@@ -52,7 +54,7 @@ def read_receivers(value: Any, root: Path, *, offline: bool = False) -> tuple[li
     """
     parsed = decoded(value)
     if not isinstance(parsed, dict):
-        expected = "a mapping of names to receivers, each with format and url"
+        expected = "a mapping of names to receivers, each with url"
         return [], [SettingProblem("", f"expected {expected}, got {kind_of(parsed)}")]
     receivers, problems = [], []
     for name, each in parsed.items():
@@ -73,17 +75,14 @@ def _receiver(
 ) -> tuple[Receiver | None, list[tuple[tuple[str, ...], str]]]:
     parsed = decoded(value)
     if not isinstance(parsed, dict) or "secure" in parsed:
-        return None, [((), f"expected a mapping with format and url, got {kind_of(parsed)}")]
-    reader = SettingsReader({str(key): each for key, each in parsed.items() if each is not None}, root, offline)
-    for key in reader.settings:
-        if key not in KEYS:
+        return None, [((), f"expected a mapping with url, got {kind_of(parsed)}")]
+    given = {str(key): each for key, each in parsed.items() if each is not None or key == _FORMAT}
+    reader = SettingsReader(given, root, offline)
+    for key, each in reader.settings.items():
+        if key == _FORMAT:
+            reader.problem(key, _NO_ALERTMANAGER if each == "alertmanager" else _NO_FORMAT)
+        elif key not in KEYS:
             reader.problem(key, f"unknown key{did_you_mean(key, KEYS) or '; known are ' + ', '.join(KEYS)}")
-    format_name = reader.text(_FORMAT)
-    if format_name not in FORMATS:
-        hint = did_you_mean(format_name, FORMATS) if format_name else ""
-        format_value = reader.settings.get(_FORMAT)
-        shown = describe_value(format_value) if isinstance(format_value, str) else kind_of(format_value)
-        reader.problem(_FORMAT, f"expected one of {', '.join(FORMATS)}, got {shown}{hint}")
     _check_url(reader)
     for key, other in ((_USER, _PASSWORD), (_PASSWORD, _USER)):
         if key in reader.settings and other not in reader.settings:
@@ -99,7 +98,6 @@ def _receiver(
         reader.problem(_USER, "has a colon, which HTTP's basic authentication does not allow; correct it")
     receiver = Receiver(
         name=name,
-        format=cast("ReceiverFormat", format_name),
         url=reader.text(_URL) or "",
         username=username,
         password=password,

@@ -160,8 +160,7 @@ def _plaintext(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterato
     receivers = decoded(settings.get(NOTIFICATIONS))
     for receiver, each in receivers.items() if isinstance(receivers, dict) else ():
         parts = each if isinstance(each, dict) else {}
-        secrets = (name for name in RECEIVER_SECRETS if name != "url" or parts.get("format") != "alertmanager")
-        values |= {(NOTIFICATIONS, str(receiver), name): parts.get(name) for name in secrets}
+        values |= {(NOTIFICATIONS, str(receiver), name): parts.get(name) for name in RECEIVER_SECRETS}
     for path, value in values.items():
         if isinstance(value, str) and value:
             option = f"--path '{'.'.join(path)}'" if len(path) > 1 else path[0]

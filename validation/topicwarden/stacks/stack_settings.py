@@ -18,9 +18,8 @@ from topicwarden.model.field_types import FUNCTION
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.units import DURATION, SIZE, ValueUnit
 from topicwarden.stacks import catalogue_settings
-from topicwarden.stacks.catalogue_settings import CatalogueKind, read_catalogue_settings
+from topicwarden.stacks.catalogue_settings import read_catalogue_settings
 from topicwarden.stacks.connection_settings import SERVERS
-from topicwarden.stacks.receiver_settings import FORMATS as RECEIVER_FORMATS
 from topicwarden.stacks.receiver_settings import KEYS as RECEIVER_KEYS
 from topicwarden.stacks.receiver_settings import NAME, read_receivers
 from topicwarden.stacks.registry_settings import KEYS, read_registry_settings
@@ -174,16 +173,13 @@ def _is_encrypted(value: Any) -> bool:
     return isinstance(value, dict) and "secure" in value
 
 
-def _catalogue_schema(kind: CatalogueKind) -> dict[str, Any]:
-    """Return the schema of a catalogue of one kind."""
-    keys = (kind.value, *catalogue_settings.KEYS[kind])
-    texts = {
-        key: {"type": "string", "pattern": catalogue_settings.PATTERNS[key]} for key in catalogue_settings.PATTERNS
-    }
+def _catalogue_schema() -> dict[str, Any]:
+    """Return the schema of a catalogue."""
+    texts = {key: {"type": "string", "pattern": pattern} for key, pattern in catalogue_settings.PATTERNS.items()}
     return {
         "type": "object",
-        "properties": {key: {"anyOf": [texts.get(key, _TEXT), ENCRYPTED]} for key in keys},
-        "required": [kind.value],
+        "properties": {key: {"anyOf": [texts.get(key, _TEXT), ENCRYPTED]} for key in catalogue_settings.KEYS},
+        "required": [catalogue_settings.ADDRESS],
         "additionalProperties": False,
     }
 
@@ -292,7 +288,7 @@ SETTINGS: Final = {
     ),
     CATALOGUES: StackSetting(
         "Data catalogues that get the verdicts of each audit, by name: a mapping with `openlineage` (a URL, or the "
-        "path of a file) or `datahub` (a URL), and `token`.",
+        "path of a file) and `token`.",
         {
             "anyOf": [
                 _or_json(
@@ -300,7 +296,7 @@ SETTINGS: Final = {
                         "type": "object",
                         "minProperties": 1,
                         "propertyNames": {"pattern": catalogue_settings.NAME},
-                        "additionalProperties": {"anyOf": [_catalogue_schema(kind) for kind in CatalogueKind]},
+                        "additionalProperties": _catalogue_schema(),
                     }
                 ),
                 ENCRYPTED,
@@ -309,7 +305,7 @@ SETTINGS: Final = {
         _catalogues,
     ),
     NOTIFICATIONS: StackSetting(
-        "Receivers of notifications about findings, by name, each with a `format`, a `url` and credentials. "
+        "Receivers of notifications about findings, by name, each with the `url` of a webhook and credentials. "
         "`topicwarden help notifications` explains them.",
         {
             "anyOf": [
@@ -319,9 +315,8 @@ SETTINGS: Final = {
                         "propertyNames": {"pattern": NAME},
                         "additionalProperties": {
                             "type": "object",
-                            "properties": {"format": {"enum": list(RECEIVER_FORMATS)}}
-                            | {key: {"anyOf": [_TEXT, ENCRYPTED]} for key in RECEIVER_KEYS if key != "format"},
-                            "required": ["format", "url"],
+                            "properties": {key: {"anyOf": [_TEXT, ENCRYPTED]} for key in RECEIVER_KEYS},
+                            "required": ["url"],
                             "additionalProperties": False,
                         },
                     }

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -16,12 +17,12 @@ from topicwarden.cli.terminal import waiting
 from topicwarden.model.finding import Finding
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.notices import alertmanager_alerts
+from topicwarden.model.timestamps import utc
 from topicwarden.pages import alert_rules
 from topicwarden.report.output_folder import write_files
-from topicwarden.sandbox.alert_receiver import alert_receiver
 from topicwarden.sandbox.local_prometheus import LocalPrometheus, find_prometheus, running_prometheus
 from topicwarden.sandbox.scenarios import planted_faults
+from topicwarden.sandbox.webhook_receiver import WebhookReceiver, webhook_receiver
 from topicwarden.scratch_folder import scratch_folder
 
 T = TypeVar("T")
@@ -30,6 +31,7 @@ LIMIT_S: Final = 60.0
 """The time from the fault to the last of the metric, the alert and the report, in seconds."""
 _TOPIC: Final = planted_faults.ORDERS
 _CHECK: Final = planted_faults.PLANTED[_TOPIC]
+_NOTIFICATION: Final = "Notification"
 _READY_S: Final = 300.0
 _POLL_S: Final = 0.2
 _INDENT: Final = 9
@@ -84,16 +86,27 @@ def plant_while_watching(project: Project, servers: Sequence[str], out: Path) ->
         try:
             program = find_prometheus([project.tools_cache, project.root / ".cache"])
         except Refusal as refusal:
-            print_lines(f"{refusal}. Instead, a small receiver takes notifications in Alertmanager's format.")
-            receiver = resources.enter_context(alert_receiver())
+            print_lines(f"{refusal}. Instead, a small receiver takes the notifications.")
+            receiver = resources.enter_context(webhook_receiver())
             watched = copy_with_receiver(project, folder / "project", receiver.url)
             watch = _audited(resources.enter_context(running_watch(watched, folder / "watch.log")))
-            alerting = Alerting(alertmanager_alerts.ALERT_NAME, receiver.firing)
+            alerting = Alerting(_NOTIFICATION, partial(_notified, receiver))
         else:
             watch = _audited(resources.enter_context(running_watch(project, folder / "watch.log")))
             prometheus = _scraping(resources, program, str(watch.address), folder)
             alerting = Alerting(alert_rules.alert_name(_CHECK), prometheus.firing)
         return show_fault(servers, watch, alerting, out)
+
+
+def _notified(receiver: WebhookReceiver, of_fault: Mapping[str, str]) -> Mapping[str, Any] | None:
+    """Return the change of a finding as an alert; None if the finding does not fail now."""
+    change = receiver.failing(of_fault["topic"], of_fault["check"])
+    if change is None:
+        return None
+    shown = {name: change[name] for name in ("stack", "topic", "check", "owner") if change[name]}
+    annotations = {"summary": change["message"], "report": change["report_url"]}
+    labels = {"alertname": _NOTIFICATION, **shown}
+    return {"labels": labels, "annotations": annotations, "startsAt": utc(change["since"])}
 
 
 def _audited(watch: WatchProcess) -> WatchProcess:

@@ -93,6 +93,6 @@ def copy_with_receiver(project: Project, folder: Path, url: str) -> Project:
     copied = Project(folder)
     file = copied.stacks / f"Pulumi.{STACK}.yaml"
     content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    content["config"][NOTIFICATIONS] = {"demo": {"format": "alertmanager", "url": url}}
+    content["config"][NOTIFICATIONS] = {"demo": {"url": url}}
     file.write_text(yaml.safe_dump(content), encoding="utf-8")
     return copied
