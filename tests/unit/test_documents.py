@@ -151,7 +151,9 @@ def test_the_pages_say_whether_there_is_a_release(page: str) -> None:
     settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     released = settings["tool"]["topicwarden"]["released"]
     text = (REPOSITORY / page).read_text(encoding="utf-8")
-    assert ("There is no release yet" in text) is not released
+    assert (
+        "Not released yet. A PyPI package or Action with this name is not ours." in " ".join(text.split())
+    ) is not released
     installs = [
         code for code in re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if "pip install" in code
     ]
