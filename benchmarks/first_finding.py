@@ -87,9 +87,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cached", action="store_true", help="pip has downloaded the packages before")
     arguments = parser.parse_args()
-    print(
-        f"{os.cpu_count()} cores; limits: {INSTALL_S:.0f} s for the install, {TOGETHER_S:.0f} s together\n{HEAD}\n{'|---' * 8}|"
-    )
+    print(f"{os.cpu_count()} cores; limits: {INSTALL_S:.0f} s for the install, {TOGETHER_S:.0f} s together")
+    print(HEAD, "|---" * 8 + "|", sep="\n")
     for number in range(1, arguments.rounds + 1):
         print(measure(number, arguments.wheel.resolve(), arguments.servers, arguments.cached), flush=True)
     return 0
