@@ -29,5 +29,3 @@ def test_the_diagram_is_not_clipped_and_a_report_is_shown(home: Path, width: int
         report = page.locator("article img[src='images/report.png']")
         assert report.evaluate("image => image.complete && image.naturalWidth > 0")
         assert report.evaluate("image => image.getBoundingClientRect().top") < 1_200
-        if width == 1280:
-            page.screenshot(path=str(home.parent / "home.png"))
