@@ -18,9 +18,7 @@ from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from set_up import _cpu_seconds, _environment, _received
+from set_up import cpu_seconds, empty_home, received_bytes
 
 HEAD = (
     "| round | install | its CPU time | downloaded | first audit | its CPU time | together | second audit |\n"
@@ -40,9 +38,9 @@ class Step(NamedTuple):
 
 def measured(command: Sequence[str | Path], variables: Mapping[str, str], folder: Path, codes: Sequence[int]) -> Step:
     """Run ``command``; raise SystemExit with its output unless its exit code is one of ``codes``."""
-    cpu, began = _cpu_seconds(), monotonic()
+    cpu, began = cpu_seconds(), monotonic()
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
-    step = Step(monotonic() - began, _cpu_seconds() - cpu)
+    step = Step(monotonic() - began, cpu_seconds() - cpu)
     if done.returncode not in codes:
         sys.exit(f"{command[0]} ended with exit code {done.returncode}:\n{(done.stdout + done.stderr)[-3000:]}")
     return step
@@ -60,13 +58,13 @@ def measure(number: int, wheel: Path, servers: str, cached: bool) -> str:
     """Return the row of one round."""
     folder = Path(tempfile.mkdtemp(prefix="first-finding-"))
     try:
-        variables = _environment(folder / "home", None)
+        variables = empty_home(folder / "home", None)
         if cached:
             install(wheel, folder / "before", variables)
             shutil.rmtree(folder / "before")
-        received = _received()
+        received = received_bytes()
         installed = install(wheel, folder / "environment", variables)
-        received = _received() - received
+        received = received_bytes() - received
         command = [folder / "environment" / "bin" / "topicwarden", "audit", "--bootstrap-server", servers]
         first = measured(command, variables, folder, [1])
         second = measured(command, variables, folder, [1])
@@ -88,7 +86,7 @@ def main() -> int:
     parser.add_argument("--cached", action="store_true", help="pip has downloaded the packages before")
     arguments = parser.parse_args()
     print(f"{os.cpu_count()} cores; limits: {INSTALL_S:.0f} s for the install, {TOGETHER_S:.0f} s together")
-    print(HEAD, "|---" * 8 + "|", sep="\n")
+    print(HEAD, flush=True)
     for number in range(1, arguments.rounds + 1):
         print(measure(number, arguments.wheel.resolve(), arguments.servers, arguments.cached), flush=True)
     return 0
