@@ -39,7 +39,9 @@ class Step(NamedTuple):
 def measured(command: Sequence[object], variables: Mapping[str, str], folder: Path, codes: Sequence[int]) -> Step:
     """Run ``command``; raise SystemExit with its output unless its exit code is one of ``codes``."""
     cpu, began = cpu_seconds(), monotonic()
-    done = subprocess.run(list(map(str, command)), cwd=folder, env=variables, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        list(map(str, command)), cwd=folder, env=variables, capture_output=True, text=True, check=False
+    )
     step = Step(monotonic() - began, cpu_seconds() - cpu)
     if done.returncode not in codes:
         sys.exit(f"{command[0]} ended with exit code {done.returncode}:\n{(done.stdout + done.stderr)[-3000:]}")
