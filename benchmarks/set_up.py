@@ -55,12 +55,12 @@ def measure(target: str, pulumi: Path | None) -> Measured:
     clone, home = folder / "clone", folder / "home"
     try:
         subprocess.run(["git", "clone", "--quiet", str(REPOSITORY), str(clone)], check=True)
-        variables = _environment(home, pulumi)
-        cpu, received, began = _cpu_seconds(), _received(), time.monotonic()
+        variables = empty_home(home, pulumi)
+        cpu, received, began = cpu_seconds(), received_bytes(), time.monotonic()
         _make(target, clone, variables, folder / "log")
-        seconds, received = time.monotonic() - began, _received() - received
+        seconds, received = time.monotonic() - began, received_bytes() - received
         _stop(clone, variables)
-        cpu = _cpu_seconds() - cpu
+        cpu = cpu_seconds() - cpu
         began = time.monotonic()
         if target != "demo":
             _make(target, clone, variables, folder / "log")
@@ -69,7 +69,7 @@ def measure(target: str, pulumi: Path | None) -> Measured:
         _remove(folder)
 
 
-def _environment(home: Path, pulumi: Path | None) -> dict[str, str]:
+def empty_home(home: Path, pulumi: Path | None) -> dict[str, str]:
     """Return the environment of a user with an empty home, except for the settings of package indexes."""
     home.mkdir()
     for settings in (".m2/settings.xml", ".config/pip/pip.conf", ".pip/pip.conf"):
@@ -102,13 +102,13 @@ def _stop(clone: Path, variables: Mapping[str, str]) -> None:
             os.waitpid(-1, 0)
 
 
-def _cpu_seconds() -> float:
+def cpu_seconds() -> float:
     """Return the CPU seconds of all processes that have ended below this one."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
-def _received() -> int:
+def received_bytes() -> int:
     """Return the bytes that all interfaces except the loopback have received."""
     lines = (line.split(":") for line in Path("/proc/net/dev").read_text(encoding="utf-8").splitlines()[2:])
     return sum(int(counts.split()[0]) for name, counts in lines if name.strip() != "lo")

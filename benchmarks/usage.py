@@ -25,7 +25,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.project import Project, find_project
-from topicwarden.operations.usage import UsageOptions, usage_topics
+from topicwarden.operations.operation_options import UsageOptions
+from topicwarden.operations.usage import usage_topics
 from topicwarden.toolchain import environment
 
 ROUNDS = 7

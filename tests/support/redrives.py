@@ -20,7 +20,9 @@ from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import auditing
-from topicwarden.operations.redrive import RedriveOptions, RedriveReport, redrive_finding
+from topicwarden.operations.operation_options import RedriveOptions
+from topicwarden.operations.redrive import redrive_finding
+from topicwarden.operations.redrive_report import RedriveReport
 from topicwarden.report.audit import json as report_json
 
 PARTITIONS: Final = 3

@@ -34,6 +34,15 @@ def container() -> dict[str, Any]:
     return found
 
 
+def secrets() -> dict[str, dict[str, str]]:
+    """Return the references to keys of secrets in the container of the CronJob, by the name of the variable."""
+    return {
+        each["name"]: each["valueFrom"]["secretKeyRef"]
+        for each in container()["env"]
+        if "secretKeyRef" in each["valueFrom"]
+    }
+
+
 def spark_submits() -> Iterator[list[str]]:
     """Yield the arguments of every ``spark-submit``: commands, the CronJob, and the steps of EMR."""
     for block in blocks("sh"):

@@ -151,11 +151,37 @@ def test_the_pages_say_whether_there_is_a_release(page: str) -> None:
     settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     released = settings["tool"]["topicwarden"]["released"]
     text = (REPOSITORY / page).read_text(encoding="utf-8")
-    assert ("There is no release yet" in text) is not released
+    assert (
+        "Not released yet. A PyPI package or Action with this name is not ours." in " ".join(text.split())
+    ) is not released
     installs = [
         code for code in re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if "pip install" in code
     ]
     assert all(("make wheel" in code) is not released for code in installs)
+
+
+def test_the_tutorial_starts_with_a_finding_on_a_cluster_of_the_reader() -> None:
+    text = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    commands = [shown.text for shown, _ in documents.commands(text) if shown.block]
+    assert commands[0].startswith("topicwarden audit --bootstrap-server ")
+    assert "topicwarden init" in commands[1]
+
+
+def test_the_page_about_checks_alone_needs_no_cluster_and_no_extra(tmp_path: Path) -> None:
+    text = (REPOSITORY / "docs" / "how-to" / "check-only.md").read_text(encoding="utf-8")
+    named, yaml_file = re.findall(r"Save this as `([^`]+)`:\n\n```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0]
+    shown = re.search(r"prints the line:\n\n```\n(.*?)\n```", text, re.DOTALL)
+    assert shown
+    assert topicwarden("init", "my-topics", "--empty", cwd=tmp_path).code == 0
+    file = tmp_path / "my-topics" / named
+    file.parent.mkdir()
+    file.write_text(yaml_file, encoding="utf-8")
+    done = topicwarden("check", cwd=tmp_path / "my-topics")
+    assert done.code == 1
+    assert shown[1] in done.out
+    file.write_text(yaml_file + "  min.insync.replicas: 2\n", encoding="utf-8")
+    again = topicwarden("check", cwd=tmp_path / "my-topics")
+    assert (again.code, again.err) == (0, "1 topic: 0 errors, 1 warning\n")
 
 
 # Test that the page about imports is correct: each import from a file is run on an example, twice.

@@ -18,7 +18,8 @@ from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
-from topicwarden.operations.audit import AuditOptions, audit_topics
+from topicwarden.operations.audit import audit_topics
+from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain

@@ -20,7 +20,8 @@ from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
-from topicwarden.operations.audit import AuditOptions, auditing
+from topicwarden.operations.audit import auditing
+from topicwarden.operations.operation_options import AuditOptions
 
 RECORDS = 40
 DECLARED = "{owner: team, partitions: 2, replication_factor: 1, contents: {value: {format: json}, " + (

@@ -27,7 +27,8 @@ from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.subject import RegisteredSchema
 from topicwarden.model.verdict import ReadScope, Verdict
-from topicwarden.operations.audit import AuditOptions, auditing
+from topicwarden.operations.audit import auditing
+from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.registry.client import RegistryClient
 from topicwarden.registry.write import register, set_compatibility
 from topicwarden.stacks.registry_settings import RegistrySettings

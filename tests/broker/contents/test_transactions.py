@@ -28,7 +28,8 @@ from topicwarden.audit.scan import committed_scan
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict
-from topicwarden.operations.audit import AuditFunction, AuditOptions, auditing
+from topicwarden.operations.audit import AuditFunction, auditing
+from topicwarden.operations.operation_options import AuditOptions
 
 OF_ANY_TOPIC = (
     "header",

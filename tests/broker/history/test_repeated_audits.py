@@ -22,7 +22,8 @@ from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport, SettledFinding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict
-from topicwarden.operations.audit import AuditOptions, auditing
+from topicwarden.operations.audit import auditing
+from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.log_cleaner import wait_until_clean
 from topicwarden.sandbox.scenarios.writer import writing

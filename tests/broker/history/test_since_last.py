@@ -25,7 +25,8 @@ from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict
-from topicwarden.operations.audit import AuditOptions, auditing
+from topicwarden.operations.audit import auditing
+from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.sandbox.scenarios.writer import Writer, writing
 
 # Test that ``--since last`` reports the same as a full audit, and reads only new records.

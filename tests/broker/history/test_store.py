@@ -35,7 +35,8 @@ from topicwarden.model.finding import AuditReport, Finding, PastAudit, PastFindi
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
-from topicwarden.operations.audit import AuditOptions, auditing
+from topicwarden.operations.audit import auditing
+from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.usage.history_files import VERSION
 

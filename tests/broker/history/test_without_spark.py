@@ -27,7 +27,8 @@ from topicwarden.model.access import QuotaEntity
 from topicwarden.model.finding import OF_CLUSTER, AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict
-from topicwarden.operations.audit import AuditOptions, auditing
+from topicwarden.operations.audit import auditing
+from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.sandbox.scenarios.writer import writing
 
 LOOKED_UP = ("s.lookup", 0)

@@ -11,7 +11,7 @@ from tests.support.redrives import RedriveProject, origin
 from topicwarden.cli.redrive import redrive
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.problem import Refusal
-from topicwarden.operations.redrive import RedriveOptions
+from topicwarden.operations.operation_options import RedriveOptions
 
 GOOD = b'{"id": 1}'
 JSON = "partitions: 3, contents: {value: {format: json}}"

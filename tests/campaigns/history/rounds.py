@@ -35,7 +35,8 @@ from topicwarden.model.finding import AuditReport, TopicFacts
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope
-from topicwarden.operations.audit import AuditOptions, auditing
+from topicwarden.operations.audit import auditing
+from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 

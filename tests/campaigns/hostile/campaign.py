@@ -31,7 +31,8 @@ from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
-from topicwarden.operations.audit import AuditOptions, auditing
+from topicwarden.operations.audit import auditing
+from topicwarden.operations.operation_options import AuditOptions
 
 SECRET: Final = "s3cr3t-of-a-record"
 MIB: Final = 1 << 20

@@ -30,11 +30,12 @@ from topicwarden.model.planned_change import PlanReport, Severity
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import WORST_FIRST, Verdict
-from topicwarden.operations.audit import AuditFunction, AuditOptions, auditing
+from topicwarden.operations.audit import AuditFunction, auditing
 from topicwarden.operations.find_pulumi import engine_of
+from topicwarden.operations.operation_options import AuditOptions, RedriveOptions, UsageOptions
 from topicwarden.operations.plan import planned
-from topicwarden.operations.redrive import RedriveOptions, redrive_finding
-from topicwarden.operations.usage import UsageOptions, usage_topics
+from topicwarden.operations.redrive import redrive_finding
+from topicwarden.operations.usage import usage_topics
 from topicwarden.report.audit import json as report_json
 
 DAY_MS = 86_400_000

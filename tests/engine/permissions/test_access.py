@@ -21,7 +21,8 @@ from topicwarden.model.access import Acl, Operation, PermissionType, ResourceTyp
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
-from topicwarden.operations.audit import AuditFunction, AuditOptions, auditing
+from topicwarden.operations.audit import AuditFunction, auditing
+from topicwarden.operations.operation_options import AuditOptions
 
 TOPIC = "a.access.v1"
 READ = Acl("User:billing", "*", Operation.READ, PermissionType.ALLOW, ResourceType.TOPIC, TOPIC)

@@ -39,7 +39,8 @@ from topicwarden.doctor.command_permissions import (
     Effect,
     RequiredPermission,
 )
-from topicwarden.operations.audit import AuditOptions, auditing
+from topicwarden.operations.audit import auditing
+from topicwarden.operations.operation_options import AuditOptions
 
 NEEDS_DECLARED_USE = {"undeclared-consumer", "undeclared-producer", "idle-topic"}
 """The checks that need declared access or a policy; see ``test_access.py``."""

@@ -37,7 +37,8 @@ from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import Severity, TopicPlan
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import WORST_FIRST, Verdict
-from topicwarden.operations.audit import AuditFunction, AuditOptions, auditing
+from topicwarden.operations.audit import AuditFunction, auditing
+from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.predict import predict
 from topicwarden.policies.check_specs import check

@@ -19,7 +19,8 @@ from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
-from topicwarden.operations.audit import AuditOptions, auditing
+from topicwarden.operations.audit import auditing
+from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.predict import predict
 from topicwarden.policies.check_specs import check

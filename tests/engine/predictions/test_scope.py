@@ -19,7 +19,8 @@ from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import Action, Severity
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import Verdict
-from topicwarden.operations.audit import AuditOptions, auditing
+from topicwarden.operations.audit import auditing
+from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 

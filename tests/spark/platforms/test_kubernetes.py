@@ -128,7 +128,7 @@ def test_in_cluster_mode_the_pod_of_the_driver_runs_the_audit(
     job = container["args"][container["args"].index(f"local://{ENTRY_POINT}") :]
     assert job[1:] == arguments[arguments.index(f"local://{ENTRY_POINT}") + 1 :]
     secrets = {each["name"]: each["valueFrom"] for each in container["env"] if "secretKeyRef" in str(each)}
-    assert secrets["PULUMI_ACCESS_TOKEN"]["secretKeyRef"] == {"name": "pulumi", "key": "token"}
+    assert {name: each["secretKeyRef"] for name, each in secrets.items()} == spark_page.secrets()
 
 
 def test_in_client_mode_the_pod_of_the_cron_job_creates_executors(
@@ -171,3 +171,7 @@ def test_in_client_mode_the_pod_of_the_cron_job_creates_executors(
         assert owner["name"] == "driver-pod"
         url = next(each["value"] for each in executor["env"] if each["name"] == "SPARK_DRIVER_URL")
         assert "@127.0.0.1:" in url
+        given = {
+            each["name"]: each["valueFrom"]["secretKeyRef"] for each in executor["env"] if "secretKeyRef" in str(each)
+        }
+        assert given == {name: each for name, each in spark_page.secrets().items() if name.startswith("AWS_")}

@@ -24,6 +24,10 @@ TUTORIAL = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
 _VERSION = "Programming Language :: Python :: 3."
 _CLASSIFIERS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
 PYTHONS = sorted(int(one.removeprefix(_VERSION)) for one in _CLASSIFIERS if one.startswith(_VERSION))
+_SKIPPED = (
+    *("make wheel", "pip install", "cd my-topics", "topicwarden sandbox down"),
+    "topicwarden audit --bootstrap-server kafka-1.example.com:9093",  # a cluster of the reader
+)
 _OURS = ("PULUMI_", "TOPICWARDEN_", "SPARK_", "PYSPARK_", "XDG_", "PYTHON", "VIRTUAL_ENV", "JAVA_HOME")
 
 
@@ -81,7 +85,7 @@ def tutorial(registry_java: Path, user: Shell) -> dict[str, str]:
             continue
         for line in code.splitlines():
             command, _, comment = (part.strip() for part in line.partition(" #"))
-            if command.startswith(("make wheel", "pip install", "cd my-topics", "topicwarden sandbox down")):
+            if command.startswith(_SKIPPED):
                 continue
             done = Shell(project if project.exists() else user.folder, user.variables).run("sh", "-c", command)
             output = done.stdout + done.stderr

@@ -229,6 +229,10 @@ class Runner:
     def _term(self, term: str) -> bool:
         if term in ("success()", "!cancelled()"):
             return True
+        if " || " in term:
+            return any(self._term(each) for each in term.split(" || "))
+        if contains := re.fullmatch(r"contains\((\S+), '(.*)'\)", term):
+            return contains[2] in self._looked_up(contains[1])
         left, sign, right = term.split(" ")
         return (self._operand(left) == self._operand(right)) == (sign == "==")
 

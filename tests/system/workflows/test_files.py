@@ -153,9 +153,15 @@ def test_only_the_step_that_runs_the_command_gets_secrets_and_no_script_contains
         assert ("github.token" in str(step)) == (step.get("name") == "Create or update the comment")
 
 
-def test_the_action_and_the_component_install_this_version() -> None:
-    version = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    assert f"${{VERSION:-{version}}}" in ACTION.read_text(encoding="utf-8")
+def test_no_file_for_ci_installs_topicwarden_from_an_index_before_there_is_a_release() -> None:
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    version, released = settings["project"]["version"], settings["tool"]["topicwarden"]["released"]
+    requirements = (TEMPLATE / "project" / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert requirements[-1].startswith("topicwarden @ https://fill-in.invalid/") is not released
+    assert ("fill-in\\.invalid" in ACTION.read_text(encoding="utf-8")) is not released
+    include = yaml.safe_load((TEMPLATE / ".gitlab-ci.yml").read_text(encoding="utf-8"))["include"]
+    given = include[0]["inputs"].get("image")
+    assert given == (None if released else f"fill-in.invalid/topicwarden:{version}")
     assert component_jobs({"stack": "dev"})["plan dev"]["image"]["name"].endswith(f"/topicwarden:{version}")
 
 

@@ -34,6 +34,8 @@ from topicwarden.toolchain import Toolchain
 COMMENT = "Create or update the comment"
 RUN = "Run the command"
 PERSONS = [{"id": 1, "body": f"{marker('dev')} quoted by a person", **PERSON}, {"id": 2, "body": "Fine.", **BOT}]
+REQUIREMENT = "topicwarden @ https://packages.example.com/topicwarden-0.1.0-py3-none-any.whl\n"
+UNRELEASED = "topicwarden is not released yet: write the address of a wheel or a Git commit into requirements.txt"
 FORK = "github.event.pull_request.head.repo.full_name"
 CONTEXT = {
     "matrix.stack": "dev",
@@ -81,6 +83,7 @@ def clone(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     project = copy_of_the_example(folder / "clone")
     for part in CI["github"]:
         shutil.copytree(TEMPLATE / part, project.root / part)
+    (project.root / "requirements.txt").write_text(REQUIREMENT)
     (folder / "programs").mkdir()
     (folder / "programs" / "pulumi").symlink_to(tools.pulumi)
     with pytest.MonkeyPatch.context() as patch, comment_server(PERSONS) as server:
@@ -125,9 +128,22 @@ def test_a_fork_gets_no_stack_that_would_need_secrets(clone: Clone, fork: str, s
 
 
 def test_the_check_judges_and_keeps_its_sarif(clone: Clone) -> None:
-    ran = clone.runner.job("pull-request.yml", "check")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+    for command in (
+        ["init", "--quiet"],
+        ["add", "."],
+        ["commit", "-qm", "base"],
+        ["commit", "-qm", "a", "--allow-empty"],
+    ):
+        subprocess.run([*git, *command], cwd=clone.project.root, check=True)
+    try:
+        ran = clone.runner.job("pull-request.yml", "check")
+    finally:
+        shutil.rmtree(clone.project.root / ".git")
     assert failures(ran) == {}
-    assert "pip install --quiet topicwarden==0.1.0" in ran["Check the declared topics"].log
+    checked = ran["Check the declared topics, and their schemas against those of the target branch"]
+    assert checked.steps["Install topicwarden"].log == "pip install --quiet --requirement requirements.txt\n"
+    assert checked.given["extra-arguments"] == "--base HEAD^1"
     sarif = Path(ran["Upload the problems to code scanning"].given["sarif_file"])
     assert json.loads(sarif.read_text())["version"] == "2.1.0"
 
@@ -188,23 +204,27 @@ def test_a_forks_run_writes_no_comment(clone: Clone, planned: dict[str, Ran]) ->
 
 
 @pytest.mark.parametrize(
-    ("given", "requirements", "installed"),
+    ("given", "requirements", "code", "log"),
     [
-        ({}, False, "topicwarden==0.1.0"),
-        ({}, True, "--requirement requirements.txt"),
-        ({"version": "0.2.0"}, True, "topicwarden==0.2.0"),
+        ({}, REQUIREMENT, 0, "pip install --quiet --requirement requirements.txt\n"),
+        ({"version": "0.2.0"}, REQUIREMENT, 0, "pip install --quiet topicwarden==0.2.0\n"),
+        ({}, None, 2, f"::error::{UNRELEASED}\n"),
+        ({}, (TEMPLATE / "project" / "requirements.txt").read_text(encoding="utf-8"), 2, f"::error::{UNRELEASED}\n"),
     ],
-    ids=["the Action's", "the project's", "the input's"],
+    ids=["the project's", "the input's", "none", "not filled in"],
 )
-def test_the_action_selects_a_version(clone: Clone, given: dict[str, str], requirements: bool, installed: str) -> None:
+def test_a_check_installs_what_the_project_or_the_input_names_without_extras(
+    clone: Clone, given: dict[str, str], requirements: str | None, code: int, log: str
+) -> None:
     file = clone.project.topics / "requirements.txt"
-    if requirements:
-        file.touch()
+    if requirements is not None:
+        file.write_text(requirements)
     try:
         ran = clone.runner.action(command="check", working_directory="topics", **given)
     finally:
         file.unlink(missing_ok=True)
-    assert (ran.code, ran.steps["Install topicwarden"].log) == (0, f"pip install --quiet {installed}\n")
+    install = ran.steps["Install topicwarden"]
+    assert (install.code, install.log) == (code, log)
 
 
 def test_no_input_is_interpreted_by_a_shell(clone: Clone) -> None:
@@ -252,8 +272,10 @@ def merge_request(clone: Clone, planned: dict[str, Ran]) -> Iterator[Runner]:
         subprocess.run([*git, *command], cwd=origin, check=True)
     for command in (["init", "--quiet"], ["remote", "add", "origin", str(origin)]):
         subprocess.run([*git, *command], cwd=clone.project.root, check=True)
+    base = subprocess.run([*git, "rev-parse", "HEAD"], cwd=origin, check=True, capture_output=True, text=True)
     run = {
         **gitlab_variables(clone.server.url),
+        "CI_MERGE_REQUEST_DIFF_BASE_SHA": base.stdout.strip(),
         "CI_DEFAULT_BRANCH": "main",
         "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
         "TOPICWARDEN_COMMENT_TOKEN": TOKEN,

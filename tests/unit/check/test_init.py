@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,21 @@ def test_the_project_has_the_name_of_its_folder_and_the_version_that_wrote_it(tm
     settings = yaml.safe_load((folder / "Pulumi.yaml").read_text(encoding="utf-8"))
     assert settings["name"] == "berf-llige-Themen"
     version = topicwarden("--version", cwd=tmp_path).out.strip()
-    assert (folder / "requirements.txt").read_text().splitlines()[-1] == f"topicwarden[audit,deploy]=={version}"
+    wheel = f"topicwarden-{version}-py3-none-any.whl"
+    assert (folder / "requirements.txt").read_text().splitlines()[
+        -1
+    ] == f"topicwarden @ https://fill-in.invalid/{wheel}"
+
+
+@pytest.mark.parametrize(("ci", "file"), [("github", "requirements.txt"), ("gitlab", ".gitlab-ci.yml")])
+def test_the_files_for_ci_say_what_to_fill_in_until_there_is_a_release(tmp_path: Path, ci: str, file: str) -> None:
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    done = topicwarden("init", "--ci", ci, cwd=tmp_path)
+    line = f"topicwarden is not released yet: replace fill-in.invalid in {file} by the address of "
+    assert (line in done.out) is not settings["tool"]["topicwarden"]["released"]
+    (tmp_path / file).write_text((tmp_path / file).read_text().replace("fill-in.invalid", "packages.example.com"))
+    again = topicwarden("init", "--ci", ci, cwd=tmp_path)
+    assert "not released yet" not in again.out
 
 
 def test_this_repository_has_the_same_files(tmp_path: Path) -> None:

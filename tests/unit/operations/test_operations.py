@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import logging
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from kafka import KafkaConsumer
+from kafka.errors import KafkaTimeoutError
 
+from tests.conftest import REPOSITORY
 from tests.support.command import bad_project, project
 from tests.support.documents import BLOCKS, PAGE, block, scheduled
 from tests.support.reports import empty, rich
 from topicwarden import operations
+from topicwarden.audit.scan import spark_session as spark_session_module
+from topicwarden.kafka.connect import record_clients
+from topicwarden.kafka.connect.admin_client import client_settings
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Level, Refusal
 from topicwarden.model.project import find_project
@@ -24,6 +33,7 @@ from topicwarden.operations.check import check_topics
 from topicwarden.operations.export import export_topics
 from topicwarden.operations.fix import fixed_files, write_fixed
 from topicwarden.operations.import_files import import_files
+from topicwarden.operations.usage import usage_topics
 
 # Test that operations return values: they print nothing, import little, and leave errors to the caller.
 
@@ -95,6 +105,153 @@ def test_the_package_is_cheap_and_a_check_imports_no_client(tmp_path: Path) -> N
     only, imported = json.loads(done.stdout)
     assert only == ["topicwarden"]
     assert _HEAVY & set(imported) == set()
+
+
+_TYPED = """
+from pathlib import Path
+from typing import assert_type
+
+from topicwarden.operations import (
+    AuditOptions, AuditReport, CheckReport, FailOn, MissingExtra, PlanReport, Problem, ProgressListener, Project,
+    ReadLimits, ReadScope, RedriveOptions, RedriveReport, Refusal, UsageOptions, UsageReport, Verdict, WatchOptions,
+    audit_topics, check_topics, find_project, plan_topics, redrive_finding, usage_topics, watch_stacks,
+)
+
+project = assert_type(find_project(Path.cwd()), Project)
+checked = assert_type(check_topics(project, "dev"), CheckReport)
+assert_type(checked.problems[0], Problem)
+plan = assert_type(plan_topics(project, "dev", ["a*"], listener=ProgressListener()), PlanReport)
+for answer in (plan.refused, plan.pending, plan.deployable):
+    assert_type(answer, bool)
+options = AuditOptions(since=ReadScope.LAST, bounds=ReadLimits(rate=10))
+audit = assert_type(audit_topics(project, "dev", options=options, fail_on=FailOn.FAIL), AuditReport)
+assert_type(audit.counts()[Verdict.FAIL], int)
+assert_type(audit.fails(FailOn.FAIL), bool)
+assert_type(usage_topics(project, "dev", options=UsageOptions(history="none")), UsageReport)
+assert_type(watch_stacks(project, options=WatchOptions(every=60.0), stopped=lambda: True), bool)
+copied = redrive_finding(project, "dev", RedriveOptions("a:b", "c", Path("report.json")))
+assert_type(copied, RedriveReport)
+assert_type((copied.records, copied.deleted, copied.done, copied.remarks), tuple[int, int, bool, tuple[str, ...]])
+try:
+    audit_topics(project, "dev")
+except MissingExtra as missing:
+    assert_type(missing.extra, str)
+except Refusal as refusal:
+    assert_type(refusal.details, str)
+"""
+_EVERY_NAME = """
+import json, sys
+from topicwarden import operations
+for name in operations.__all__:
+    getattr(operations, name)
+operations.AuditOptions(bounds=operations.ReadLimits(rate=1)), operations.UsageOptions(), operations.WatchOptions()
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+_CALLS = {
+    "plan_topics": ("pulumi", "deploy"),
+    "audit_topics": ("pyspark", "audit"),
+    "usage_topics": ("kafka", "cluster"),
+    "watch_stacks": ("pyspark", "audit"),
+    "redrive_finding": ("pyspark", "audit"),
+}
+_ARGUMENTS = {
+    "watch_stacks": "project, stopped=lambda: True",
+    "redrive_finding": "project, 'dev', operations.RedriveOptions('a', 'b', Path('report.json'))",
+}
+_BASE_INSTALL = """
+import sys
+from pathlib import Path
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {missing}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing())
+from topicwarden import operations
+from topicwarden.operations import *
+project = find_project(Path.cwd())
+try:
+    {call}
+except MissingExtra as error:
+    assert isinstance(error, Refusal) and isinstance(error, ModuleNotFoundError)
+    print(error.extra, error)
+"""
+
+
+def test_no_public_name_and_no_options_load_pulumi_spark_or_a_client() -> None:
+    done = subprocess.run([sys.executable, "-c", _EVERY_NAME], capture_output=True, text=True, check=True)
+    clients = {"pulumi_kafka", "grpc", "cryptography", "cramjam", "javaproperties", "urllib3", "botocore"}
+    assert (_HEAVY | clients) & set(json.loads(done.stdout)) == set()
+
+
+@pytest.mark.parametrize("function", _CALLS)
+def test_a_call_in_a_base_install_names_the_extra_and_the_command_that_installs_it(
+    function: str, tmp_path: Path
+) -> None:
+    module, extra = _CALLS[function]
+    missing = ("pyspark", "py4j", "pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "kafka", "cramjam", "cryptography")
+    call = f"operations.{function}({_ARGUMENTS.get(function, 'project, chr(100)')})"
+    code = _BASE_INSTALL.format(missing=set(missing), call=call)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=project(tmp_path, GOOD), capture_output=True, text=True, check=False
+    )
+    message = f"{extra} the Python package {module} is not installed: `pip install 'topicwarden[{extra}]'`\n"
+    assert (done.stdout, done.returncode) == (message, 0), done.stderr
+
+
+def test_a_public_function_has_the_signature_and_docstring_of_its_operation() -> None:
+    shown = inspect.signature(operations.usage_topics)
+    assert shown == inspect.signature(usage_topics)
+    assert operations.usage_topics.__doc__ == usage_topics.__doc__
+
+
+def test_a_script_that_uses_every_public_name_passes_mypy_strict(tmp_path: Path) -> None:
+    scripts = {"user.py": _TYPED, **{f"{name}.py": BLOCKS[name] for name in ("kafka_tasks", "kafka_progress")}}
+    for name, text in scripts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    cache = REPOSITORY / ".cache" / "mypy-of-users"
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={cache}", *scripts]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("Success: no issues found in 3 source files\n", 0)
+    assert [name for name in operations.__all__ if name not in _TYPED] == []
+
+
+# Test that an operation changes no logger of the program that calls it.
+
+
+def _log_of(open_client: Callable[[], object], caplog: pytest.LogCaptureFixture) -> list[str]:
+    caplog.clear()
+    with caplog.at_level(logging.DEBUG), pytest.raises(KafkaTimeoutError, match="bootstrap"):
+        open_client()
+    return [record.name for record in caplog.records if record.name.startswith("kafka")]
+
+
+def test_own_kafka_clients_log_nothing_and_those_of_the_program_log_as_before(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    nobody = Connection(("localhost:1",))
+    states = {name: _state(name) for name in (None, "kafka")}
+    settings = {"bootstrap_timeout_ms": 300}
+    with pytest.MonkeyPatch.context() as patch:
+        own = client_settings(nobody, nobody.bootstrap_servers) | settings
+        patch.setattr(record_clients, "client_settings", lambda *_: own)
+        assert _log_of(lambda: record_clients.new_consumer(nobody), caplog) == []
+    assert _log_of(lambda: KafkaConsumer(bootstrap_servers="localhost:1", **settings), caplog)
+    assert {name: _state(name) for name in states} == states
+
+
+def _state(name: str | None) -> tuple[object, ...]:
+    logger = logging.getLogger(name)
+    return logger.level, logger.propagate, logger.disabled, [*logger.handlers], [*logger.filters] if not name else []
+
+
+def test_a_jvm_that_ended_leaves_no_handler_and_no_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    state = _state(None)
+    py4j = compile("import logging\nlogging.exception('while sending')", "/lib/py4j/java_gateway.py", "exec")
+    with spark_session_module._py4j_muted():
+        exec(py4j)
+        logging.warning("of the program")
+    assert caplog.messages == ["of the program"]
+    assert _state(None) == state
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -233,7 +233,10 @@ def _sentence(text: str | None) -> str:
 
 
 def _table(headings: tuple[str, ...], rows: Any) -> str:
-    lines = [headings, ("---",) * len(headings), *(tuple(cell.replace("|", "\\|") for cell in row) for row in rows)]
+    """Return a table. GitHub needs a backslash before `|`, which the website would show: write `all or last`."""
+    cells = [tuple(re.sub(r"(?<=\w)\|(?=\w)", " or ", cell) for cell in row) for row in rows]
+    assert not any("|" in cell for row in cells for cell in row)
+    lines = [headings, ("---",) * len(headings), *cells]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 

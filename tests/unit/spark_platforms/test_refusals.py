@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 from collections.abc import Mapping
@@ -138,6 +139,35 @@ def test_the_manifests_belong_together() -> None:
     assert f"--conf=spark.kubernetes.container.image={container['image']}" in container["args"]
     named = {each["name"] for each in container["env"]}
     assert {word for word in named if f"$({word})" in " ".join(container["args"])} == {"POD_IP", "POD_NAME"}
+
+
+def test_every_key_of_a_secret_is_created_by_a_command_of_the_page() -> None:
+    commands = [block for block in spark_page.blocks("sh") if "create secret" in block]
+    created = {
+        (words[words.index("generic") + 1], word.removeprefix("--from-literal=").partition("=")[0])
+        for line in "".join(commands).replace("\\\n", " ").splitlines()
+        if "secret" in (words := shlex.split(line))
+        for word in words
+        if word.startswith("--from-literal=")
+    }
+    assert created == {(each["name"], each["key"]) for each in spark_page.secrets().values()}
+
+
+def test_the_file_system_of_the_history_has_the_version_of_sparks_hadoop() -> None:
+    (jar,) = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
+    version = jar.stem.removeprefix("hadoop-client-api-")
+    (pom,) = spark_page.blocks("xml")
+    assert f"<artifactId>hadoop-aws</artifactId>\n      <version>{version}</version>" in pom
+    assert f"Spark {pyspark.__version__} with Hadoop {version}" in " ".join(
+        spark_page.PAGE.read_text(encoding="utf-8").split()
+    )
+
+
+def test_the_image_of_the_audit_has_the_parts_of_a_project() -> None:
+    (dockerfile,) = spark_page.blocks("dockerfile")
+    copied = set(re.findall(r"^COPY --chown=1001:0 (\S+) /project", dockerfile, re.MULTILINE))
+    assert copied == {"Pulumi.yaml", "topics", "policies", "stacks"}
+    assert spark_page.container()["args"].count("--project=/project") == 1
 
 
 def test_archives_have_the_names_that_the_options_use() -> None:

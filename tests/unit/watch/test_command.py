@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.command import project, topicwarden
 from topicwarden.model.project import Project
-from topicwarden.operations.watch import WatchOptions
+from topicwarden.operations.operation_options import WatchOptions
 from topicwarden.watch.history_lock import history_lock, lock_path
 
 TOPIC = {"topics/a.v1.yaml": "partitions: 1\nreplication_factor: 1\n"}

@@ -24,8 +24,9 @@ from topicwarden.model.fleet_report import FleetReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.operations import watched_stack
+from topicwarden.operations.operation_options import WatchOptions
 from topicwarden.operations.progress_listener import ProgressListener
-from topicwarden.operations.watch import WatchOptions, watch_stacks
+from topicwarden.operations.watch import watch_stacks
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.watch.audit_loop import AuditLoop, Schedule, run_in_turn
 from topicwarden.watch.history_lock import HistoryInUse, history_lock, lock_path

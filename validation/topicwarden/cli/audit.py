@@ -20,7 +20,8 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import SIZE
 from topicwarden.model.verdict import FailOn
-from topicwarden.operations.audit import AuditOptions, audit_cluster, audit_topics
+from topicwarden.operations.audit import audit_cluster, audit_topics
+from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.operations.shared_spark import shared_spark
 from topicwarden.report import terminal_output

@@ -11,19 +11,12 @@ import traceback
 from pathlib import Path
 
 from topicwarden import __version__
+from topicwarden.model.missing_extra import missing_extra
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import CACHE, find_project
 
 CODE = 2
 """The exit code of a command that could not run, for any reason. Exit code 1 means: something is not as declared."""
-
-
-_EXTRAS = {
-    **dict.fromkeys(("pyspark", "py4j"), "audit"),
-    **dict.fromkeys(("pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "google"), "deploy"),
-    **dict.fromkeys(("kafka", "cramjam", "cryptography", "jinja2"), "cluster"),
-}
-"""The extra of this package that installs a module."""
 
 
 _OF_THE_MACHINE = {
@@ -61,9 +54,8 @@ def line_for(error: Exception) -> str:
     if isinstance(error, Refusal):
         log = _write_log(error.details) if error.details else None
         return f"{error}; the log is {log}" if log else str(error)
-    if isinstance(error, ModuleNotFoundError) and (extra := _EXTRAS.get((error.name or "").partition(".")[0])):
-        package = "pyspark" if extra == "audit" else error.name  # whichever of its modules is imported first
-        return f"the Python package {package} is not installed: `pip install 'topicwarden[{extra}]'`"
+    if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error)):
+        return str(missing)
     if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
         return _line_for_file(error)
     summary = " ".join(str(error).split())[:500]

@@ -31,6 +31,9 @@ _NO_TOPICS: Final = ("topics/_defaults.yaml", "# What all topics share, such as 
 """The only file below topics/ of a project without topics."""
 _PULUMI_FILES: Final = {"PulumiPolicy.yaml"}
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+", re.ASCII)
+_PLACEHOLDER: Final = "fill-in.invalid"
+"""The host in the files for CI that the user replaces. The Action refuses it."""
+_WHEEL: Final = "topicwarden-py3-none-any.whl"
 _MAX_NAME: Final = 100  # Pulumi's limit
 
 
@@ -63,7 +66,8 @@ def init(folder: Path, ci: str | None, *, empty: bool = False) -> int:
         ) from error
     environment = link_environment(Project(root))
     terminal_output.write_text(
-        "\n".join([*_report(folder, written, kept, environment), *_next_steps(folder, empty)]) + "\n"
+        "\n".join([*_report(folder, written, kept, environment), *_to_fill_in(root, ci), *_next_steps(folder, empty)])
+        + "\n"
     )
     return 0
 
@@ -76,7 +80,7 @@ def _files(root: Path, ci: str | None, empty: bool) -> Iterator[tuple[str, str]]
             continue
         own = {
             "Pulumi.yaml": ("name: topicwarden\n", f"name: {_project_name(root)}\n"),
-            "requirements.txt": ("[audit,deploy]\n", f"[audit,deploy]=={topicwarden.__version__}\n"),
+            "requirements.txt": (f"/{_WHEEL}", f"/{_WHEEL.replace('-', f'-{topicwarden.__version__}-', 1)}"),
         }
         yield path, text.replace(*own[path]) if path in own else text
     for name in ("topic", "policy"):
@@ -113,6 +117,14 @@ def _report(folder: Path, written: Sequence[str], kept: Sequence[str], environme
 def _source(name: str) -> Path | str:
     source = next((path for path in (TEMPLATE / "project" / name, TEMPLATE / name) if path.is_file()), None)
     return source or f"`topicwarden schema {Path(name).name.partition('.')[0]}`"
+
+
+def _to_fill_in(root: Path, ci: str | None) -> Iterator[str]:
+    """Yield what CI cannot do without the user: topicwarden is not released, so no index and no registry has it."""
+    files = {"github": "requirements.txt", "gitlab": ".gitlab-ci.yml"}
+    if ci is not None and _PLACEHOLDER in (root / files[ci]).read_text(encoding="utf-8", errors="replace"):
+        what = "a wheel or a Git commit" if ci == "github" else "an image"
+        yield f"\ntopicwarden is not released yet: replace {_PLACEHOLDER} in {files[ci]} by the address of {what}"
 
 
 def _next_steps(folder: Path, empty: bool) -> Iterator[str]:

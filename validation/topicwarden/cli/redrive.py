@@ -6,7 +6,9 @@ from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.message_text import counted
 from topicwarden.model.project import find_project
 from topicwarden.model.units import SIZE
-from topicwarden.operations.redrive import RedriveOptions, RedriveReport, redrive_finding
+from topicwarden.operations.operation_options import RedriveOptions
+from topicwarden.operations.redrive import redrive_finding
+from topicwarden.operations.redrive_report import RedriveReport
 from topicwarden.report import display
 
 

@@ -18,8 +18,9 @@ from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.usage_report import UsageReport
+from topicwarden.operations.operation_options import UsageOptions
 from topicwarden.operations.progress_listener import ProgressListener
-from topicwarden.operations.usage import UsageOptions, usage_of_cluster, usage_topics
+from topicwarden.operations.usage import usage_of_cluster, usage_topics
 from topicwarden.operations.usage_access import add_used_access
 from topicwarden.report import display, terminal_output
 from topicwarden.report.fleet import html

@@ -18,8 +18,9 @@ from topicwarden.cli.silence import never_silent
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import DURATION
+from topicwarden.operations.operation_options import WatchOptions
 from topicwarden.operations.progress_listener import ProgressListener
-from topicwarden.operations.watch import WatchOptions, watch_stacks
+from topicwarden.operations.watch import watch_stacks
 from topicwarden.report import terminal_output
 from topicwarden.report.display import one_line
 

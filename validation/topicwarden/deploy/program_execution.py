@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import logging
 import os
 import runpy
 import sys
@@ -47,9 +46,9 @@ def executed(request: Any, file: Path, program: Callable[[], None]) -> bool:
         preview=request.dryRun,
     )
     set_all_config(dict(request.config), list(request.configSecretKeys))
-    # Otherwise each unfinished task of a failed program would be logged after the actual error.
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     loop = asyncio.new_event_loop()
+    # Otherwise each unfinished task of a failed program would be logged after the actual error.
+    loop.set_exception_handler(lambda *_: None)
     loop.set_default_executor(ThreadPoolExecutor(max_workers=max(request.parallel, 1)))
     try:
         loop.run_until_complete(run_in_stack(program))

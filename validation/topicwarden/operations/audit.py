@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from topicwarden.audit.authorizer_log.log_folder import log_address
-from topicwarden.audit.authorizer_log.read_logs import UTC
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.collect.observation import Observation
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit, must_read
 from topicwarden.audit.scan import reader_jars
 from topicwarden.audit.scan.hadoop_files import ReportFolder
-from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.audit.scan.spark_session import session_on_demand
 from topicwarden.audit.scan.spark_source import SparkSource
@@ -36,6 +34,7 @@ from topicwarden.model.project import Project
 from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.model.verdict import FailOn, ReadScope, Verdict
 from topicwarden.operations.declared_topics import checked_stack, require_topics
+from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.check_specs import CheckedStacks
@@ -50,26 +49,6 @@ from topicwarden.usage.history_files import is_local
 _NO_HISTORY: Final = "a suspect is settled by a second audit with the same --history DIR; this one kept no history"
 AuditFunction: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
 """A function that audits the topics whose names match any of the given globs; all topics without globs."""
-
-
-@dataclass(frozen=True)
-class AuditOptions:
-    """Options of an audit: the records that it reads, and its history.
-
-    ``history`` is a path, a URI, or ``none`` for no history. None means the setting of the stack. ``authorizer_log`` is
-    the folder of the brokers' authorizer logs, a path or a URI, with one folder for each broker; ``log_time_zone`` is
-    the time zone of the brokers, for lines that name none.
-    """
-
-    history: str | None = None
-    since: ReadScope = ReadScope.ALL
-    bounds: ReadLimits = field(default_factory=ReadLimits)
-    authorizer_log: str | None = None
-    log_time_zone: str = UTC
-
-    def __post_init__(self) -> None:
-        if self.since is ReadScope.LAST and (self.bounds.max_records or self.bounds.sample):
-            raise Refusal("--since last reads all new records; remove --max-records and --sample")
 
 
 def audit_topics(

@@ -6,8 +6,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -33,13 +31,12 @@ from topicwarden.model.project import Project
 from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.model.verdict import ReadScope, Verdict
 from topicwarden.operations.declared_topics import checked_stack
+from topicwarden.operations.operation_options import RedriveOptions
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
-from topicwarden.operations.redrive_copy import HEADER, CopyCounts, FindingCopy
+from topicwarden.operations.redrive_copy import HEADER, FindingCopy
+from topicwarden.operations.redrive_report import PartitionRedrive, RedriveReport
 from topicwarden.operations.redrive_target import RedriveTarget, allowed_target
 from topicwarden.specs.resolve import Declaration
-
-MOST_RECORDS: Final = 10_000
-"""The most records of a redrive by default."""
 
 _ENOUGH: Final = 1 << 30
 _OF_EXPRESSIONS: Final = ("key", "value", "expressions")
@@ -47,64 +44,6 @@ _PREDICATES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {"header": ("headers",), "key-schema": ("key",), "value-schema": ("value",), "record-size": ("largest",)}
 )
 """The parts of a contract that a rule needs; an expression needs ``_OF_EXPRESSIONS``."""
-
-
-@dataclass(frozen=True)
-class RedriveOptions:
-    """The finding, the report that has it, the target, and how to copy.
-
-    ``function`` is a repair function, ``module:function``. ``most_records`` bounds the records of the finding. Without
-    ``execute``, nothing is copied. ``master`` is the Spark master, as for an audit.
-    """
-
-    finding: str
-    target: str
-    report: Path
-    function: str | None = None
-    most_records: int = MOST_RECORDS
-    execute: bool = False
-    master: str | None = None
-
-
-@dataclass(frozen=True)
-class PartitionRedrive:
-    """The records of the finding in one partition. ``first`` and ``last`` are offsets; ``copied`` were done before."""
-
-    partition: int
-    records: int
-    first: int
-    last: int
-    copied: int
-
-
-@dataclass(frozen=True)
-class RedriveReport:
-    """The records that were copied, or would be.
-
-    - ``missing``: records of the finding that were deleted between the audit and this run.
-    - ``name``: the transactional id and the group with the progress.
-    - ``done``: true if they were copied.
-    - ``remarks``: what was not verified.
-    """
-
-    finding: Finding
-    target: str
-    partitions: tuple[PartitionRedrive, ...]
-    missing: int
-    counts: CopyCounts
-    name: str
-    done: bool
-    remarks: tuple[str, ...]
-
-    @property
-    def deleted(self) -> int:
-        """The records of the finding that are no longer in the log."""
-        return self.missing + self.counts.gone
-
-    @property
-    def records(self) -> int:
-        """The records of the finding that are in the log."""
-        return sum(each.records for each in self.partitions) - self.counts.gone
 
 
 def redrive_finding(

@@ -13,6 +13,7 @@ from topicwarden.kafka.write.transactional_copy import RecordCopy, Transactional
 from topicwarden.model.finding import Finding
 from topicwarden.model.problem import Refusal
 from topicwarden.operations.progress_listener import ShareReport
+from topicwarden.operations.redrive_report import CopyCounts
 from topicwarden.operations.redrive_target import RedriveTarget
 
 HEADER: Final = "topicwarden.redrive."
@@ -21,24 +22,6 @@ HEADER: Final = "topicwarden.redrive."
 BATCH_RECORDS: Final = 500
 _BATCH_BYTES: Final = 8 << 20
 """The size of a transaction: at most so many records, and about so many bytes of keys and values."""
-
-
-@dataclass(frozen=True)
-class CopyCounts:
-    """Records that were copied or would be, the bytes of their keys and values, and others.
-
-    ``dropped``: the repair function returned None. ``gone``: they were deleted before they were read.
-    """
-
-    copies: int = 0
-    size: int = 0
-    dropped: int = 0
-    gone: int = 0
-
-    def __add__(self, other: CopyCounts) -> CopyCounts:
-        return CopyCounts(
-            self.copies + other.copies, self.size + other.size, self.dropped + other.dropped, self.gone + other.gone
-        )
 
 
 @dataclass(frozen=True)

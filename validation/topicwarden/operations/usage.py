@@ -19,6 +19,7 @@ from topicwarden.model.topic_selection import selected
 from topicwarden.model.usage import AuthorizerLogs
 from topicwarden.model.usage_report import UsageReport
 from topicwarden.operations.declared_topics import checked_stack, require_topics
+from topicwarden.operations.operation_options import UsageOptions
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.usage_policy import CostPolicy, UsagePolicy
@@ -33,22 +34,6 @@ from topicwarden.usage.use_history import UseHistory, remember_in_context
 
 if TYPE_CHECKING:
     from topicwarden.audit.scan.spark_source import SparkSource
-
-
-@dataclass(frozen=True)
-class UsageOptions:
-    """Options of a usage report.
-
-    ``history`` is a path, a URI, or ``none`` for no history; None means the setting of the stack. ``authorizer_log`` is
-    the folder of the brokers' authorizer logs. ``master`` is the Spark master, for a report that needs Spark: one with
-    authorizer logs, or with a history on another machine. ``log_time_zone`` is the time zone of the brokers, for lines
-    that name none.
-    """
-
-    history: str | None = None
-    authorizer_log: str | None = None
-    master: str | None = None
-    log_time_zone: str = "UTC"
 
 
 def usage_topics(

@@ -6,28 +6,24 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.scan import reader_jars
 from topicwarden.audit.scan.lasting_session import LastingSession
-from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.fleet_report import FleetReport, StackOutcome
-from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.units import duration_text
 from topicwarden.operations.fleet import fleet_stacks
+from topicwarden.operations.operation_options import WatchOptions
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.operations.stack_differences import outcome_differences
 from topicwarden.operations.watched_stack import WatchedStack
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.stacks.history_address import history_below
-from topicwarden.stacks.http_url import split_url
 from topicwarden.watch.audit_loop import AuditLoop, Schedule, run_in_turn
 from topicwarden.watch.bearer_token import token_check
 from topicwarden.watch.history_lock import HistoryInUse
@@ -39,34 +35,6 @@ from topicwarden.watch.watch_state import WatchState
 GRACE_S: Final = 6.0
 """The time that a running audit has to finish when the watch is stopped, in seconds."""
 _POLL_S: Final = 0.1
-SHORTEST_INTERVAL_S: Final = 1.0
-LONGEST_INTERVAL_S: Final = 7 * 86_400.0
-
-
-@dataclass(frozen=True)
-class WatchOptions:
-    """Options of a watch.
-
-    ``every`` is the time from the start of an audit to the start of the next one, in seconds. ``listen`` is the address
-    of the HTTP server, and ``token_file`` a file with the token that its clients need. ``history`` is as in
-    ``AuditOptions``, but not ``none``; of several stacks, each has a folder below it. ``url`` is the address of the
-    server for people who receive notifications; by default, ``listen``. ``master`` is the Spark master, and ``bounds``
-    limits how fast an audit reads.
-    """
-
-    every: float = 300.0
-    listen: str = "127.0.0.1:9464"
-    token_file: Path | None = None
-    history: str | None = None
-    url: str | None = None
-    master: str | None = None
-    bounds: ReadLimits = field(default_factory=ReadLimits)
-
-    def __post_init__(self) -> None:
-        if not SHORTEST_INTERVAL_S <= self.every <= LONGEST_INTERVAL_S:
-            raise Refusal(f"--every: expected 1s to 7d, got {self.every:g} seconds")
-        if self.url is not None:
-            _check_url(self.url)
 
 
 def watch_stacks(
@@ -141,17 +109,6 @@ def watch_stacks(
         if not stopped():
             raise RuntimeError("the loop of audits has ended by itself")
         return not any(each.auditing for each in watched)
-
-
-def _check_url(url: str) -> None:
-    """Raise Refusal unless notifications can show ``url``, with a path after it. They show it as it is."""
-    parts = split_url(url)
-    if "@" in url:
-        raise Refusal("--url: has a user, which everyone who is notified would see; remove it")
-    if parts is None:
-        raise Refusal(f"--url: expected a URL such as https://audits.example.com, got {quoted(url)}")
-    if "?" in url or "#" in url:
-        raise Refusal(f"--url: expected a URL without a query and a fragment, got {quoted(url)}")
 
 
 def _open(watched: WatchedStack, *, must_open: bool) -> None:

@@ -14,8 +14,9 @@ from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope
-from topicwarden.operations.audit import AuditOptions, audit_request
+from topicwarden.operations.audit import audit_request
 from topicwarden.operations.declared_topics import checked_stack
+from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.operations.report_deliveries import ReportDeliveries, report_deliveries
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.report.prometheus_text import Families

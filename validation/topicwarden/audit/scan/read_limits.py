@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from topicwarden.audit.scan.partition_reads import PartitionRead
+if TYPE_CHECKING:  # its module needs Spark, and these limits are options of the Python API
+    from topicwarden.audit.scan.partition_reads import PartitionRead
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,6 @@ _END_S = 5.0
 """The longest time, in seconds, that a JVM takes to end after its connection broke."""
 _ARCHIVE_S = 120.0
 """The longest time, in seconds, that a JVM takes to archive its classes."""
-_NO_OUTPUT: Final = logging.NullHandler()
 _ending: Final[list[subprocess.Popen[bytes]]] = []
 """JVMs that may still write an archive when this process ends."""
 
@@ -104,24 +103,45 @@ def spark_session(
         reader_jars.attach(running, project)
         yield running
         return
-    spark, archive = _start(project, master, archive_classes)
+    with _py4j_muted():
+        spark, archive = _start(project, master, archive_classes)
+        try:
+            reader_jars.attach(spark, project)
+            yield spark
+        except (Py4JError, ConnectionError) as error:
+            if isinstance(error, Py4JJavaError) or not _ended(spark):
+                raise
+            raise Refusal(
+                "Spark's JVM ended before the audit did, so there is no report: it was killed, or had too little "
+                f"memory (spark.driver.memory); see {_log_of(project)}"
+            ) from error
+        finally:
+            with suppress(Py4JError, ConnectionError):  # a JVM that has ended cannot be stopped
+                if not on_databricks():  # all jobs of a Databricks cluster share one SparkContext
+                    spark.stop()
+                if archive is not None and archive.recording:
+                    _end_jvm(_ARCHIVE_S if archive_classes else 0)
+                    archive.complete()
+
+
+@contextmanager
+def _py4j_muted() -> Iterator[None]:
+    """Drop what Py4J logs to the root logger: a JVM that has ended, with a traceback. It raises the error as well.
+
+    Without a handler, ``logging`` would add one to the root logger of the program that calls topicwarden.
+    """
+    root, handler = logging.getLogger(), logging.NullHandler()
+
+    def drop(record: logging.LogRecord) -> bool:
+        return Path(record.pathname).parent.name != "py4j"
+
+    root.addHandler(handler)
+    root.addFilter(drop)
     try:
-        reader_jars.attach(spark, project)
-        yield spark
-    except (Py4JError, ConnectionError) as error:
-        if isinstance(error, Py4JJavaError) or not _ended(spark):
-            raise
-        raise Refusal(
-            "Spark's JVM ended before the audit did, so there is no report: it was killed, or had too little memory "
-            f"(spark.driver.memory); see {_log_of(project)}"
-        ) from error
+        yield
     finally:
-        with suppress(Py4JError, ConnectionError):  # a JVM that has ended cannot be stopped
-            if not on_databricks():  # all jobs of a Databricks cluster share one SparkContext
-                spark.stop()
-            if archive is not None and archive.recording:
-                _end_jvm(_ARCHIVE_S if archive_classes else 0)
-                archive.complete()
+        root.removeFilter(drop)
+        root.removeHandler(handler)
 
 
 def session_on_demand(
@@ -208,8 +228,6 @@ def _own_session(
     os.environ["SPARK_CONF_DIR"] = str(archive.configuration_folder if archive else project.spark_conf)
     log = _own_log(project)
     log.parent.mkdir(parents=True, exist_ok=True)
-    # Py4J logs a JVM that has ended with a traceback, to the root logger, and raises the error as well.
-    logging.getLogger().addHandler(_NO_OUTPUT)
     _have_an_address()
     # A signal between the start of the JVM and the read of its gateway port would leave the JVM running.
     with _output_to(log), defer_signals():

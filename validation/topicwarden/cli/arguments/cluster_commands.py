@@ -211,7 +211,7 @@ def audit(
 
     refuse_unsupported(master)
     from topicwarden.cli.audit import audit, audit_address, audit_stacks, bounds
-    from topicwarden.operations.audit import AuditOptions
+    from topicwarden.operations.operation_options import AuditOptions
 
     options = AuditOptions(
         history, since, bounds(max_records, sample, rate), authorizer_log=authorizer_log, log_time_zone=log_time_zone
@@ -306,7 +306,7 @@ def watch(
     refuse_unsupported(master)
     from topicwarden.cli.audit import bounds
     from topicwarden.cli.watch import seconds_of, watch
-    from topicwarden.operations.watch import WatchOptions
+    from topicwarden.operations.operation_options import WatchOptions
 
     limits = bounds(None, None, rate)
     options = WatchOptions(seconds_of(every, "--every"), listen, token_file, history, url, master, limits)
@@ -381,7 +381,7 @@ def usage(
     several = several_stacks(stack, all_stacks)
     one = single_stack(stack, context) if several is None and address is None else ""
     from topicwarden.cli.usage import usage, usage_of_address, usage_stacks
-    from topicwarden.operations.usage import UsageOptions
+    from topicwarden.operations.operation_options import UsageOptions
 
     options = UsageOptions(history, authorizer_log, master, log_time_zone)
     if address is not None:
@@ -461,7 +461,7 @@ def redrive(
 ) -> None:
     """Copy exactly the records of a finding to another topic, exactly once. The topic of the finding is only read."""
     from topicwarden.cli.redrive import redrive
-    from topicwarden.operations.redrive import RedriveOptions
+    from topicwarden.operations.operation_options import RedriveOptions
 
     options = RedriveOptions(finding, to, report, function, max_records, execute, master)
     raise typer.Exit(redrive(stack, options))

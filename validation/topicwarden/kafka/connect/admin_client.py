@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -13,6 +12,7 @@ from kafka.errors import KafkaError, NodeNotReadyError, UnknownBrokerIdError
 
 from topicwarden.kafka.connect.broker_probe import probe
 from topicwarden.kafka.connect.client_internals import advertised_addresses
+from topicwarden.kafka.connect.client_logs import CLIENT_ID, mute_own_clients
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.sasl import refused_by_listener, sasl_settings
 from topicwarden.kafka.connect.tls_context import tls_context
@@ -20,9 +20,6 @@ from topicwarden.model.problem import Refusal
 
 _TIMEOUT_MS = 20_000
 _BOOTSTRAP_MS = 10_000
-
-# Without a handler, Python prints the warnings of kafka-python to standard error, where Pulumi shows them as errors.
-logging.getLogger("kafka").addHandler(logging.NullHandler())
 
 
 @contextmanager
@@ -98,11 +95,12 @@ def _close(admin: KafkaAdminClient) -> None:
 
 
 def client_settings(connection: Connection, servers: Sequence[str]) -> dict[str, Any]:
-    """Return the settings that all clients of kafka-python share: address, TLS, SASL and timeouts."""
+    """Return the settings that all clients of kafka-python share: address, TLS, SASL and timeouts; mute their logs."""
+    mute_own_clients()
     settings: dict[str, Any] = {
         "bootstrap_servers": list(servers),
         "security_protocol": connection.security_protocol,
-        "client_id": "topicwarden",
+        "client_id": CLIENT_ID,
         "request_timeout_ms": _TIMEOUT_MS,
         "bootstrap_timeout_ms": _BOOTSTRAP_MS,
     }
