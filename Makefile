@@ -44,7 +44,7 @@ mutants: packages  ## Which changes of a rule, a consequence or a check no unit 
 	ls -d $(CURDIR)/.venv/lib/python*/site-packages > $$(ls -d .cache/mutmut/lib/python*/site-packages)/project.pth
 	.cache/mutmut/bin/python -P tests/mutants.py run
 
-check: packages  ## Style, types, wording, and which room may import which.
+check: packages  ## Style, types, wording, and which package may import which.
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(MAKE) --no-print-directory -j 2 types wording

@@ -53,11 +53,11 @@ _FIRST_LINE = re.compile(r"^(?:What|Where|Who|Which|Whose|Whether|How|Of|As|From
 """A first line that begins with one of these words is a clause without a subject and a verb."""
 
 _MOST_WORDS = 25
-PLUGIN_ROOMS = {"policies/rules", "audit/checks", "plan/consequences"}
+PLUGIN_PACKAGES = {"policies/rules", "audit/checks", "plan/consequences"}
 """Modules in these folders have the id that users write, so a rule and a check may share a name."""
-FORMAT_ROOMS = {"report/audit", "report/doctor", "report/fleet", "report/plan", "report/problems", "report/usage"}
+FORMAT_PACKAGES = {"report/audit", "report/doctor", "report/fleet", "report/plan", "report/problems", "report/usage"}
 """Modules in these folders have the name of the format that they write."""
-COMMAND_ROOMS = {"cli", "operations"}
+COMMAND_PACKAGES = {"cli", "operations"}
 """Modules in these folders have the name of the command that they belong to."""
 _PLUGIN_CLASSES = {"Required", "Settings"}
 """Each check or rule has its own class with this name, because the ``Check`` or ``Rule`` protocol requires it."""
@@ -94,12 +94,12 @@ def duplicate_names(files: Iterable[Path]) -> list[str]:
     """Return the public classes and the modules that share a name, each with its locations."""
     classes, modules = defaultdict(set), defaultdict(set)
     for file in files:
-        room = str(file.parent.relative_to(PACKAGE))
+        package = str(file.parent.relative_to(PACKAGE))
         name = file.parent.name if file.stem == "__init__" else file.stem
         if (
             not file.stem.startswith("__")
             and file.parent.parent.name != "kinds"
-            and room not in PLUGIN_ROOMS | FORMAT_ROOMS | COMMAND_ROOMS
+            and package not in PLUGIN_PACKAGES | FORMAT_PACKAGES | COMMAND_PACKAGES
         ):
             modules[name].add(str(file.relative_to(PACKAGE)))
         for node in ast.parse(file.read_text(encoding="utf-8")).body:

@@ -1,4 +1,4 @@
-"""Test the gates: the wording rules, and the rooms of the architecture page."""
+"""Test the gates: the wording rules, and the packages of the architecture page."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_each_folder_with_a_fixture_of_its_package_is_a_package(request: pytest.
         assert isinstance(pytest_collect_directory(file.parent, request.session), pytest.Package)
 
 
-# Test that the rooms of the architecture page are those of import-linter, and that no string leads around them.
+# Test that the packages of the architecture page are those of import-linter, and that no string leads around them.
 
 REPOSITORY = Path(__file__).parents[2]
 PACKAGE = REPOSITORY / "validation" / "topicwarden"
@@ -83,7 +83,7 @@ EXCEPTIONS = {
     ("toolchain/pulumi_build.py", "deploy"),
     ("deploy/linked_environment.py", "cli"),
 }
-"""Programs that a module of a lower floor writes and that start one of a higher floor."""
+"""Programs that a module of a lower layer writes and that start one of a higher layer."""
 
 
 def layers(container: str) -> list[list[str]]:
@@ -92,23 +92,23 @@ def layers(container: str) -> list[list[str]]:
     return [layer.split(" | ") for layer in reversed(found)]
 
 
-FLOORS = {room: floor for floor, rooms in enumerate(layers("topicwarden"), 1) for room in rooms}
+LAYERS = {package: layer for layer, packages in enumerate(layers("topicwarden"), 1) for package in packages}
 
 
 def test_the_page_has_the_floor_of_each_room() -> None:
     rows = re.findall(r"^\| ([0-9]+) \| (`.+?`) \|", PAGE, re.MULTILINE)
-    named = {room: int(floor) for floor, rooms in rows for room in re.findall(r"`(\w+)(?:/|\.py)`", rooms)}
-    assert named == {room: floor for room, floor in FLOORS.items() if room not in ENTRY_POINTS}
+    named = {package: int(layer) for layer, packages in rows for package in re.findall(r"`(\w+)(?:/|\.py)`", packages)}
+    assert named == {package: layer for package, layer in LAYERS.items() if package not in ENTRY_POINTS}
 
 
 def test_the_page_has_the_layers_of_the_audit() -> None:
-    [text] = re.findall(r"the rooms are layers as well: (.+?)\.\s", PAGE, re.DOTALL)
+    [text] = re.findall(r"its packages are layers as well: (.+?)\.\s", PAGE, re.DOTALL)
     named = [sorted(re.findall(r"`(\w+)/?`", layer)) for layer in text.split(">")]
     assert named == [sorted(layer) for layer in reversed(layers("topicwarden.audit"))]
 
 
 def modules_in_strings(path: Path) -> Iterator[str]:
-    """Yield the rooms that code in the strings of a module names; documentation may name any room."""
+    """Yield the packages that code in the strings of a module names; documentation may name any package."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -118,10 +118,10 @@ def modules_in_strings(path: Path) -> Iterator[str]:
 
 def test_no_string_names_a_module_of_a_higher_floor() -> None:
     higher = {
-        (str(path.relative_to(PACKAGE)), room)
+        (str(path.relative_to(PACKAGE)), package)
         for path in PACKAGE.rglob("*.py")
-        for room in modules_in_strings(path)
-        if FLOORS.get(room, 0) > FLOORS.get(path.relative_to(PACKAGE).parts[0].removesuffix(".py"), len(FLOORS))
+        for package in modules_in_strings(path)
+        if LAYERS.get(package, 0) > LAYERS.get(path.relative_to(PACKAGE).parts[0].removesuffix(".py"), len(LAYERS))
     }
     assert higher <= EXCEPTIONS
 

@@ -1,1 +1,1 @@
-"""The audit of live contents. The only room that imports pyspark."""
+"""The audit of live contents. The only package that imports pyspark."""

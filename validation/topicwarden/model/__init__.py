@@ -1,1 +1,1 @@
-"""Types that all rooms share."""
+"""Types that all packages share."""

@@ -11,7 +11,7 @@
 - ``KafkaAdminClient._manager.cluster``: the brokers of the metadata, with the addresses that they advertise, and
   ``request_update``, because the client does not read the metadata again for a broker that it does not know.
 
-The ``kafka`` room also imports modules without a leading underscore that kafka-python does not document:
+The ``kafka`` package also imports modules without a leading underscore that kafka-python does not document:
 
 - ``kafka.protocol.api_message.ApiMessage`` with ``load_json``, to build messages that kafka-python lacks
   (``member_groups``, ``share_groups``, ``streams_groups``).
