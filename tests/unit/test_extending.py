@@ -1,4 +1,4 @@
-"""Run the worked examples of CONTRIBUTING.md: each is a complete module of its kind, and reports what the page says."""
+"""Run the examples of docs/extending/: each is a complete module of its kind, and reports what the page says."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from topicwarden.specs.resolve import resolve
 
 REPOSITORY = Path(__file__).parents[2]
 PACKAGE = REPOSITORY / "validation" / "topicwarden"
-PAGE = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PAGE = "\n".join(path.read_text(encoding="utf-8") for path in sorted((REPOSITORY / "docs/extending").glob("*.md")))
 (CASE,) = re.findall(r"^```\n(bad:\n.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 EXAMPLES = dict(re.findall(r"^```python\n# ([\w/]+)\.py\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
 PROTOCOLS: dict[str, type] = {
@@ -56,7 +56,7 @@ def example(name: str) -> ModuleType:
     return module
 
 
-def test_the_page_has_an_example_of_each_kind() -> None:
+def test_the_pages_have_an_example_of_each_kind() -> None:
     assert EXAMPLES.keys() == PROTOCOLS.keys() | ENTRIES.keys()
 
 
