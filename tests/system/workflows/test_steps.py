@@ -9,6 +9,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,6 +103,23 @@ def base_branch(folder: Path) -> None:
     (folder / ".venv").unlink()
 
 
+@contextmanager
+def merge_commit(clone: Clone) -> Iterator[None]:
+    """Let the clone be a Git work tree whose last commit has a parent, as GitHub checks out a pull request."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+    for command in (
+        ["init", "--quiet"],
+        ["add", "."],
+        ["commit", "-qm", "base"],
+        ["commit", "-qm", "a", "--allow-empty"],
+    ):
+        subprocess.run([*git, *command], cwd=clone.project.root, check=True)
+    try:
+        yield
+    finally:
+        shutil.rmtree(clone.project.root / ".git")
+
+
 def failures(ran: dict[str, Ran]) -> dict[str, str]:
     return {name: step.log for name, step in ran.items() if step.code}
 
@@ -128,18 +146,8 @@ def test_a_fork_gets_no_stack_that_would_need_secrets(clone: Clone, fork: str, s
 
 
 def test_the_check_judges_and_keeps_its_sarif(clone: Clone) -> None:
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-    for command in (
-        ["init", "--quiet"],
-        ["add", "."],
-        ["commit", "-qm", "base"],
-        ["commit", "-qm", "a", "--allow-empty"],
-    ):
-        subprocess.run([*git, *command], cwd=clone.project.root, check=True)
-    try:
+    with merge_commit(clone):
         ran = clone.runner.job("pull-request.yml", "check")
-    finally:
-        shutil.rmtree(clone.project.root / ".git")
     assert failures(ran) == {}
     checked = ran["Check the declared topics, and their schemas against those of the target branch"]
     assert checked.steps["Install topicwarden"].log == "pip install --quiet --requirement requirements.txt\n"
@@ -166,7 +174,8 @@ def test_the_plan_is_a_comment_a_summary_and_an_artifact(clone: Clone, planned: 
 def test_a_refused_plan_fails_and_updates_the_same_comment(clone: Clone, planned: dict[str, Ran]) -> None:
     clone.edit("partitions/my_topic.yaml", "partitions: 5", "partitions: 3")
     try:
-        ran = clone.runner.page_job(PAGE_WORKFLOWS[0], "dev")
+        with merge_commit(clone):
+            ran = clone.runner.page_job(PAGE_WORKFLOWS[0], "dev")
         lenient = clone.runner.action(command="plan", stack="dev", fail_on="never", comment="false")
     finally:
         clone.edit("partitions/my_topic.yaml", "partitions: 3", "partitions: 5")

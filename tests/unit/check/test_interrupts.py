@@ -57,11 +57,14 @@ def test_an_interrupted_change_says_what_is_done_and_how_to_go_on(
 
 def test_the_output_of_pulumi_is_the_changes_that_it_has_made(capsys: pytest.CaptureFixture[str]) -> None:
     show = terminal.engine_output()
-    for line in ("Updating (dev):\n", *LINES, "error: full\n", " +  kafka:index:Topic a **creating failed** x\n"):
-        show(line)
-    assert capsys.readouterr().out == (
-        " +  kafka:index:Topic orders created (0.1s)\nerror: full\n +  kafka:index:Topic a **creating failed** x\n"
+    told = (
+        "error: full\n",
+        " +  kafka:index:Topic a **creating failed** x\n",
+        " +  kafka:index:Topic a creating (9s) 3 of 28 topics done, 25 tried again: Kafka's quota is used up\n",
     )
+    for line in ("Updating (dev):\n", *LINES, " +  kafka:index:Topic a creating (9s) \n", *told):
+        show(line)
+    assert capsys.readouterr().out == " +  kafka:index:Topic orders created (0.1s)\n" + "".join(told)
 
 
 def test_an_error_of_a_deploy_is_no_interrupt(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

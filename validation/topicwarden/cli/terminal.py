@@ -38,9 +38,9 @@ _NO_NEWS: Final = re.compile(
     r"@ |(?:Updating|Destroying|Refreshing) \(|"
     r"\s*[-+~]{1,2}\s+(?:"
     r"(?:pulumi:|topicwarden:index:)\S+ \S+ (?:created|updated|deleted)\b|"
-    r"\S+ \S+ (?:creating|updating|deleting)\b(?! failed))"
+    r"\S+ \S+ (?:creating|updating|deleting)[\s.]*(?:\(\d+s\))?\s*(?:\[diff: [^]]*\])?\s*$)"
 )
-"""Lines of `pulumi` about its own work."""
+"""Lines of `pulumi` about its own work; one that ends with a message of the provider is none."""
 
 TERMINAL: Final = TerminalProgress()
 
