@@ -1,7 +1,7 @@
 """Profiles of managed and compatible Kafka services: one module for each service, with a source for each fact.
 
-To add a service, add a module with its ``PROFILE``, and a line in ``PROFILES``. This package has no code for one service:
-rules, plan, provider, rebalance and audit read the profile.
+To add a service, add a module with its ``PROFILE``, and a line in ``PROFILES``. No package has code for
+one service: rules, plan, provider, rebalance and audit read the profile.
 """
 
 from __future__ import annotations
