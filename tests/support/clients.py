@@ -5,20 +5,34 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import PartitionExtent
 
+_STARTING = (
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+)
+
 
 def commit(servers: Sequence[str], group: str, offsets: Mapping[tuple[str, int], int]) -> None:
-    """Commit ``offsets`` for a consumer group, and leave the group."""
+    """Commit ``offsets`` for a consumer group, and leave the group; wait for a coordinator that has just started."""
     consumer = Consumer({"bootstrap.servers": ",".join(servers), "group.id": group})
+    committed = [TopicPartition(*topic_partition, at) for topic_partition, at in offsets.items()]
+
+    def done() -> bool:
+        try:
+            consumer.commit(offsets=committed, asynchronous=False)
+        except KafkaException as error:
+            if error.args[0].code() not in _STARTING:
+                raise
+            return False
+        return True
+
     try:
-        consumer.commit(
-            offsets=[TopicPartition(*topic_partition, at) for topic_partition, at in offsets.items()],
-            asynchronous=False,
-        )
+        until(done, f"group {group} has committed")
     finally:
         consumer.close()
 

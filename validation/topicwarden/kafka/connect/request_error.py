@@ -28,7 +28,7 @@ def error_of_code(code: int, message: str | None) -> RequestError:
 def raise_if_refused(answer: Any) -> None:
     """Raise the KafkaError of ``answer``, a response of Kafka's protocol to the whole request, if it has one."""
     if answer.error_code:
-        raise for_code(answer.error_code)(answer.error_message)
+        raise for_code(answer.error_code)(getattr(answer, "error_message", None))  # some answers have no message
 
 
 def request_error(error: KafkaError) -> RequestError:
