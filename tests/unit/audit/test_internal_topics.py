@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.repeated_audits import DEAD, DIRTY, Log, seen_empty
 from tests.support.subjects import HORIZON, internal, subject, unreadable, with_brokers
+from tests.unit.checks.groups import seen_unread
 from topicwarden.audit.audited_topic import AuditedTopic, ReadRecords
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks import CHECKS
@@ -99,7 +100,8 @@ def test_a_committed_offset_of_a_topic_that_the_member_no_longer_reads_is_undeci
     live = replace(of.live, extents={0: PartitionExtent(50, 100, 100, None, None, None)})
     for assigned, verdict in ((frozenset({("t", 0)}), FAIL), (frozenset({("other", 0)}), UNDECIDABLE)):
         group = ConsumerGroup("g", "Stable", 1, {("t", 0): 20}, assigned)
-        (found,) = judged("group-lag", replace(of, live=live, consumer_groups=GroupProgress((group,), {0: 100})))
+        behind = replace(of, live=live, consumer_groups=GroupProgress((group,), {0: 100}))
+        (found,) = judged("group-lag", seen_unread(behind, 30, at=20))
         assert found.verdict is verdict
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.support.subjects import internal, subject, unreadable
+from tests.support.subjects import NOW, internal, subject, unreadable
 from tests.unit.checks.cases import BOTH, COMPACT, FAIL, SUSPECT, UNDECIDABLE, Case, absent, extent, with_logs, without
 from tests.unit.checks.topics import without_sources
 from topicwarden.audit.audited_topic import AuditedTopic, ReadRecords
 from topicwarden.audit.collect.cluster_context import GroupProgress
+from topicwarden.audit.history.topic_state import KnownUnread, PreviousAudit, TopicState
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.group_lags import GroupLag, PartitionLag, UnreadRecord
+from topicwarden.kafka.read.snapshot import PartitionReplicas
 
 READING = frozenset({("t", 0)})
 KEPT = {"retention.bytes": "1000"}
@@ -97,6 +99,22 @@ def behind_a_gap(first: int | None, **borders: Any) -> AuditedTopic:
     return replace(of, group_lags={"g": lag})
 
 
+def seen_unread(
+    of: AuditedTopic, *offsets: int, at: int = 49, epoch: int | None = 7, gone: bool = False, group: str = "g"
+) -> AuditedTopic:
+    """Return ``of`` after an audit that saw an unread record of each partition, at ``offsets`` from partition 0 on.
+
+    The group had then committed ``at``, and each partition had the leader epoch 7; the epoch is now ``epoch``.
+    """
+    assert of.live and of.consumer_groups
+    replicas = tuple(PartitionReplicas(number, 1, (1,), (1,), epoch) for number in of.live.extents)
+    known = tuple(KnownUnread(group, number, at, offset, 7, NOW - 1, gone) for number, offset in enumerate(offsets))
+    state = TopicState("c", "t", "id", NOW - 1, {}, {}, (), unread=known)
+    lags = {each.name: GroupLag(each.name, "t", {}, each.share) for each in of.consumer_groups.groups}
+    live = replace(of.live, replicas=replicas)
+    return replace(of, live=live, group_lags=lags, past=PreviousAudit(state))
+
+
 CASES = (
     Case("group-lag", "no record before the first that does not expire soon", behind_a_gap(80, expiring=80), ()),
     Case(
@@ -123,35 +141,85 @@ CASES = (
     Case("group-lag", "a share group's number is an upper bound", shared(49), (UNDECIDABLE,), says="g: at most 1 off"),
     Case(
         "group-lag",
-        "one offset is lost",
-        committed(49),
+        "a record is lost",
+        seen_unread(committed(49), 49),
         (FAIL,),
         partitions=(0,),
-        evidence={"group": "g", "members": 1, "lost_offsets": 1},
-        says="partition 0 starts at 50",
+        evidence={"group": "g", "members": 1, "offset": 49, "lost_partitions": 1, "lost_at_most": 1},
+        says="has not committed the record at offset 49 of partition 0, which is gone partition 0: the audit of "
+        "2027-01-15T07:59:59Z saw the record at 49, the committed offset is 49, and the log starts at 50 at most 1 "
+        "record is lost increase",
     ),
     Case(
         "group-lag",
-        "offsets of two partitions are lost",
-        two_partitions(),
+        "offsets of which no audit saw a record",
+        committed(49),
+        (UNDECIDABLE,),
+        partitions=(0,),
+        evidence={"offsets": 1},
+        says="no audit saw a record at these offsets, under the present leaders, before they were gone: they may be "
+        "transaction markers, aborted records or gaps audit more often",
+    ),
+    Case("group-lag", "the record is still there", seen_unread(committed(49), 50), (UNDECIDABLE,)),
+    Case("group-lag", "the record was committed", seen_unread(committed(49), 48, at=48), (UNDECIDABLE,)),
+    Case("group-lag", "the offset went back", seen_unread(committed(48), 49), (UNDECIDABLE,)),
+    Case("group-lag", "another leader", seen_unread(committed(49), 49, epoch=8), (UNDECIDABLE,)),
+    Case("group-lag", "a leader that is not known", seen_unread(committed(49), 49, epoch=None), (UNDECIDABLE,)),
+    Case(
+        "group-lag",
+        "another leader, after the loss was proven",
+        seen_unread(committed(49), 49, epoch=8, gone=True),
+        (FAIL,),
+    ),
+    Case("group-lag", "lost before the log got longer", seen_unread(committed(49), 50, gone=True), (UNDECIDABLE,)),
+    Case("group-lag", "the record of another group", seen_unread(committed(49), 49, group="h"), (UNDECIDABLE,)),
+    Case("group-lag", "a share group", seen_unread(shared(49), 49), (UNDECIDABLE,)),
+    Case("group-lag", "lost without a member", seen_unread(committed(49, frozenset()), 49), (UNDECIDABLE,)),
+    Case("group-lag", "lost and not readable", unreadable(seen_unread(committed(49), 49)), (UNDECIDABLE,)),
+    Case(
+        "group-lag",
+        "lost, by a policy that is not known",
+        without(seen_unread(committed(49), 49), "cleanup.policy"),
+        (UNDECIDABLE,),
+    ),
+    Case(
+        "group-lag",
+        "a record that compaction may have removed",
+        seen_unread(committed(49, live=BOTH), 49),
+        (UNDECIDABLE,),
+        says="the topic is compacted: later records with the same keys may have replaced those at these offsets",
+    ),
+    Case(
+        "group-lag",
+        "records of two partitions are lost",
+        seen_unread(two_partitions(), 48, 49, at=48),
         (FAIL,),
         partitions=(0, 1),
-        evidence={"lost_offsets": 3},
+        evidence={"offset": 48, "lost_partitions": 2, "lost_at_most": 3},
+        says="which is gone; nor has it committed records of 1 more partition",
     ),
     Case(
         "group-lag",
-        "offsets of three partitions are lost",
-        lost_in(3),
-        (FAIL,),
-        says="partition 1 starts at 50; partition 2 starts at 50 increase",
+        "a record of one partition is lost, and an offset of another",
+        seen_unread(two_partitions(), 49, at=48),
+        (FAIL, UNDECIDABLE),
+        partitions=(1,),
+        evidence={"offsets": 1},
     ),
     Case(
         "group-lag",
-        "offsets of four partitions are lost",
-        lost_in(4),
+        "records of three partitions are lost",
+        seen_unread(lost_in(3), 49, 49, 49),
         (FAIL,),
-        evidence={"lost_offsets": 4},
-        says="partition 2 starts at 50; … increase",
+        says="and the log starts at 50 at most 3 records are lost",
+    ),
+    Case(
+        "group-lag",
+        "records of four partitions are lost",
+        seen_unread(lost_in(4), 49, 49, 49, 49),
+        (FAIL,),
+        evidence={"lost_partitions": 4, "lost_at_most": 4},
+        says="and the log starts at 50 … at most 4 records are lost",
     ),
     Case("group-lag", "the first record is next", committed(50), ()),
     Case(
@@ -203,7 +271,7 @@ CASES = (
         says="retention.ms is not known, retention.bytes 1000; ",
     ),
     Case("group-lag", "read before it expires", committed(61, expiring=61), ()),
-    Case("group-lag", "lost some, and more expires", committed(49, expiring=61), (FAIL,)),
+    Case("group-lag", "lost some, and more expires", seen_unread(committed(49, expiring=61), 49), (FAIL,)),
     Case("group-lag", "the first record expires soon", committed(50, expiring=51), (SUSPECT,)),
     Case("group-lag", "the last record expires soon", committed(149, expiring=150), (SUSPECT,)),
     Case("group-lag", "read to the end, which expires soon", committed(150, expiring=200), ()),
@@ -269,7 +337,9 @@ CASES = (
     Case("group-lag", "compacted in what was not read", read(99, start=51), (UNDECIDABLE,)),
     Case("group-lag", "deletions that were read", committed(61, live=COMPACT, forgotten=61), ()),
     Case("group-lag", "the first deletion may be forgotten", committed(50, live=COMPACT, forgotten=51), (UNDECIDABLE,)),
-    Case("group-lag", "lost some, and deletions may be forgotten", committed(49, live=COMPACT, forgotten=61), (FAIL,)),
+    Case(
+        "group-lag", "gone, and deletions may be forgotten", committed(49, live=COMPACT, forgotten=61), (UNDECIDABLE,)
+    ),
     Case(
         "group-lag",
         "groups that this user may not see",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.history.check_revisions import WITHDRAWN, revision
+from topicwarden.audit.history.known_unread import known_unread
 from topicwarden.audit.history.partition_growth import partition_growth
 from topicwarden.audit.history.topic_state import (
     KnownPartition,
@@ -66,6 +67,7 @@ def topic_state(
         tombstones=tuple(_tombstones(subject, tombstones)),
         key_placement=placement,
         growth=partition_growth(live, past, now, metadata_max_age),
+        unread=known_unread(live, past, now, subject.consumer_groups, subject.group_lags),
     )
 
 

@@ -3,15 +3,17 @@
 A consumer group continues from its committed offset. If the log starts after that offset, ``auto.offset.reset``
 decides. The group then loses the records in between, and with ``latest`` also all records written until then.
 
-**fail**: a member of the group is assigned the partition, and the committed offset is before the log start. The records
-in between are gone, and the group has not committed them. Brokers do not know what a member has read since its last
-commit: a group that commits late loses these records only if it starts again before. **suspect**: the next records to
-read expire within a tenth of ``retention.ms``, or are in the oldest tenth of a log that has reached
-``retention.bytes``. The next audit finds them read or lost. **undecidable**, each with the group, the partitions and
-the number of offsets:
+**fail**: an earlier audit saw a committed record that the group had not read. The record is gone, the group has not
+committed it, and a member of the group is assigned the partition. Since that audit, the partition has the same leader,
+and the group's committed offset did not go back. Brokers do not know what a member has read since its last commit: a
+group that commits late loses the record only if it starts again before. **suspect**: the next records to read expire
+within a tenth of ``retention.ms``, or are in the oldest tenth of a log that has reached ``retention.bytes``.
+**undecidable**, each with the group, the partitions and the number of offsets:
 
-- records are gone that a group has not read, and no member is known to read the partition now: the group may be
-  abandoned, or about to come back;
+- offsets are gone that a group has not committed, and no audit saw a record among them: they may be transaction
+  markers, aborted records or gaps. A group that has committed the offset of the last transaction's marker has read
+  everything. Audit more often than records expire (``topicwarden watch``);
+- the same, and no member is known to read the partition now: the group may be abandoned, or about to come back;
 - the committed offset is after the log end: the topic was truncated, or created again under the same name;
 - in a compacted topic, unread records are older than ``delete.retention.ms``, and some are gone: if tombstones are
   among these, the group never learns of the deletions.
@@ -20,10 +22,13 @@ Also **undecidable**: there may be groups that this user may not see (Describe o
 group lags and the topic's settings or records are not visible (DescribeConfigs and Read on the topic). Offsets that
 consumers store elsewhere, as Flink and Connect's source connectors do, are not visible. The numbers count offsets: some
 may belong to transaction markers, or to records that were compacted away. Offsets before the first unread record count
-only among those that are gone.
+only among those that are gone. An audit remembers the first unread record of at most 64 pairs of a group and a
+partition for each topic: first of those that a member reads, and that retention deletes first. In a compacted topic, a
+later record with the same key may replace it, so nothing is proven there. Share groups settle records one by one: they
+never fail.
 
-Example: ``group billing has not committed 312 offsets that are gone``; a deployment failed on Friday, and
-``retention.ms`` is two days.
+Example: ``group billing has not committed the record at offset 4,711 of partition 0, which is gone``; a deployment
+failed on Friday, and ``retention.ms`` is two days.
 
 Confirm: ``kafka-consumer-groups --describe --group G`` prints the committed offset. ``kafka-get-offsets --topic T
 --time earliest`` prints the log start.
@@ -37,7 +42,7 @@ Source: KIP-211; ``SubscriptionState``, ``OffsetResetStrategy``; KIP-534 for tom
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -45,8 +50,10 @@ from typing import TYPE_CHECKING
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.collect.cluster_context import SOON, GroupProgress
 from topicwarden.audit.evidence import ConsumerGroups
-from topicwarden.kafka.read.snapshot import PartitionExtent
+from topicwarden.audit.history.known_unread import known_unread
+from topicwarden.audit.history.topic_state import KnownUnread
 from topicwarden.model.message_text import counted, counted_are
+from topicwarden.model.timestamps import utc
 from topicwarden.model.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -57,6 +64,7 @@ class Required(ConsumerGroups): ...
 
 
 _MAX_GROUPS = 8
+_MAX_PARTITIONS = 3
 _REMEDY = "start the group again, or delete it if it is not needed (`kafka-consumer-groups --delete`)"
 
 OffsetCounts = Mapping[int, int]
@@ -76,24 +84,8 @@ def judge(subject: Required) -> Iterable[CheckResult]:
             remedy="grant Describe on the cluster, or on each group",
         )
     yield from _hidden_evidence(subject, groups)
-    logs, config = live.extents, live.topic.config
-    lost = _count_by_group(groups, subject, lambda partition, committed: logs[partition].start - committed)
-    unassigned: dict[str, OffsetCounts] = {}
-    for group in groups.groups:
-        counts = lost.get(group.name, {})
-        assigned = {number: count for number, count in counts.items() if (live.topic.name, number) in group.assigned}
-        if assigned:
-            yield _lost(group, assigned, logs)
-        if len(assigned) < len(counts):
-            unassigned[group.name] = {number: count for number, count in counts.items() if number not in assigned}
-    yield from _result_for_groups(
-        groups,
-        Verdict.UNDECIDABLE,
-        unassigned,
-        "unread and gone, for groups without a known member that reads them now",
-        because=("the log starts after the committed offsets of these groups",),
-        remedy=_REMEDY,
-    )
+    config = live.topic.config
+    yield from _lost(subject)
     yield from _result_for_groups(
         groups,
         Verdict.UNDECIDABLE,
@@ -250,17 +242,95 @@ def _old(subject: Required, partition: int, committed: int) -> int:
     return min(subject.consumer_groups.tombstones_removable_before.get(partition, committed), log.end) - committed
 
 
-def _lost(group: ConsumerGroup, counts: OffsetCounts, logs: Mapping[int, PartitionExtent]) -> CheckResult:
-    lost = sum(counts.values())
-    starts = "; ".join(f"partition {number} starts at {logs[number].start:,}" for number in list(counts)[:3])
+def _lost(subject: Required) -> Iterable[CheckResult]:
+    """Yield the results for the groups whose committed offset is before the log start.
+
+    A group with a member has lost records for certain only if an earlier audit saw a record of them.
+    """
+    live, groups = subject.live, subject.consumer_groups
+    gone = _count_by_group(groups, subject, lambda partition, committed: live.extents[partition].start - committed)
+    proven: dict[str, dict[int, KnownUnread]] = {}
+    for each in _known_lost(subject):
+        proven.setdefault(each.group, {})[each.partition] = each
+    unproven, unassigned = dict[str, OffsetCounts](), dict[str, OffsetCounts]()
+    for group in groups.groups:
+        counts = gone.get(group.name, {})
+        assigned = {number for number in counts if (live.topic.name, number) in group.assigned}
+        records = {number: each for number, each in proven.get(group.name, {}).items() if number in assigned}
+        if records:
+            yield _lost_records(subject, group, records, counts)
+        _add(unproven, group, counts, assigned - records.keys())
+        _add(unassigned, group, counts, counts.keys() - assigned)
+    yield from _result_for_groups(
+        groups,
+        Verdict.UNDECIDABLE,
+        unproven,
+        "not committed and gone, and it is not known whether records were among them",
+        because=(
+            "the topic is compacted: later records with the same keys may have replaced those at these offsets"
+            if subject.compacted
+            else "no audit saw a record at these offsets, under the present leaders, before they were gone: they may "
+            "be transaction markers, aborted records or gaps",
+        ),
+        remedy="audit more often than records expire (`topicwarden watch`): an audit remembers which records a group "
+        "has not read",
+    )
+    yield from _result_for_groups(
+        groups,
+        Verdict.UNDECIDABLE,
+        unassigned,
+        "not committed and gone, for groups without a known member that reads them now",
+        because=("the log starts after the committed offsets of these groups", "some may have held no record"),
+        remedy=_REMEDY,
+    )
+
+
+def _known_lost(subject: Required) -> Iterable[KnownUnread]:
+    """Yield the records that earlier audits saw, that are gone, and that a group has not committed."""
+    if subject.group_lags is None or not subject.readable:
+        return
+    now, past = subject.snapshot.taken_at, subject.past.state
+    known = known_unread(subject.live, past, now, subject.consumer_groups, subject.group_lags)
+    yield from (each for each in known if each.gone)
+
+
+def _add(found: dict[str, OffsetCounts], group: ConsumerGroup, counts: OffsetCounts, partitions: Set[int]) -> None:
+    """Add the ``counts`` of some partitions of a group, if there are any."""
+    if partitions:
+        found[group.name] = {number: count for number, count in counts.items() if number in partitions}
+
+
+def _lost_records(
+    subject: Required, group: ConsumerGroup, records: Mapping[int, KnownUnread], counts: OffsetCounts
+) -> CheckResult:
+    """Return the result for a group that has not committed ``records``, by partition, which are gone."""
+    first, *others = (each for _, each in sorted(records.items()))
+    more = f"; nor has it committed records of {counted(len(others), 'more partition')}" if others else ""
+    offsets = sum(counts[number] for number in records)
+    starts = [
+        f"partition {each.partition}: the audit of {utc(each.seen)} saw the record at {each.offset:,}, the committed "
+        f"offset is {each.committed:,}, and the log starts at {subject.live.extents[each.partition].start:,}"
+        for each in (first, *others)[:_MAX_PARTITIONS]
+    ]
     return CheckResult(
         Verdict.FAIL,
-        f"group {group.name} has not committed {counted(lost, 'offset')} that {'is' if lost == 1 else 'are'} gone",
+        f"group {group.name} has not committed the record at offset {first.offset:,} of partition {first.partition}, "
+        f"which is gone{more}",
         path=("config", "retention.ms"),
-        partitions=tuple(counts),
-        because=(f"its committed offsets are before the log start: {starts}{'; …' if len(counts) > 3 else ''}",),
+        partitions=tuple(sorted(records)),
+        because=(
+            *starts,
+            *(["…"] if len(records) > _MAX_PARTITIONS else []),
+            f"at most {counted(offsets, 'record')} {'is' if offsets == 1 else 'are'} lost",
+        ),
         remedy="increase the retention until the group has caught up; restore the lost records from their source",
-        evidence={"group": group.name, "members": group.members, "lost_offsets": lost},
+        evidence={
+            "group": group.name,
+            "members": group.members,
+            "offset": first.offset,
+            "lost_partitions": len(records),
+            "lost_at_most": offsets,
+        },
     )
 
 

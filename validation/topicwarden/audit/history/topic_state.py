@@ -155,6 +155,24 @@ class KnownTombstone:
 
 
 @dataclass(frozen=True)
+class KnownUnread:
+    """A committed record that an audit saw, and that a group had not read; see ``known_unread.py``.
+
+    ``committed``: the group's committed offset in the last audit that saw it. ``leader_epoch``: that of the partition
+    when the record was seen, at the time ``seen`` (ms). ``gone``: an audit under this leader found the log start after
+    the record, and the group's committed offset not after it.
+    """
+
+    group: str
+    partition: int
+    committed: int
+    offset: int
+    leader_epoch: int
+    seen: int
+    gone: bool = False
+
+
+@dataclass(frozen=True)
 class TopicState:
     """The state of one topic in one audit.
 
@@ -176,6 +194,8 @@ class TopicState:
     """The placement of its keys, if an audit read them again. States of earlier versions have other conclusions."""
     growth: PartitionGrowth | None = None
     """None in the states of earlier versions."""
+    unread: tuple[KnownUnread, ...] = ()
+    """The first unread records of groups; empty in the states of earlier versions."""
 
     def partition(self, number: int) -> PartitionState | None:
         return next((state for state in self.partitions if state.partition == number), None)
