@@ -111,7 +111,7 @@ def test_unread_records_of_a_share_group_are_an_upper_bound(
         ("sharing", 0)
     }
     assert not any("no broker reports" in reason for reason in cut.because)
-    assert any(f"sharing (share group, at most {10 - begin} of them)" in reason for reason in cut.because)
+    assert any(f"sharing (share group, at most {10 - begin} records)" in reason for reason in cut.because)
 
 
 def starts(servers: list[str], topic: str) -> tuple[int, int, int]:

@@ -152,7 +152,7 @@ CASES = (
     ),
     Case(
         "group-lag",
-        "offsets of which no audit saw a record",
+        "offsets at which no audit saw a record",
         committed(49),
         (UNDECIDABLE,),
         partitions=(0,),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +18,7 @@ from topicwarden.kafka.read.group_lags import (
     UnreadRecord,
     UnreadRecords,
     group_lags,
+    unread_groups,
     unread_positions,
 )
 from topicwarden.kafka.read.snapshot import LiveTopic
@@ -164,3 +166,16 @@ def test_the_limit_of_a_group_is_the_closest_one() -> None:
 
 
 _NAMES = ("billing", "billing-x", "bill", "free", "other")
+
+
+def test_a_group_that_waits_for_an_open_transaction_has_no_record_to_read_for_certain() -> None:
+    def lag(group: str, record: UnreadRecord | None, *, at_most: bool = False) -> GroupLag:
+        return GroupLag(group, "t", {0: PartitionLag(55, 45, record)}, at_most)
+
+    lags = [
+        lag("behind", OLD),
+        lag("waiting", replace(OLD, committed=False)),
+        lag("nothing", None),
+        lag("sharing", OLD, at_most=True),
+    ]
+    assert unread_groups(lags) == {"behind"}

@@ -33,7 +33,7 @@ from topicwarden.audit.scan.spark_source import SparkOnce, SparkSource, source_o
 from topicwarden.audit.schema_id_use import with_used_ids
 from topicwarden.audit.topic_facts import topic_facts
 from topicwarden.audit.unused_parts import usage_facts
-from topicwarden.kafka.read.group_lags import GroupLag
+from topicwarden.kafka.read.group_lags import unread_groups
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.access import LiveAccess
 from topicwarden.model.finding import AuditReport, Finding
@@ -194,18 +194,9 @@ def _access_findings(request: AuditRequest, observed: Observation, use: Remember
         observed.snapshot.broker_configs,
         use,
         request.usage,
-        {topic: _unread_groups(lags.values()) for topic, lags in observed.context.group_lags.items()},
+        {topic: unread_groups(lags.values()) for topic, lags in observed.context.group_lags.items()},
     )
     yield from judge_access(access, request.reports_access_of)
-
-
-def _unread_groups(lags: Iterable[GroupLag]) -> frozenset[str]:
-    """Return the groups that have certainly a record to read."""
-    return frozenset(
-        lag.group
-        for lag in lags
-        if not lag.at_most and any(each.record is not None for each in lag.partitions.values())
-    )
 
 
 def _changes(evidence: AuditEvidence) -> Iterator[str]:

@@ -79,8 +79,8 @@ class GroupEffect(StrictModel):
     group: str
     partition: int
     records: int = Field(
-        description="Records that the group has not read yet and can no longer read after the change; an upper bound "
-        "for a share group."
+        description="Records that the group has not read yet and can no longer read after the change; an upper bound, "
+        "because transaction markers and gaps have offsets."
     )
     members: int | None = Field(default=None, description="Current number of members; null if not available.")
 

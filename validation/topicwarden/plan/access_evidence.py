@@ -29,7 +29,7 @@ class AccessEvidence:
     """The clients of the resources that change.
 
     ``topics`` are the topics on which access may be taken away, as the brokers report them. ``lag`` is the number of
-    records that a group has not read, by group, as far as it has committed offsets. ``rates`` are bytes per second by
+    offsets that a group has not read, by group, as far as it has committed offsets. ``rates`` are bytes per second by
     client and quota, where anything reports them; Kafka's Admin API does not. The texts say why something is not known.
     """
 
@@ -94,7 +94,7 @@ def _transactions(
 
 
 def _lag(cluster: Cluster, groups: Iterable[ConsumerGroup]) -> dict[str, int]:
-    """Return the number of records that each active group has not read, in the partitions with committed offsets."""
+    """Return the number of offsets that each active group has not read, in the partitions with committed offsets."""
     active = [group for group in groups if group.active and group.offsets and not group.share]
     ends = cluster.log_ends({partition for group in active for partition in group.offsets}) if active else {}
     return {

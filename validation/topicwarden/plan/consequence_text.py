@@ -77,10 +77,11 @@ def shorten(names: Sequence[str]) -> str:
 def group_effects(
     groups: Iterable[ConsumerGroup], topic: str, removed: Mapping[int, tuple[int, int]]
 ) -> list[GroupEffect]:
-    """Return the groups that have not read offsets that will be ``removed``, with the number of unread records.
+    """Return the groups that have not read offsets that will be ``removed``, with the number of unread offsets.
 
-    ``removed`` has the first offset and the end offset by partition. Partitions without a committed offset are left
-    out: the group may start there at the end.
+    This is an upper bound of the records, because transaction markers and gaps have offsets. ``removed`` has the first
+    offset and the end offset by partition. Partitions without a committed offset are left out: the group may start
+    there at the end.
     """
     return [
         GroupEffect(group=group.name, partition=partition, records=end - max(committed, start), members=group.members)
@@ -105,7 +106,7 @@ def reader_reasons(evidence: PlanEvidence, topic: str, unread: Sequence[GroupEff
             unread_records[effect.group] = unread_records.get(effect.group, 0) + effect.records
         share = {group.name for group in groups if group.share}
         shown = [
-            f"{name} ({f'share group, at most {records:,} of them' if name in share else counted(records, 'record')})"
+            f"{name} ({'share group, ' if name in share else ''}{at_most(records, 'record')})"
             for name, records in sorted(unread_records.items())
         ]
         yield f"not read yet by {shorten(shown)}"

@@ -1,8 +1,9 @@
 """No log ends before the offset where it ended in the previous audit.
 
 **fail**: the topic has the same id, and the high watermark of a partition is lower than before. Records that consumers
-had read were removed: by an unclean leader election, or because the leader lost its disk. Retention moves the log
-start, and compaction leaves gaps; neither moves the log end. A first audit skips this check.
+could read, or markers of their transactions, were removed: by an unclean leader election, or because the leader lost
+its disk. Retention moves the log start, and compaction leaves gaps; neither moves the log end. A first audit skips this
+check.
 
 Example: the only in-sync replica was lost, and ``unclean.leader.election.enable=true`` made an outdated replica leader.
 
@@ -38,7 +39,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
             yield CheckResult(
                 Verdict.FAIL,
                 f"the log ended at offset {before.end:,} in the previous audit, and now ends at {log.end:,}: "
-                f"{before.end - log.end:,} offsets that consumers could read were removed",
+                f"{before.end - log.end:,} offsets below the high watermark were removed",
                 path=("config", "min.insync.replicas"),
                 partitions=(partition,),
                 because=("neither retention nor compaction moves the log end",),

@@ -134,6 +134,20 @@ def group_lags(
     return lags
 
 
+def unread_groups(lags: Iterable[GroupLag]) -> frozenset[str]:
+    """Return the groups that have certainly a record to read.
+
+    A group with only records of an open transaction waits for its end if it reads committed. Records of a share group
+    may be settled.
+    """
+    return frozenset(
+        lag.group
+        for lag in lags
+        if not lag.at_most
+        and any(each.record is not None and each.record.committed for each in lag.partitions.values())
+    )
+
+
 def _unread(group: ConsumerGroup, topics: Mapping[str, LiveTopic]) -> Iterator[tuple[str, int, int, int]]:
     """Yield the topic, the partition, the position and the number of offsets of each unread part of a log."""
     for (topic, partition), committed in group.offsets.items():

@@ -85,7 +85,7 @@ def _change(setting: Setting, action: Action) -> tuple[str | None, str | None]:
 
 _MAX_ROWS: Final = 5
 _STATES: Final = ("declared", "deployed", "live")
-_NUMBERS: Final = ("partition", "records", "bytes", "unread records", "members")
+_NUMBERS: Final = ("partition", "records", "bytes", "unread records, at most", "members")
 _Effect = TypeVar("_Effect", PartitionEffect, GroupEffect)
 
 
@@ -147,7 +147,7 @@ def groups(consequence: Consequence) -> PlanTable | None:
     columns: dict[str, Callable[[GroupEffect], str]] = {
         "group": lambda each: display.one_line(each.group),
         "partition": lambda each: str(each.partition),
-        "unread records": lambda each: display.count(each.records),
+        "unread records, at most": lambda each: display.count(each.records),
         "members": lambda each: display.count(each.members),
     }
     return _table(effects, columns, "row")
