@@ -96,6 +96,7 @@ def looks(
         follow(servers)
         commit_again(servers, 30)
         with reading(servers, "lag.lost", "reader", 40):
+            look(("lag.lost",))  # an audit that sees the records unread
             with connected(servers) as admin:
                 admin.delete_records({TopicPartition("lag.lost", 0): 70})
             broken, since = look(()), time.monotonic()
@@ -255,10 +256,11 @@ def lag(looks: Looks, topic: str) -> list[Finding]:
     return [one for one in looks.broken.of_topic(topic) if one.check == "group-lag"]
 
 
-def test_records_lost_by_a_group_are_counted_exactly(looks: Looks) -> None:
+def test_records_that_an_audit_saw_unread_are_proven_to_be_lost_by_a_group(looks: Looks) -> None:
     reader, asleep = lag(looks, "lag.lost")
     assert (reader.verdict, reader.partitions) == (FAIL, [0])
-    assert reader.evidence == {"group": "reader", "members": 1, "lost_offsets": 30}
+    lost = {"offset": 40, "lost_partitions": 1, "lost_at_most": 30}
+    assert reader.evidence == {"group": "reader", "members": 1, **lost}
     assert (asleep.verdict, asleep.evidence) == (UNDECIDABLE, {"groups": 1, "group": "asleep", "offsets": 20})
     assert "group asleep: 20 offsets in 1 partition" in asleep.because
 

@@ -62,6 +62,7 @@ def test_tombstones_suspects_and_records_of_an_earlier_version_are_read_on(histo
     assert states.keys() == {"h.compacted", "h.expired", "h.mirror"}
     assert [tombstone.offset for tombstone in states["h.compacted"].tombstones] == [35]
     assert len(states["h.compacted"].remembered_records) == 10
+    assert {state.unread for state in states.values()} == {()}
     assert [(each.check, each.verdict, each.revision) for each in states["h.expired"].open_findings] == [
         ("retention-time", "suspect", 1)
     ]

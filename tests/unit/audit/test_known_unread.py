@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from tests.support.subjects import NOW, subject, unreadable
 from topicwarden.audit.audited_topic import AuditedTopic
@@ -26,6 +27,7 @@ from topicwarden.kafka.read.group_lags import GroupLag, PartitionLag, UnreadReco
 from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas
 from topicwarden.model.verdict import Verdict
 
+STATE = TypeAdapter(TopicState | None)
 GROUPS = ("a", "b")
 RECORD, OPEN, NOTHING = "record", "open", "nothing"
 """What an offset holds. A marker, an aborted record and a gap are all nothing for a consumer."""
@@ -142,7 +144,7 @@ class Partition:
         self.now += 60_000
         of = self.subject(denied=denied, hidden=hidden)
         results = results_of(CHECKS["group-lag"], of) or ()
-        self.past = topic_state(of, {"group-lag": results}, (), {})
+        self.past = STATE.validate_json(STATE.dump_json(topic_state(of, {"group-lag": results}, (), {})))
         return {str(each.evidence["group"]): each for each in results if each.verdict is Verdict.FAIL}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-_REVISIONS: Final[Mapping[str, int]] = {"group-lag": 3, "key-partition": 2, "retention-time": 2}
+_REVISIONS: Final[Mapping[str, int]] = {"group-lag": 3, "idle-group": 2, "key-partition": 2, "retention-time": 2}
 WITHDRAWN: Final = "withdrawn: this version of the check no longer concludes it"
 
 

@@ -50,7 +50,7 @@ def known_unread(
     found = {(each.group, each.partition): each for each in _seen_now(live, now, groups, lags)}
     for each in before:
         kept = _kept(each, live, groups.get(each.group), lags, complete=progress.complete)
-        if kept is not None and (kept.gone or (each.group, each.partition) not in found):
+        if kept is not None:
             found[each.group, each.partition] = kept
 
     def urgency(each: KnownUnread) -> tuple[bool, int, str, int]:
