@@ -6,9 +6,9 @@ match ``exempt_groups``.
 
 **fail**: two observations, each ``idle_groups_after`` or longer after the last use, saw no member of the group, and no
 observation since that use saw a higher committed offset. All groups were visible all the time. And the group cannot be
-a consumer without members that has nothing to read: it had members before, or it has not read committed records
-that were written ``idle_groups_after`` ago or earlier. **suspect**: one observation only, so the clock of the machine that audits
-may have jumped; the next audit settles it. **undecidable**: a consumer that assigns its partitions itself has no
+a consumer without members that has nothing to read: it had members before, or it has not read committed records that
+were written ``idle_groups_after`` ago or earlier. **suspect**: one observation only, so the clock of the machine that
+audits may have jumped; the next audit settles it. **undecidable**: a consumer that assigns its partitions itself has no
 member, and may commit the same offset again and again, which brokers do not show; or groups were not visible all the
 time.
 
