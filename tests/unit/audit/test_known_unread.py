@@ -247,6 +247,30 @@ def test_a_group_that_went_back_is_not_known_to_have_lost_a_record() -> None:
     assert log.audit() == {}
 
 
+@pytest.mark.parametrize(
+    ("progress", "kept"),
+    [
+        (None, True),
+        (GroupProgress(complete=False), True),
+        (GroupProgress((ConsumerGroup("a", "Stable", None, hidden=True),)), True),
+        (GroupProgress(), False),
+        (GroupProgress((ConsumerGroup("a", "Empty", 0),)), False),
+        (GroupProgress((ConsumerGroup("a", "Empty", None, {("t", 0): 2}, share=True),)), False),
+    ],
+    ids=["not read", "not all visible", "hidden", "deleted", "without offsets", "a share group now"],
+)
+def test_only_what_is_not_visible_is_remembered_without_its_group(progress: GroupProgress | None, kept: bool) -> None:
+    log = Partition()
+    log.append(*[RECORD] * 10)
+    log.commit("a", 2)
+    log.commit("b", 10)
+    log.audit()
+    live = log.subject().live
+    assert live
+    found = known_unread(live, log.past, NOW, progress, {})
+    assert [(each.group, each.offset) for each in found] == ([("a", 2)] if kept else [])
+
+
 def act(log: Partition, draw: random.Random) -> None:
     """Do one thing to the log that can happen to a log."""
     end, group = len(log.offsets), draw.choice(GROUPS)
