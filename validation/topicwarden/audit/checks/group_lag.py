@@ -4,10 +4,11 @@ A consumer group continues from its committed offset. If the log starts after th
 decides. The group then loses the records in between, and with ``latest`` also all records written until then.
 
 **fail**: an earlier audit saw a committed record that the group had not read. The record is gone, the group has not
-committed it, and a member of the group is assigned the partition. Since that audit, the partition has the same leader,
-and the group's committed offset did not go back. Brokers do not know what a member has read since its last commit: a
-group that commits late loses the record only if it starts again before. **suspect**: the next records to read expire
-within a tenth of ``retention.ms``, or are in the oldest tenth of a log that has reached ``retention.bytes``.
+committed it, and a member of the group is assigned the partition. Until an audit found the record gone, the partition
+had the same leader, and the group's committed offset did not go back. Brokers do not know what a member has read since
+its last commit: a group that commits late loses the record only if it starts again before. **suspect**: the next
+records to read expire within a tenth of ``retention.ms``, or are in the oldest tenth of a log that has reached
+``retention.bytes``.
 **undecidable**, each with the group, the partitions and the number of offsets:
 
 - offsets are gone that a group has not committed, and no audit saw a record among them: they may be transaction
