@@ -57,14 +57,14 @@ def test_an_interrupted_change_says_what_is_done_and_how_to_go_on(
 
 def test_the_output_of_pulumi_is_the_changes_that_it_has_made(capsys: pytest.CaptureFixture[str]) -> None:
     show = terminal.engine_output()
-    told = (
+    reported = (
         "error: full\n",
         " +  kafka:index:Topic a **creating failed** x\n",
         " +  kafka:index:Topic a creating (9s) 3 of 28 topics done, 25 tried again: Kafka's quota is used up\n",
     )
-    for line in ("Updating (dev):\n", *LINES, " +  kafka:index:Topic a creating (9s) \n", *told):
+    for line in ("Updating (dev):\n", *LINES, " +  kafka:index:Topic a creating (9s) \n", *reported):
         show(line)
-    assert capsys.readouterr().out == " +  kafka:index:Topic orders created (0.1s)\n" + "".join(told)
+    assert capsys.readouterr().out == " +  kafka:index:Topic orders created (0.1s)\n" + "".join(reported)
 
 
 def test_an_error_of_a_deploy_is_no_interrupt(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
