@@ -34,6 +34,8 @@ quotas:
   - {user: billing, producer_byte_rate: 1MiB}
 group_configs:
   billing: {consumer.session.timeout.ms: 50s}
+client_metrics:
+  producers: {interval.ms: 30s}
 """
 
 
