@@ -164,6 +164,7 @@ def test_each_part_that_is_denied_is_missing_with_its_permission(cluster: Restri
         "quotas": "this user lacks DescribeConfigs on the Cluster resource",
         "users": "this user lacks Describe on the Cluster resource",
         "group_configs": "this user lacks DescribeConfigs on the group reports",
+        "client_metrics": "this user lacks DescribeConfigs on the Cluster resource",
         "authorizer": "this user lacks DescribeConfigs on the Cluster resource",
     }
     assert (access.acls, access.quotas, access.users, access.settings) == (None, None, None, None)

@@ -144,9 +144,9 @@ def no_java(tmp_path: Path) -> dict[str, str]:
 
 def test_no_java(no_java: dict[str, str], own_cache: dict[str, str], sandbox: Sandbox, tmp_path: Path) -> None:
     shell = shell_of(tmp_path, GOOD, **no_java)
-    assert "17 or later" in refused(shell.topicwarden("audit", "--stack", "dev"))
+    assert "17 or newer" in refused(shell.topicwarden("audit", "--stack", "dev"))
     shell = shell_of(tmp_path, GOOD, **no_java, **own_cache)
-    assert "this needs Java, 17 or later (Debian: apt install" in refused(shell.topicwarden("sandbox", "up"))
+    assert "this needs Java, 17 or newer (Debian: apt install" in refused(shell.topicwarden("sandbox", "up"))
     assert not (Path(own_cache["TOPICWARDEN_CACHE"]) / "sandbox").exists()
 
 

@@ -24,7 +24,7 @@ def test_an_audit_without_java_names_the_remedy(
     if home is not None:
         monkeypatch.setenv("JAVA_HOME", home)
     with (
-        pytest.raises(Refusal, match=r"^this needs Java, 17 or later \(Debian: apt install "),
+        pytest.raises(Refusal, match=r"^this needs Java, 17 or newer \(Debian: apt install "),
         spark_session(Project(tmp_path)),
     ):
         pass

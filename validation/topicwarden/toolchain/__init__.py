@@ -97,7 +97,7 @@ def toolchain(project: Project) -> Toolchain:
     lacking = [] if jars.present(cache) else ["Kafka's jars"]
     lacking += ["the Spark reader"] if spark_reader.outdated(project) else []
     if java is None or pulumi is None or lacking:
-        lacking += [name for name, found in (("Java, 17 or later", java), ("Pulumi", pulumi)) if found is None]
+        lacking += [name for name, found in (("Java, 17 or newer", java), ("Pulumi", pulumi)) if found is None]
         raise Refusal(f"not installed: {', '.join(lacking)}; run `topicwarden sandbox install`")
     return Toolchain(java, jars.folder(cache), pulumi)
 
