@@ -446,8 +446,9 @@ class Run:
     def _fault(self, thing: Thing, what: str, command: tuple[str, ...]) -> str:
         """Return why a change is a fault; empty if something allows it."""
         last = self._deployed.get(str(thing))
-        now = {home: self._allow[home] for home in thing.homes} if self._declared(thing) else {}
-        if last is None and not now:
+        present = {home for each in self.things if self._declared(each) for home in each.homes}
+        now = {home: self._allow[home] for home in thing.homes if home in present}
+        if last is None and not self._declared(thing):
             return "no deploy has declared it, and no file declares it"
         if thing.kind in ("quota", "group"):
             own = {"quota": "producer_byte_rate", "group": "consumer.session.timeout.ms"}[thing.kind]

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.projects import Shell, own_cache, project_of
+from tests.engine.provider.access_stack import AccessStack
+from tests.support.projects import Shell, empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -111,3 +112,10 @@ def stack(request: pytest.FixtureRequest, sandbox: Sandbox, tmp_path: Path) -> E
     stack = ExchangeableStack(Shell(project.root, variables))
     stack.pulumi("stack init dev")
     return stack
+
+
+@pytest.fixture
+def access_stack(sandbox: Sandbox, folder: Path, request: pytest.FixtureRequest) -> AccessStack:
+    name = "x" + "".join(character for character in request.node.name if character.isalnum())[-12:].lower()
+    project = project_of(folder / f"access-{name}", {})
+    return AccessStack(project, empty_stack(project, folder / f"state-{name}"), name)

@@ -6,17 +6,17 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
 import pytest
-from kafka import KafkaAdminClient
 
+from tests.engine.provider.access_stack import AccessStack
 from tests.support.access_names import ACL_TYPE, QUOTA_TYPE, SCRAM_TYPE, acl_name, user_name
 from tests.support.clients import until
 from tests.support.killed_deploys import killed_up
-from tests.support.projects import Shell, empty_stack, own_cache, project_of
+from tests.support.projects import empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.deploy.access_state import ACCESS_SET_TYPE
@@ -26,12 +26,9 @@ from topicwarden.kafka.read.acl_reads import list_acls
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.topic_reads import list_topics
 from topicwarden.kafka.write.access_admin import create_acls, delete_acls
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
 from topicwarden.kafka.write.quota_admin import alter_quotas
-from topicwarden.model.access import Acl, LiveAccess, Operation, PatternType, PermissionType, Resource, ResourceType
-from topicwarden.model.project import Project
-from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.model.access import Acl, Operation, PatternType, PermissionType, Resource, ResourceType
 from topicwarden.toolchain import Toolchain
 
 PASSWORD, OTHER_PASSWORD = "hunter2-never-written", "correct-horse-never-written"
@@ -51,54 +48,9 @@ def acl(
     return Acl(principal, "*", operation, permission, resource, name, pattern)
 
 
-@dataclass
-class AccessStack:
-    """A project of its own on the shared broker; all names that it declares begin with ``name``."""
-
-    project: Project
-    shell: Shell
-    name: str
-
-    def declare(self, access: str, topic: str = "") -> None:
-        """Declare one topic, with more lines of YAML, and the file of ``access``, with ``name`` in place of NAME."""
-        text = f"{{topic: NAME.orders, owner: team, partitions: 1, replication_factor: 1{topic}}}\n"
-        (self.project.topics / "all.yaml").write_text(text.replace("NAME", self.name), encoding="utf-8")
-        self.project.access.mkdir(exist_ok=True)
-        (self.project.access / "all.yaml").write_text(access.replace("NAME", self.name), encoding="utf-8")
-
-    def pulumi(self, command: str) -> str:
-        done = self.shell.run("pulumi", *command.split(), "--non-interactive")
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-    def up(self, *arguments: str) -> str:
-        done = self.shell.in_process("up", "--stack", "dev", "--yes", *arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-    def set_password(self, secret: str, password: str) -> None:
-        self.pulumi(f"config set --secret {secret} {password}")
-
-    def live(self) -> LiveAccess:
-        """Return the access on the cluster."""
-        with open_cluster(connect_to(self.project, "dev")) as cluster:
-            return cluster.access([f"{self.name}-group"])
-
-    def acls(self) -> frozenset[Acl]:
-        """Return the ACLs of this project's principals on the cluster."""
-        return frozenset(each for each in self.live().acls or () if each.principal.startswith(f"User:{self.name}"))
-
-    @contextmanager
-    def admin(self) -> Iterator[KafkaAdminClient]:
-        with connected(list(connect_to(self.project, "dev").bootstrap_servers)) as admin:
-            yield admin
-
-
 @pytest.fixture
-def stack(sandbox: Sandbox, folder: Path, request: pytest.FixtureRequest) -> AccessStack:
-    name = "x" + "".join(character for character in request.node.name if character.isalnum())[-12:].lower()
-    project = project_of(folder / f"access-{name}", {})
-    return AccessStack(project, empty_stack(project, folder / f"state-{name}"), name)
+def stack(access_stack: AccessStack) -> AccessStack:
+    return access_stack
 
 
 EVERYTHING = """

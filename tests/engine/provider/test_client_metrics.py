@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.provider.test_access import AccessStack, stack
+from tests.engine.provider.access_stack import AccessStack
 from topicwarden.kafka.write.settings_admin import CLIENT_METRICS
 from topicwarden.kinds.client_metrics.change import Subscription
 from topicwarden.specs.yaml_nodes import read_documents
 
-__all__ = ["stack"]
+
+@pytest.fixture
+def stack(access_stack: AccessStack) -> AccessStack:
+    return access_stack
+
 
 DECLARED = """
 client_metrics:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import REPOSITORY
 from tests.support.browser import chromium
-from tests.unit.site.test_site import build
+from tests.support.site_build import build_site
 
 _CLIPPED = "all => all.filter(each => each.scrollWidth > each.clientWidth).map(each => each.textContent)"
 
@@ -16,7 +16,7 @@ _CLIPPED = "all => all.filter(each => each.scrollWidth > each.clientWidth).map(e
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("site")
-    assert build(REPOSITORY / "mkdocs.yml", site) == []
+    assert build_site(REPOSITORY / "mkdocs.yml", site) == []
     return site / "index.html"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import logging
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -12,11 +11,10 @@ from typing import Any
 
 import pytest
 import yaml
-from mkdocs.commands.build import build as mkdocs_build
-from mkdocs.config import load_config
 from rich.cells import cell_len
 
 from tests.support.command import topicwarden
+from tests.support.site_build import build_site
 from tests.unit.site.reference import DOCS, written
 from topicwarden.cli import completion
 from topicwarden.cli.check import check
@@ -52,7 +50,7 @@ def blocks() -> Iterator[Any]:
 
 
 def test_the_site_builds_without_a_broken_link_and_without_other_hosts(tmp_path: Path) -> None:
-    assert build(REPOSITORY / "mkdocs.yml", tmp_path / "site") == []
+    assert build_site(REPOSITORY / "mkdocs.yml", tmp_path / "site") == []
     requested = re.compile(r"<(?:script|img|iframe)[^>]+src=\"?https?:|<link[^>]+stylesheet[^>]+https?:|url\(https?:")
     pages = {page: page.read_text("utf-8") for page in (tmp_path / "site").rglob("*.html")}
     assert [page for page, text in pages.items() if requested.search(text)] == []
@@ -64,25 +62,8 @@ def test_a_broken_anchor_stops_the_build(tmp_path: Path) -> None:
     (tmp_path / "docs" / "index.md").write_text("# A\n\n[B](#b)\n", encoding="utf-8")
     settings = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8").partition("nav:\n")[0]
     (tmp_path / "mkdocs.yml").write_text(settings, encoding="utf-8")
-    (problem,) = build(tmp_path / "mkdocs.yml", tmp_path / "site")
+    (problem,) = build_site(tmp_path / "mkdocs.yml", tmp_path / "site")
     assert "contains a link '#b', but there is no such anchor" in problem
-
-
-def build(settings: Path, folder: Path) -> list[str]:
-    """Build the site into ``folder``, and return the warnings."""
-    warnings: list[str] = []
-
-    class Recorder(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            warnings.append(record.getMessage())
-
-    recorder = Recorder(logging.WARNING)
-    logging.getLogger("mkdocs").addHandler(recorder)
-    try:
-        mkdocs_build(load_config(str(settings), site_dir=str(folder), strict=False))
-    finally:
-        logging.getLogger("mkdocs").removeHandler(recorder)
-    return warnings
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(REPOSITORY)))

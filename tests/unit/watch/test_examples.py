@@ -13,12 +13,20 @@ import pytest
 import yaml
 
 from tests.support.documents import PARSER, leaves
+from tests.support.projects import project_of
 from topicwarden.operations.watch import GRACE_S
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 UNIT = EXAMPLES / "topicwarden-watch.service"
 OPEN = "0.0.0.0:9464"
 _END_S = 10
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run in a project that has the stack of the examples."""
+    monkeypatch.chdir(project_of(tmp_path / "project", {}).root)
+    Path("stacks/Pulumi.prod.yaml").write_text("config: {}\n", encoding="utf-8")
 
 
 def unit() -> configparser.ConfigParser:

@@ -5,8 +5,10 @@ Names, properties and types of resources are those of the kinds: ``kinds/<kind>/
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
+from importlib.util import find_spec
 from typing import Any, Final, TypeAlias
 
 from topicwarden.kinds import modules
@@ -24,6 +26,9 @@ from topicwarden.model.access import (
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import Allowance, AllowedChange
 from topicwarden.plan.access_change import ACCESS_PARTS
+
+if "pulumi" not in sys.modules and find_spec("pulumi") is None:  # else the Kafka client, of the same extra, is named
+    raise ModuleNotFoundError("No module named 'pulumi'", name="pulumi")
 
 ACCESS_SET_TYPE: Final = "topicwarden:index:AccessSet"
 DENIALS_TYPE: Final = "topicwarden:index:Denials"
@@ -140,7 +145,7 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
         as_declared = record is not None and _names(properties) <= {*record.get("names", ())}
         tainted = bool(resource.get("taint"))
         if tainted or not as_declared:
-            undeclared.append(UndeclaredResource(urn, key, access_title(key, type), registered, tainted))
+            undeclared.append(UndeclaredResource(urn, key, access_title(key, type), registered, tainted, as_declared))
     acls, users = found.pop(ACLS), found["users"]
     written = frozenset(user for user in users if user in homes and ACCESS_TYPES[SCRAM_TYPE].name(user) in passwords)
     return DeployedAccess(

@@ -314,7 +314,7 @@ class UndeclaredResource:
 
     ``key`` is its access, and ``title`` names it. ``registered``: the program registers this access under this URN, so
     the resource was imported, or the state was edited.
-    ``tainted``: the next deploy would replace it (`pulumi state taint`).
+    ``tainted``: the next deploy would replace it (`pulumi state taint`). ``as_declared``: taint is all that is wrong.
     """
 
     urn: str
@@ -322,6 +322,7 @@ class UndeclaredResource:
     title: str
     registered: bool = False
     tainted: bool = False
+    as_declared: bool = False
 
 
 @dataclass(frozen=True)

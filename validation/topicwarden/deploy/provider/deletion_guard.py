@@ -98,7 +98,11 @@ def check_access(state: DeployedStack, urn: str, key: AccessKey, type: str, *, j
     """
     access, title = state.access, access_title(key, type)
     ours = registered_access(urn) and urn.endswith(f"::{ACCESS_TYPES[type].name(key)}")
-    if not ours or key not in access.homes or any(each.urn == urn and not each.tainted for each in access.undeclared):
+    if (
+        not ours
+        or key not in access.homes
+        or any(each.urn == urn and not each.as_declared for each in access.undeclared)
+    ):
         raise Refusal(
             f"no deploy has declared {title} as it is in Pulumi's state, so nothing allows its removal: "
             f"`pulumi state delete --force '{urn}'` removes it from the state and does not change the cluster"
