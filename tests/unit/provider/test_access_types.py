@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
@@ -175,6 +176,21 @@ def test_access_that_no_deploy_has_declared_is_never_removed(kind: str, judged: 
     for state, other in [*cases, (stack(known, every, urn), urn)]:
         with pytest.raises(Refusal, match=r"no deploy has declared .* `pulumi state delete --force '"):
             check_access(state, other, key, kind, judged=judged)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_taint_does_not_hide_that_a_resource_was_edited(kind: str) -> None:
+    key, every = KINDS[kind], {"access/a.yaml": frozenset(map(Allowance, AllowedChange))}
+    urn = urn_of(kind, key)
+    state = stack({key: ("access/a.yaml",)}, every)
+
+    def with_resource(*, as_declared: bool) -> DeployedStack:
+        tainted = UndeclaredResource(urn, key, "", registered=True, tainted=True, as_declared=as_declared)
+        return replace(state, access=replace(state.access, undeclared=(tainted,)))
+
+    check_access(with_resource(as_declared=True), urn, key, kind, judged=True)
+    with pytest.raises(Refusal, match="no deploy has declared"):
+        check_access(with_resource(as_declared=False), urn, key, kind, judged=True)
 
 
 @pytest.mark.parametrize(

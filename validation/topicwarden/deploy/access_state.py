@@ -14,7 +14,6 @@ from typing import Any, Final, TypeAlias
 from topicwarden.kinds import modules
 from topicwarden.kinds.access_resource import AccessResource
 from topicwarden.kinds.resource_type import DEFAULTS
-from topicwarden.kinds.scram_user.resource import SCRAM_TYPE
 from topicwarden.model.access import (
     ACLS,
     AccessKey,
@@ -27,16 +26,16 @@ from topicwarden.model.problem import Location
 from topicwarden.model.topic import Allowance, AllowedChange
 from topicwarden.plan.access_change import ACCESS_PARTS
 
-if "pulumi" not in sys.modules and find_spec("pulumi") is None:  # else the Kafka client, of the same extra, is named
-    raise ModuleNotFoundError("No module named 'pulumi'", name="pulumi")
-
 ACCESS_SET_TYPE: Final = "topicwarden:index:AccessSet"
 DENIALS_TYPE: Final = "topicwarden:index:Denials"
+if "pulumi" not in sys.modules and find_spec("pulumi") is None:  # else the Kafka client, of the same extra, is named
+    raise ModuleNotFoundError("No module named 'pulumi'", name="pulumi")
 ACCESS_RESOURCES: Final[tuple[AccessResource, ...]] = tuple(each.RESOURCE for each in modules("resource"))
 ACCESS_TYPES: Final[Mapping[str, AccessResource]] = {
     type.token: resource for resource in ACCESS_RESOURCES for type in resource.types
 }
 """The kinds by the types of their resources."""
+_USERS: Final = next(resource for resource in ACCESS_RESOURCES if resource.part == "users")
 _TITLES: Final = {part.name: part.title for part in ACCESS_PARTS}
 
 Properties: TypeAlias = Mapping[str, Any]
@@ -80,7 +79,7 @@ def recorded_access(
             for resource, key, value in [*_entries(departing, gone), *_entries(access, access.homes)]
         },
         "allow": {file: recorded_allowances(words) for file, words in sorted(allow.items())},
-        "passwords": sorted(ACCESS_TYPES[SCRAM_TYPE].name(user) for user in passwords),
+        "passwords": sorted(_USERS.name(user) for user in passwords),
     }
 
 
@@ -147,7 +146,7 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
         if tainted or not as_declared:
             undeclared.append(UndeclaredResource(urn, key, access_title(key, type), registered, tainted, as_declared))
     acls, users = found.pop(ACLS), found["users"]
-    written = frozenset(user for user in users if user in homes and ACCESS_TYPES[SCRAM_TYPE].name(user) in passwords)
+    written = frozenset(user for user in users if user in homes and _USERS.name(user) in passwords)
     return DeployedAccess(
         frozenset(acls), **found, homes=homes, allow=allow, passwords=written, undeclared=tuple(undeclared)
     )

@@ -6,15 +6,17 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kinds.announced_writes import Announce
 from topicwarden.kinds.batches import EngineCalls
 from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.resource_type import DEFAULTS, PulumiType
 from topicwarden.model.access import AccessKey
 from topicwarden.model.topic import AllowedChange
+
+if TYPE_CHECKING:
+    from topicwarden.kafka.write.admin_session import AdminSession
 
 
 class Resources(Protocol):
