@@ -29,7 +29,7 @@ ACCESS_PARTS: Final[tuple[AccessPart, ...]] = tuple(each.PART for each in module
 
 @dataclass(frozen=True)
 class AccessChange(AccessComparison):
-    """The difference between declared, deployed and live access, and what follows for the ACLs of the cluster."""
+    """The difference between declared, deployed and live access, and its effect on the ACLs of the cluster."""
 
     @cached_property
     def before(self) -> frozenset[Acl]:
@@ -94,9 +94,14 @@ class AccessChange(AccessComparison):
         return bool(brokers) and all(each.open_without_acl is not None for each in brokers)
 
     @cached_property
+    def rows(self) -> dict[str, list[AccessItem]]:
+        """The changes of each part, sorted by name. Each consequence is evaluated once for each allowance."""
+        return {part.name: part.items(self) for part in ACCESS_PARTS}
+
+    @property
     def items(self) -> list[AccessItem]:
         """All changes, sorted by kind and name."""
-        return [item for part in ACCESS_PARTS for item in part.items(self)]
+        return [item for rows in self.rows.values() for item in rows]
 
     def unchanged(self) -> int:
         """Return the number of declared entries that are as declared."""

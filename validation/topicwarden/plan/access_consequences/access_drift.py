@@ -16,7 +16,7 @@ _MOST = 5
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return one note for each kind of access that differs from the YAML and from Pulumi's state."""
     for part in ACCESS_PARTS:
-        drifted = [item for item in part.items(context.change) if item.action is Action.DRIFT]
+        drifted = [item for item in context.change.rows[part.name] if item.action is Action.DRIFT]
         if not drifted:
             continue
         names = [

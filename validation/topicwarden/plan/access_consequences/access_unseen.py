@@ -19,7 +19,7 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return one refusal for each kind of access that changes although the brokers do not report it."""
     live = context.change.live
     for part in ACCESS_PARTS:
-        changing = [item for item in part.items(context.change) if item.action is not Action.DRIFT]
+        changing = [item for item in context.change.rows[part.name] if item.action is not Action.DRIFT]
         missing = live.missing.get(part.name, "the brokers do not report them")
         of_acls = part.kind is AccessKind.ACL
         if changing and (live.part(part.name) is None or part.name in live.missing):
