@@ -89,7 +89,12 @@ def fingerprint() -> str:
 
 
 def compile_classes(line: str) -> Path:
-    """Compile the classes for a Spark line, without libraries, and return their folder. Raises Refusal otherwise."""
+    """Compile the classes for a Spark line, without libraries, and return their folder. Raises Refusal otherwise.
+
+    All are compiled again: Maven would keep those of another JDK, or of a source that is gone.
+    """
+    for former in ("classes", "maven-status"):
+        shutil.rmtree(MODULE / "target" / line / former, ignore_errors=True)
     maven_jars.run([*_options(line), "compile"], MODULE, f"compile the Spark reader for Spark {line}")
     return MODULE / "target" / line / "classes"
 
