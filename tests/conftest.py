@@ -23,7 +23,7 @@ from topicwarden.toolchain import Toolchain, toolchain
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytest_plugins = ["tests.support.run_summary"]
+pytest_plugins = ["tests.support.nightly", "tests.support.run_summary"]
 REPOSITORY = Path(__file__).parents[1]
 # `pytest --hypothesis-profile nightly` tries more examples.
 settings.register_profile("suite", max_examples=50, deadline=None)

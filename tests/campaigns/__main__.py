@@ -75,6 +75,16 @@ CAMPAIGNS: Final[Mapping[str, tuple[ModuleRun | PytestRun, ...]]] = {
     "guards": (_module("guards", "--sequences", "300"),),
     "history": (_module("history", "--rounds", "200"),),
     "hostile": (_module("hostile", "--records", "2000"),),
+    "nightly": (
+        PytestRun(
+            ("tests",),
+            (
+                *("--nightly", "-n", "3"),
+                *("--ignore=tests/campaigns/official_provider", "--ignore=tests/campaigns/pulumi_versions"),
+            ),
+            rounds={},
+        ),
+    ),
     "notices": (_tests("notices"),),
     "official_provider": (_module("official_provider", seeded=False), _tests("official_provider")),
     "pulumi_versions": (_module("pulumi_versions", "--kills", "10"),),

@@ -1,4 +1,4 @@
-"""A pytest plugin: what a run may leave out, and what it says at its end about skipped and repeated tests."""
+"""A pytest plugin: what a run may skip, and what it says at its end about skipped and repeated tests."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ _REMEDIES: Final = {CONFORMANCE_REMEDY: "without their conformance data", BROWSE
 _OF_THE_REPOSITORY: Final = tuple(
     f"tests/{folder}/" for folder in ("unit/site", "system/image", "system/install", "system/workflows")
 )
-_CAMPAIGN_ONLY: Final = ("tests/campaigns/official_provider/", "tests/campaigns/pulumi_versions/test_states.py")
-"""Tests that need another build with Go."""
 
 
 def skip_missing(name: str, reason: str) -> NoReturn:
@@ -32,19 +30,9 @@ def skip_missing(name: str, reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("topicwarden")
-    group.addoption("--campaign", action="store_true", help="run the tests of campaigns at full length")
-
-
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what only campaigns run, and skip the tests of the repository itself where they run elsewhere."""
-    if not config.getoption("--campaign"):
-        left_out = [item for item in items if item.nodeid.startswith(_CAMPAIGN_ONLY)]
-        if left_out:
-            config.hook.pytest_deselected(items=left_out)
-            items[:] = [item for item in items if not item.nodeid.startswith(_CAMPAIGN_ONLY)]
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests of the repository itself where they run elsewhere."""
     if os.environ.get(REPOSITORY_TESTS) == "no":
         for item in items:
             if item.nodeid.startswith(_OF_THE_REPOSITORY):

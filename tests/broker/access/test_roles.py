@@ -138,6 +138,7 @@ def test_a_role_is_complete_and_needs_each_of_its_acls(
             use(sandbox)
 
 
+@pytest.mark.nightly("The suite keeps exactly-once processing, which needs the most ACLs.", stays=("True",))
 @pytest.mark.parametrize("exactly_once", [False, True])
 def test_a_streams_application_needs_only_the_acls_of_its_role(
     sandbox: Sandbox, tools: Toolchain, tmp_path: Path, exactly_once: bool
@@ -156,6 +157,7 @@ def test_a_streams_application_needs_only_the_acls_of_its_role(
         admin.delete_groups([streams.APPLICATION])
 
 
+@pytest.mark.nightly("The suite keeps exactly-once delivery, which needs the most ACLs.", stays=("True",))
 @pytest.mark.parametrize("exactly_once", [False, True])
 def test_a_connect_cluster_needs_only_the_acls_of_its_role(
     sandbox: Sandbox, tools: Toolchain, tmp_path: Path, exactly_once: bool

@@ -142,6 +142,10 @@ def project_for(broker: SecuredBroker, folder: Path, way: str) -> tuple[Project,
     return project_of(folder / "project", {f"{topic}.yaml": TOPIC}, settings), topic
 
 
+@pytest.mark.nightly(
+    "The suite keeps mutual TLS, which includes TLS.",
+    stays=("mutual tls", "aws-iam", "oauthbearer", "scram-sha256 over tls"),
+)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.usefixtures("spark")
 def test_every_client_authenticates(

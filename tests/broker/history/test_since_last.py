@@ -67,6 +67,7 @@ def fill(writer: Writer, first: int, records: int) -> None:
         writer.send(EVENTS, None if number % 7 == 0 else f"key-{number}", f"value {number}")
 
 
+@pytest.mark.nightly("The suite keeps the audits in pieces, which include the one at once.", stays=("in-pieces",))
 @pytest.mark.parametrize("small", [False, True], ids=["at-once", "in-pieces"])
 def test_an_incremental_audit_has_the_findings_of_a_full_one(
     audit: Audit, servers: list[str], monkeypatch: pytest.MonkeyPatch, small: bool

@@ -130,6 +130,7 @@ def cluster() -> Iterator[SparkCluster]:
         yield running_cluster
 
 
+@pytest.mark.nightly("The suite keeps spark-submit on the same cluster.")
 def test_a_cluster_reports_the_same_as_one_machine_even_if_an_executor_is_killed(
     project: Project, cluster: SparkCluster, local_report: dict[str, Any]
 ) -> None:
@@ -176,6 +177,7 @@ spark.stop()
     assert "no worker with 900g of memory" in done.stdout
 
 
+@pytest.mark.nightly("The suite keeps spark-submit, and histories on one machine.")
 def test_spark_submit_uses_a_history_on_a_shared_disk(project: Project, cluster: SparkCluster) -> None:
     configure(project)  # as `topicwarden sandbox env` does
     # The driver and the executors are different users, who share folders that all may write.

@@ -25,6 +25,8 @@ from tests.support.projects import BIN, Shell
 from topicwarden.model.project import Project
 from topicwarden.toolchain import Toolchain
 
+pytestmark = pytest.mark.nightly("The suite keeps the standalone cluster.")
+
 _PROGRAM = REPOSITORY / "tests" / "support" / "yarn" / "MiniCluster.java"
 START_S, END_S = 120.0, 30.0
 """The longest time for the daemons to start, and to end."""

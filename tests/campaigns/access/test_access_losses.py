@@ -12,6 +12,7 @@ from topicwarden.toolchain import Toolchain
 SEED, SEQUENCES = "20261124", 1
 
 
+@pytest.mark.nightly("The suite keeps brokers that deny by default.", stays=("False",))
 @pytest.mark.parametrize("open_without_acl", [False, True])
 def test_nobody_loses_access_that_the_plan_did_not_name(
     tools: Toolchain, tmp_path: Path, *, open_without_acl: bool

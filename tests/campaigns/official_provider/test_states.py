@@ -6,6 +6,7 @@ import pytest
 
 from tests.engine.provider.conftest import ExchangeableStack
 
+pytestmark = pytest.mark.nightly("It needs another build with Go. The suite has the same tests with the locked one.")
 UP = "up --yes --skip-preview --suppress-outputs"
 SECRETS = ("76543210", "65432109", "plain-in-the-program")
 

@@ -13,6 +13,7 @@ from tests.conftest import REPOSITORY
 from tests.engine.provider.conftest import ExchangeableStack
 from topicwarden.toolchain import Toolchain, pulumi_cli
 
+pytestmark = pytest.mark.nightly("It needs another build with Go. The suite has the same tests with the locked one.")
 UP = "up --yes --skip-preview --suppress-outputs"
 
 

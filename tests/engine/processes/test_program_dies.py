@@ -165,6 +165,18 @@ def _engines() -> Iterator[list[str]]:
                 yield (folder / "environ").read_bytes().decode(errors="replace").split("\0")
 
 
+@pytest.mark.nightly(
+    "The suite keeps each process that can be killed, and each kind of end of the program.",
+    stays=(
+        "engine killed",
+        "provider killed",
+        "language host killed",
+        "killed after some",
+        "exit 0 after some",
+        "raises after some",
+        "exit 1 at import",
+    ),
+)
 def test_plain_pulumi_deletes_nothing(dying: Shell, dead: str) -> None:
     if dead in _NOT_OURS:
         return
@@ -175,6 +187,10 @@ def test_plain_pulumi_deletes_nothing(dying: Shell, dead: str) -> None:
     assert _live(dying) == before
 
 
+@pytest.mark.nightly(
+    "The suite keeps a program that ends as if it had succeeded.",
+    stays=("exit 0 after all", "exit 0 after some", "_exit 0 after some"),
+)
 @pytest.mark.parametrize("dead", sorted(set(DEATHS) - _OTHER_PROCESSES))
 def test_no_plan_and_no_deletion(dying: Shell, dead: str) -> None:
     before = _live(dying)

@@ -91,6 +91,10 @@ def cluster(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield folder
 
 
+@pytest.mark.nightly(
+    "The suite keeps a creation and a deletion whose engine is killed.",
+    stays=("create-engine-1.5", "delete-engine-2.0"),
+)
 @pytest.mark.parametrize(
     ("change", "process", "after_s"),
     [("create", "engine", 1.5), ("create", "command", 1.8), ("update", "command", 1.6), ("delete", "engine", 2.0)],

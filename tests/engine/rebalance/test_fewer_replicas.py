@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.engine.rebalance.conftest import BROKERS, Stack, until
 from topicwarden.kafka.write.throttle_admin import ReplicaCopy
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -92,6 +94,7 @@ def test_the_last_in_sync_replica_stays(stack_of: Deploy, sandbox: Sandbox) -> N
     assert stack.contents() == contents
 
 
+@pytest.mark.nightly("The suite keeps the units of this rule, and real reductions.")
 def test_a_replica_swap_in_progress_is_no_reduction(stack_of: Deploy) -> None:
     """During a reassignment, the metadata lists the old and the new brokers: four, where two are declared."""
     stack = stack_of("swapped.v1", 2)

@@ -73,6 +73,7 @@ def test_a_rebalance_makes_the_predicted_moves(stack_of: Deploy) -> None:
     assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
 
 
+@pytest.mark.nightly("The suite keeps the predicted moves, and the units of batches.")
 def test_many_partitions_move_some_at_a_time(stack_of: Deploy) -> None:
     stack = stack_of("many.v1", 1)
     stack.declare(1, partitions=130)
@@ -158,6 +159,7 @@ def test_without_permission_no_move_starts_and_no_throttle_stays(
         guarded.down(remove=True)
 
 
+@pytest.mark.nightly("The suite keeps one of the two orders.", stays=("True",))
 @pytest.mark.parametrize("comes_back", [True, False])
 def test_a_broker_lost_during_the_audit(stack_of: Deploy, sandbox: Sandbox, comes_back: bool) -> None:
     stack = stack_of(f"lost-{comes_back}.v1".lower(), 1 if comes_back else 2)

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import pytest
 from kafka import KafkaConsumer, TopicPartition
 from kafka.admin import ConfigResourceType
 from kafka.structs import OffsetAndMetadata
@@ -42,6 +43,7 @@ def test_the_files_of_a_killed_run_are_removed(stack_of: Deploy) -> None:
     assert stack.clean()
 
 
+@pytest.mark.nightly("The suite keeps the rate in use by another tool.")
 def test_a_throttle_rate_that_nothing_uses_is_kept_and_named(stack_of: Deploy) -> None:
     stack = stack_of("rates.v1", 1)
     command = "kafka-configs --bootstrap-server <server> --alter --entity-type brokers --entity-name 3 --delete-config"
@@ -73,6 +75,7 @@ def test_topics_that_do_not_exist_are_not_as_declared(stack_of: Deploy) -> None:
     ]
 
 
+@pytest.mark.nightly("The suite keeps the rate in use by another tool.")
 def test_a_throttle_list_of_another_tool_is_kept_and_named(stack_of: Deploy) -> None:
     stack = stack_of("foreign.v1", 1)
     command = "kafka-configs --bootstrap-server <server> --alter --entity-type topics --entity-name foreign.v1"
@@ -125,6 +128,7 @@ def create_offsets_topic(stack: Stack) -> None:
         consumer.commit({partition: OffsetAndMetadata(0, "", -1)})
 
 
+@pytest.mark.nightly("The suite keeps the throttles of other tools.")
 def test_a_deploy_during_a_move_leaves_it_throttled(stack_of: Deploy) -> None:
     stack = stack_of("deployed.v1", 1)
     stack.fill(12)

@@ -145,6 +145,9 @@ each_service = pytest.mark.parametrize("name", SERVICES)
 ON_LOG = {check for check, each in CHECKS.items() if issubclass(each.Required, ApacheLog)}
 
 
+@pytest.mark.nightly(
+    "The suite keeps three services; units hold the host names of all.", stays=("apache", "confluent-cloud", "redpanda")
+)
 @each_service
 def test_the_service_is_detected_by_its_host_names(name: str, on_service: ServiceFixture) -> None:
     with open_cluster(Connection(tuple(on_service(name).servers), tls=False)) as cluster:
@@ -152,6 +155,9 @@ def test_the_service_is_detected_by_its_host_names(name: str, on_service: Servic
     assert recognized == (name if name in ("confluent-cloud", "redpanda", "warpstream") else "apache")
 
 
+@pytest.mark.nightly(
+    "The suite keeps three services; units hold the profiles of all.", stays=("apache", "confluent-cloud", "redpanda")
+)
 @each_service
 def test_a_deployed_topic_has_no_drift(name: str, on_service: ServiceFixture) -> None:
     stack = on_service(name).stack
@@ -161,6 +167,9 @@ def test_a_deployed_topic_has_no_drift(name: str, on_service: ServiceFixture) ->
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.nightly(
+    "The suite keeps three services; units hold the profiles of all.", stays=("apache", "confluent-cloud", "redpanda")
+)
 @each_service
 def test_a_refresh_keeps_what_was_declared(name: str, on_service: ServiceFixture) -> None:
     stack = on_service(name).stack

@@ -298,6 +298,7 @@ def test_plain_pulumi_deploys_subjects_and_writes_no_credential(
         assert len(stack.versions()) == 1
 
 
+@pytest.mark.nightly("The suite keeps the registry that does not answer.", stays=("nothing",))
 @pytest.mark.parametrize("answer", ["nothing", "401", "html"])
 def test_topics_are_deployed_without_a_registry_and_the_next_run_continues(
     stack: SubjectStack, registry_url: str, answer: str
@@ -452,6 +453,7 @@ PAY = (
 )
 
 
+@pytest.mark.nightly("The suite keeps the units of the addresses.")
 def test_subjects_with_slashes_are_deployed_imported_and_removed(stack: SubjectStack) -> None:
     files = {
         "subjects/shared.yaml": SLASHES,

@@ -53,6 +53,10 @@ def allow_deletions(project: Path) -> None:
         file.write_text(f"{file.read_text(encoding='utf-8')}allow: [delete]\n", encoding="utf-8")
 
 
+@pytest.mark.nightly(
+    "The suite keeps README and the short pages.",
+    stays=("README.md", "docs/how-to/least-privilege.md", "docs/how-to/replicas.md", "docs/how-to/killed-deploys.md"),
+)
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_run(folder: Path, page: str) -> None:
     listed = commands(page)

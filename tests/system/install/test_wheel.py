@@ -111,6 +111,7 @@ def test_the_wheel_has_the_reader_the_locked_jars_and_the_template(wheel: Path) 
     assert [name for name in names if name.endswith(".jar")] == ["topicwarden/toolchain/spark-reader.jar"]
 
 
+@pytest.mark.nightly("The suite runs README's commands, and each command of the tutorial on a cluster.")
 def test_the_commands_of_the_tutorial_do_what_it_says(tutorial: dict[str, str]) -> None:
     assert ":7:22: max.message.bytes: expected at most 2MiB, got 5MiB [record-size]" in tutorial["topicwarden check"]
     assert "+ 10 created" in tutorial["topicwarden up --stack dev --yes"]
@@ -173,6 +174,7 @@ def test_the_module_for_spark_submit_is_in_the_wheel(user: Shell) -> None:
     assert (done.returncode, "Usage: python -m topicwarden.audit audit" in done.stdout) == (0, True), done.stderr
 
 
+@pytest.mark.nightly("The suite keeps the oldest Python.", stays=("11",))
 @pytest.mark.parametrize("minor", [PYTHONS[0], PYTHONS[-1]])
 def test_a_new_project_passes_its_check_with_each_python(wheel: Path, tmp_path: Path, minor: int) -> None:
     python = find_python(f"3.{minor}")
@@ -190,6 +192,7 @@ def test_a_new_project_passes_its_check_with_each_python(wheel: Path, tmp_path: 
     assert checked.stderr == "2 topics: 0 errors, 0 warnings\n"
 
 
+@pytest.mark.nightly("The suite keeps the download by HTTP, and Maven's arguments.")
 def test_maven_downloads_the_locked_jars_if_http_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("mvn") is None:
         pytest.skip("Maven is not installed")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import REPOSITORY
 from tests.support.clients import until
 from tests.support.prometheus import monitoring, run_tool
 from tests.support.watched import END_S, SCRAPED, watching, write
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox
+
+pytestmark = pytest.mark.nightly("The suite keeps the rules in promtool, and the metrics of a watch.")
 
 ALERTS = REPOSITORY / "docs" / "alerts.yaml"
 LOST = "config: {'kafka:bootstrapServers': ['127.0.0.1:1'], 'kafka:tlsEnabled': false}\n"

@@ -187,6 +187,7 @@ def test_a_refused_plan_fails_and_updates_the_same_comment(clone: Clone, planned
     assert (lenient.code, COMMENT in lenient.steps) == (0, False)
 
 
+@pytest.mark.nightly("The suite keeps the comments of plans that are there.")
 def test_a_missing_plan_is_named_in_the_comment(clone: Clone, planned: dict[str, Ran]) -> None:
     clone.edit("partitions/my_topic.yaml", "partitions: 5", "partitions: five")
     try:
@@ -251,6 +252,7 @@ def test_a_pull_request_target_event_with_secrets_is_refused(clone: Clone) -> No
     }
 
 
+@pytest.mark.nightly("The suite keeps the first deploy, and empty plans of the engine.")
 def test_a_second_deploy_changes_nothing(clone: Clone, planned: dict[str, Ran]) -> None:
     ran = clone.runner.job("deploy.yml", "deploy")
     assert failures(ran) == {}
@@ -294,6 +296,7 @@ def merge_request(clone: Clone, planned: dict[str, Ran]) -> Iterator[Runner]:
     shutil.rmtree(clone.project.root / ".git")
 
 
+@pytest.mark.nightly("The suite keeps GitHub's steps, and the files for GitLab.")
 def test_gitlab_plans_with_one_note_deploys_and_audits(clone: Clone, merge_request: Runner) -> None:
     jobs = component_jobs({"stack": "dev"})
     shutil.rmtree(clone.project.root / ".cache" / "base")

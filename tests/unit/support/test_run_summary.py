@@ -102,14 +102,6 @@ def test_a_required_part_that_is_missing_is_a_failure(tmp_path: Path) -> None:
 ONE = "def test_one(): pass\n"
 
 
-@pytest.mark.parametrize(("options", "result"), [((), "1 deselected"), (("--campaign",), "1 passed")])
-def test_a_test_that_needs_the_official_provider_runs_only_in_a_campaign(
-    tmp_path: Path, options: tuple[str, ...], result: str
-) -> None:
-    _, output = run(tmp_path, ONE, *options, path="tests/campaigns/official_provider/test_it.py")
-    assert result in output
-
-
 @pytest.mark.parametrize(("folder", "result"), [("workflows", "1 skipped"), ("report", "1 passed")])
 def test_tests_of_the_repository_itself_are_skipped_by_name(tmp_path: Path, folder: str, result: str) -> None:
     _, output = run(tmp_path, ONE, "-rs", path=f"tests/system/{folder}/test_it.py", REPOSITORY_TESTS="no")

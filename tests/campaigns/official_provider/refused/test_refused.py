@@ -13,6 +13,7 @@ from tests.engine.predictions.conftest import Deployment, deployment
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
 
+pytestmark = pytest.mark.nightly("It needs another build with Go. The suite has the same tests with the locked one.")
 FILE = "home/home.v1.yaml"
 TOPIC = "{owner: team, partitions: 2, replication_factor: 2}\n"
 
