@@ -12,7 +12,9 @@ from pydantic import BaseModel, ValidationError
 
 from topicwarden.access.recognize import RecognizedAccess
 from topicwarden.access.roles import StreamsApplication
+from topicwarden.kinds.acl.spec import AclSpec, ConsumeSpec, GroupSpec, OperationsSpec, ProduceSpec
 from topicwarden.kinds.client_metrics.spec import yaml_settings
+from topicwarden.kinds.quota.spec import QuotaSpec
 from topicwarden.model.access import (
     NO_TOPIC_ACCESS,
     WILDCARD,
@@ -25,15 +27,7 @@ from topicwarden.model.access import (
     TopicAccess,
 )
 from topicwarden.model.units import DURATION
-from topicwarden.specs.access_model import (
-    AccessDocument,
-    AclSpec,
-    ConsumeSpec,
-    GroupSpec,
-    OperationsSpec,
-    ProduceSpec,
-    QuotaSpec,
-)
+from topicwarden.specs.access_model import AccessDocument
 from topicwarden.specs.write.yaml_values import yaml_scalar
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./:@=+-]*")
