@@ -1,6 +1,7 @@
 """One folder for each kind of access, with modules of the same names. ``KINDS`` lists the folders.
 
 - ``spec``: the YAML, as a pydantic model, and the entries that a file declares.
+- ``convert``: the YAML that an import writes, what is outside of a scope, and what a service or a version lacks.
 - ``change``: what identifies an entry, and how a change of it is shown.
 - ``consequences/``: what a change does to clients, one file each.
 - ``resource``: an entry as a resource of Pulumi: its name and properties, and how the provider writes it.

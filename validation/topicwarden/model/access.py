@@ -252,6 +252,10 @@ class DeclaredAccess:
         located: tuple[Any, Location | None] = getattr(self, part).get(key, (None, None))
         return located[1]
 
+    def sources(self, part: str, key: Any) -> tuple[AccessSource, ...]:
+        """Return the declarations of a declared entry; only an ACL may have several."""
+        return self.acls[key] if part == ACLS else (AccessSource(getattr(self, part)[key][1], part),)
+
     @property
     def empty(self) -> bool:
         """True if the stack declares no access at all."""

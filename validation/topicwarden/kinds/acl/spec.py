@@ -222,6 +222,16 @@ def operation_grant(entry: Mapping[str, Any]) -> OperationGrant:
     )
 
 
+def operations_yaml(grant: OperationGrant) -> dict[str, Any]:
+    """Return the YAML of operations, without the resource; the inverse of ``operation_grant``."""
+    return {
+        "principal": grant.principal,
+        "operations": [str(operation) for operation in grant.operations],
+        **({"permission": "Deny"} if grant.permission is PermissionType.DENY else {}),
+        **({"host": grant.host} if grant.host != WILDCARD else {}),
+    }
+
+
 def _entries(file: AccessFile) -> Iterator[Entry | Problem]:
     for name, settings, locate in file.items("applications"):
         yield Entry(f"applications.{name}", None, locate(""), f"the application {quoted(name)}")
