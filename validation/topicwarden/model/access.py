@@ -337,7 +337,7 @@ class DeployedAccess:
       came into the state in another way, such as by `pulumi import`, and nothing allows its removal.
     - ``allow``: what each file below ``access/`` allowed at the last deploy, by file.
     - ``passwords``: the users whose password a deploy has written. Others were adopted with a password of their own.
-    - ``undeclared``: resources that the engine would remove or write anew although no deploy has declared that.
+    - ``undeclared``: resources that the engine would remove or replace although no deploy has declared that.
     """
 
     acls: frozenset[Acl] = frozenset()

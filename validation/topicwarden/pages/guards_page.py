@@ -222,7 +222,7 @@ ACCESS_CHANGES = (
         "clients cannot authenticate again; another password is a danger, which needs no word",
     ),
     AccessGuard(
-        "the credential of a user is written anew, and no deploy of this stack has written its password",
+        "a deploy replaces the password of a user, which no deploy of this stack has written",
         "credential-replaced",
         (AllowedChange.REPLACE_CREDENTIAL,),
         "an adopted user has a password of somebody else: its clients cannot connect again",

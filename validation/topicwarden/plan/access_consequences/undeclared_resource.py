@@ -1,7 +1,7 @@
 """``undeclared-resource``: the engine would act on access in Pulumi's state that no deploy has declared.
 
 `pulumi import` brings such resources into the state, and so does editing it. No YAML allows what the engine would do
-with them. `pulumi state taint` lets the engine write a resource anew.
+with them. `pulumi state taint` lets the engine delete a resource and create it again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
 def _texts(resource: UndeclaredResource) -> tuple[str, str]:
     if resource.tainted:
         return (
-            f"Pulumi's state has {resource.title} marked for replacement, {resource.urn}: Pulumi would write it anew",
+            f"Pulumi's state has {resource.title} marked for replacement, {resource.urn}: "
+            "Pulumi would delete and create it again",
             f"`pulumi state untaint '{resource.urn}'` removes the mark and changes nothing on the cluster",
         )
     return (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from topicwarden.access.quota_levels import EnforcedChange, changed_keys, enforced_change
-from topicwarden.kinds.quota.change import quotas_after, quotas_before
+from topicwarden.kinds.quota.change import quotas_before_and_after
 from topicwarden.model.access import QuotaEntity, quota_clients
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
@@ -33,7 +33,7 @@ _METRICS = {
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return each quota by whose change clients get a lower limit than brokers enforce now."""
     change = context.change
-    before, after = quotas_before(change), quotas_after(change)
+    before, after = change.once(quotas_before_and_after)
     for entity, key in changed_keys(before, after, change.of("quotas")):
         if (enforced := enforced_change(before, after, entity, key)) is not None:
             yield _consequence(context, entity, key, enforced)

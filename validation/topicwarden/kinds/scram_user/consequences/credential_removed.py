@@ -85,8 +85,8 @@ def _replaced(context: AccessContext, user: str, mechanism: str) -> Consequence:
     return Consequence(
         kind="credential-replaced",
         severity=context.severity(AllowedChange.REPLACE_CREDENTIAL, [(user, mechanism)]),
-        message=f"the {mechanism} credential of User:{user} would be written anew, with the password of the stack: "
-        "clients with its present password cannot connect again",
+        message=f"the deploy replaces the password of User:{user} for {mechanism} with that of the stack's "
+        "configuration: clients with the present password cannot connect again",
         because=[
             "no deploy of this stack has written its password, so it may be another one",
             *_acls(context, user),
