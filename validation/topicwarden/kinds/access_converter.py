@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.services import PROFILES
-from topicwarden.model.access import ACLS, AccessSource, DeclaredAccess
+from topicwarden.model.access import ACLS, AccessSource, DeclaredAccess, Operation, ResourceType
 
 if TYPE_CHECKING:
     from topicwarden.stacks.stack_scope import StackScope
@@ -41,6 +41,8 @@ class AccessConverter:
 
     - ``part``: the attribute of the access that has the entries; see ``AccessPart``.
     - ``plural``: the words for several entries, such as ``SCRAM users``.
+    - ``reads``, ``writes``: the permissions to read and to change the entries.
+    - ``drift_check``: the check of an audit that compares them with the declared ones.
     - ``yaml``: yields entries of a file. Together they declare exactly the given entries.
     - ``outside``: the part of a scope that an entry is outside of, such as ``groups: a, b``; empty for none.
     - ``limits``: yields what the service and the version of the brokers lack; ``most`` limits the number of entries.
@@ -50,6 +52,9 @@ class AccessConverter:
 
     part: str
     plural: str
+    reads: tuple[Operation, ResourceType]
+    writes: tuple[Operation, ResourceType]
+    drift_check: str
     yaml: Callable[[Mapping[Any, Any]], Iterator[YamlEntry]]
     title: Callable[[Any], str]
     outside: Callable[[Any, StackScope], str] = lambda key, scope: ""

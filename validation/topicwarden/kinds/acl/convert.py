@@ -11,7 +11,7 @@ from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.kinds.access_converter import AccessConverter, Limit, YamlEntry
 from topicwarden.kinds.acl.spec import operations_yaml
-from topicwarden.model.access import WILDCARD, Acl, DeclaredAccess, ResourceType
+from topicwarden.model.access import WILDCARD, Acl, DeclaredAccess, Operation, ResourceType
 from topicwarden.model.message_text import counted
 
 if TYPE_CHECKING:
@@ -65,4 +65,14 @@ def _limits(access: DeclaredAccess, brokers: BrokerSettings, most: int | None) -
         yield Limit(last, f"expected at most {counted(most, 'ACL')}{source}, got {len(access.acls):,}; use prefixes")
 
 
-CONVERTER: Final = AccessConverter("acls", "ACLs", _yaml, str, _outside, _limits)
+CONVERTER: Final = AccessConverter(
+    "acls",
+    "ACLs",
+    (Operation.DESCRIBE, ResourceType.CLUSTER),
+    (Operation.ALTER, ResourceType.CLUSTER),
+    "acl-drift",
+    _yaml,
+    str,
+    _outside,
+    _limits,
+)

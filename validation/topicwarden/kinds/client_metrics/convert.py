@@ -8,6 +8,7 @@ from typing import Final
 from topicwarden.kinds.access_converter import AccessConverter, YamlEntry
 from topicwarden.kinds.client_metrics.change import PART, Subscription
 from topicwarden.kinds.client_metrics.spec import yaml_settings
+from topicwarden.model.access import Operation, ResourceType
 
 
 def _yaml(subscriptions: Mapping[Subscription, Mapping[str, str]]) -> Iterator[YamlEntry]:
@@ -15,4 +16,12 @@ def _yaml(subscriptions: Mapping[Subscription, Mapping[str, str]]) -> Iterator[Y
         yield YamlEntry("client_metrics", yaml_settings(own), subscription.name)
 
 
-CONVERTER: Final = AccessConverter(PART.name, PART.plural, _yaml, PART.title)
+CONVERTER: Final = AccessConverter(
+    PART.name,
+    PART.plural,
+    (Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER),
+    (Operation.ALTER_CONFIGS, ResourceType.CLUSTER),
+    "client-metrics-drift",
+    _yaml,
+    PART.title,
+)

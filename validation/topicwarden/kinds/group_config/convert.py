@@ -9,7 +9,7 @@ from topicwarden.access.roles import NamePattern
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.configs import group_definitions, group_variants
 from topicwarden.kinds.access_converter import AccessConverter, Limit, YamlEntry
-from topicwarden.model.access import DeclaredAccess, ResourceType
+from topicwarden.model.access import DeclaredAccess, Operation, ResourceType
 
 if TYPE_CHECKING:
     from topicwarden.stacks.stack_scope import StackScope
@@ -40,5 +40,13 @@ def _limits(access: DeclaredAccess, brokers: BrokerSettings, _: int | None) -> I
 
 
 CONVERTER: Final = AccessConverter(
-    "group_configs", "settings of groups", _yaml, lambda group: f"group {group}", _outside, _limits
+    "group_configs",
+    "settings of groups",
+    (Operation.DESCRIBE_CONFIGS, ResourceType.GROUP),
+    (Operation.ALTER_CONFIGS, ResourceType.GROUP),
+    "group-config-drift",
+    _yaml,
+    lambda group: f"group {group}",
+    _outside,
+    _limits,
 )

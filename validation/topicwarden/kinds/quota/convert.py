@@ -9,7 +9,7 @@ from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.kinds.access_converter import AccessConverter, Limit, YamlEntry
 from topicwarden.kinds.quota.change import quota_title
-from topicwarden.model.access import DeclaredAccess, QuotaEntity
+from topicwarden.model.access import DeclaredAccess, Operation, QuotaEntity, ResourceType
 
 if TYPE_CHECKING:
     from topicwarden.stacks.stack_scope import StackScope
@@ -44,4 +44,14 @@ def _limits(access: DeclaredAccess, brokers: BrokerSettings, _: int | None) -> I
             yield Limit(access.sources("quotas", entity)[0], message)
 
 
-CONVERTER: Final = AccessConverter("quotas", "quotas", _yaml, quota_title, _outside, _limits)
+CONVERTER: Final = AccessConverter(
+    "quotas",
+    "quotas",
+    (Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER),
+    (Operation.ALTER_CONFIGS, ResourceType.CLUSTER),
+    "quota-drift",
+    _yaml,
+    quota_title,
+    _outside,
+    _limits,
+)

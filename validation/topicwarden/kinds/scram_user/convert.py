@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.kinds.access_converter import AccessConverter, Limit, YamlEntry
-from topicwarden.model.access import DeclaredAccess, ScramUser
+from topicwarden.model.access import DeclaredAccess, Operation, ResourceType, ScramUser
 
 if TYPE_CHECKING:
     from topicwarden.stacks.stack_scope import StackScope
@@ -57,5 +57,14 @@ def _limits(access: DeclaredAccess, brokers: BrokerSettings, _: int | None) -> I
 
 
 CONVERTER: Final = AccessConverter(
-    "users", "SCRAM users", _yaml, lambda key: f"user {key[0]}", _outside, _limits, _COMMENT
+    "users",
+    "SCRAM users",
+    (Operation.DESCRIBE, ResourceType.CLUSTER),
+    (Operation.ALTER, ResourceType.CLUSTER),
+    "scram-user-drift",
+    _yaml,
+    lambda key: f"user {key[0]}",
+    _outside,
+    _limits,
+    _COMMENT,
 )
