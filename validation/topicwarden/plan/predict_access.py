@@ -171,16 +171,7 @@ def _needed(context: AccessContext, consequences: Sequence[Consequence]) -> Iter
                 yield topic, allowance
 
 
-_OF_ACCESS = frozenset(
-    {
-        AllowedChange.REVOKE_ACCESS,
-        AllowedChange.FIRST_ACL,
-        AllowedChange.OPEN_ACCESS,
-        AllowedChange.THROTTLE_CLIENTS,
-        AllowedChange.REMOVE_CREDENTIAL,
-        AllowedChange.REPLACE_CREDENTIAL,
-    }
-)
+_OF_ACCESS = frozenset(word for rule in ACCESS_CONSEQUENCES for guard in rule.GUARDS for word in guard.allow)
 
 
 def _refused(consequences: Iterable[Consequence]) -> int:

@@ -11,8 +11,16 @@ from collections.abc import Iterable
 from topicwarden.model.access import UndeclaredResource
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.access_context import AccessContext
+from topicwarden.plan.change_guard import ChangeGuard
 
 KIND = "undeclared-resource"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "Pulumi's state has access that no deploy has declared, or that is marked for replacement",
+        (),
+        "`pulumi import`, `pulumi state taint` and edits of the state bring it there; refused by every command",
+    ),
+)
 
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:

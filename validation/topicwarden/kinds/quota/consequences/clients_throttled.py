@@ -18,9 +18,18 @@ from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.access_context import AccessContext
+from topicwarden.plan.change_guard import ChangeGuard
 from topicwarden.plan.consequence_text import shorten
 
 KIND = "clients-throttled"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "brokers enforce a lower quota for clients, also by the next level of a quota that is created or removed",
+        (AllowedChange.THROTTLE_CLIENTS,),
+        "refused if their rate is known and higher; a danger if the growth of their topics in the history makes that "
+        "likely; else a note, because Kafka's Admin API does not report rates",
+    ),
+)
 _METRICS = {
     "producer_byte_rate": "byte-rate of kafka.server:type=Produce",
     "consumer_byte_rate": "byte-rate of kafka.server:type=Fetch",
