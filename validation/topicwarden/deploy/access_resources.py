@@ -11,7 +11,7 @@ another one exists before the other one is revoked. The rest of the order is thi
 - Topics follow when all ACLs exist, because a topic without ACLs is open to everyone on such a cluster. ACLs need no
   topic. If an ACL is refused, no topic is registered. For the same reason a topic depends on one of its ACLs there, so
   that it is deleted before that ACL.
-- Credentials, quotas and settings of groups depend on nothing. They change in place.
+- All other kinds depend on nothing. They change in place.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Denials(pulumi.ComponentResource):
 
 
 class AccessResources(pulumi.ComponentResource):
-    """The access of a stack: ACLs, quotas, credentials and settings of groups, each with a name that is a hash."""
+    """The access of a stack, each entry with a name that is a hash."""
 
     acls: Awaitable[None]
     """Done when the engine has created all ACLs. Raises RunError if one was refused."""

@@ -66,7 +66,7 @@ def recorded_access(
 ) -> dict[str, Any]:
     """Return the record of ``access`` for the state: where each entry is declared, and what is allowed there.
 
-    Of quotas and settings, it has the names that are declared. ``passwords`` are the users whose password a deploy has
+    Of values by name, it has the names that are declared. ``passwords`` are the users whose password a deploy has
     written. The record of what is ``departing`` stays, in case that its deletion fails.
     """
     gone = {key: homes for key, homes in departing.homes.items() if key not in access.homes}

@@ -61,8 +61,8 @@ class SettingsResources:
     async def update(self, id: str, olds: Properties, news: Properties) -> None:
         """Write the values, and remove those that are no longer declared.
 
-        The official provider replaces a quota instead: it writes the new rates, and then removes all rates of the
-        same name as the old ones.
+        The official provider replaces an entry instead: it writes the new values, and then removes all values of
+        the same name as the old ones.
         https://github.com/Mongey/terraform-provider-kafka/blob/main/kafka/resource_kafka_quota.go
         """
         removed = dict.fromkeys(self._kind.value_of(olds))

@@ -25,7 +25,7 @@ cluster and at the requests that the brokers answer. A cluster that nothing tell
 `apache`.
 
 - `check` reports settings, values and replication factors that the service refuses or ignores, at the line of YAML.
-- `check` reports ACLs, users and quotas that the service does not manage through Kafka's protocol.
+- `check` reports access that the service does not manage through Kafka's protocol.
 - `plan` refuses a change of `cleanup.policy` that the service refuses.
 - `rebalance` is refused if the service has no replicas to move.
 - Settings of the service's own, and defaults that it reports as set on the topic, are no drift, and `import` does not

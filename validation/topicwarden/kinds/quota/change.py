@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from topicwarden.access.quota_levels import Quotas, enforced_limit
 from topicwarden.kinds.difference import AccessComparison, AccessPart, has_values, row
+from topicwarden.kinds.quota.levels import Quotas, enforced_limit
 from topicwarden.model.access import QuotaEntity, quota_clients
 from topicwarden.model.planned_change import AccessItem, AccessKind, Action
 

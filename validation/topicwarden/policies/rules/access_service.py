@@ -1,7 +1,7 @@
 """Reject access that the stack's Kafka version or managed service does not support.
 
-[docs/services.md](services.md) says which services have no ACLs, SCRAM users or quotas in Kafka's protocol, and how
-many ACLs a cluster can have. Settings of groups are compared with those of `topicwarden:kafkaVersion`.
+[docs/services.md](services.md) says what services do not manage through Kafka's protocol, and how many ACLs a cluster
+can have. Settings of groups are compared with those of `topicwarden:kafkaVersion`.
 
 Example: `access-service: {max_acls: 1000}`
 Remedy: remove the access for the stack, such as `stacks: {prod: {users: }}` in a file of its own.

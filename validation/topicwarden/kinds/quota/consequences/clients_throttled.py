@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from topicwarden.access.quota_levels import EnforcedChange, changed_keys, enforced_change
 from topicwarden.kinds.quota.change import quotas_before_and_after
+from topicwarden.kinds.quota.levels import EnforcedChange, changed_keys, enforced_change
 from topicwarden.model.access import QuotaEntity, quota_clients
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
