@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from topicwarden.kinds.subject.consequences import SUBJECT_CONSEQUENCES
 from topicwarden.model.topic import ALLOWED_BY, AllowedChange
 from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES
 from topicwarden.plan.change_guard import ChangeGuard
 from topicwarden.plan.predict_subjects import READ_ONLY, UNSEEN
 from topicwarden.plan.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk
-from topicwarden.plan.subject_consequences import (
-    breaks_readers,
-    delete_subject,
-    foreign_version,
-    incompatible,
-    lower_compatibility,
-    missing_reference,
-)
 
 
 def page() -> str:
@@ -25,6 +18,8 @@ def page() -> str:
     settings = (_row(f"`{name}`", effect) for name, effect in EFFECTS.items())
     changes = (_row(change, effect) for change, effect in CHANGES.items())
     access = chain(*(_change_rows(rule.GUARDS, rule.KIND) for rule in ACCESS_CONSEQUENCES))
+    rules = (_change_rows(rule.GUARDS, rule.KIND) for rule in SUBJECT_CONSEQUENCES)
+    subjects = chain(*rules, _change_rows([_REGISTRY]))
     words = (f"| `{allowance.value}` | {meaning} |" for allowance, meaning in ALLOWED_BY.items())
     return (
         "\n\n".join(
@@ -44,7 +39,7 @@ def page() -> str:
                 _table("| change of access | consequence | allowed by | why |", access),
                 "## Subjects of the Schema Registry",
                 _SUBJECTS,
-                _table("| change of a subject | consequence | allowed by | why |", _change_rows(SUBJECT_CHANGES)),
+                _table("| change of a subject | consequence | allowed by | why |", subjects),
                 "## What cannot be seen",
                 _UNSEEN,
                 "## Pulumi's own commands",
@@ -134,61 +129,11 @@ cannot judge or write stops the subjects only: topics and access are deployed, a
 [Schemas](explanation/schemas.md) explains the order."""
 
 
-SUBJECT_CHANGES = (
-    ChangeGuard(
-        "a new schema is not compatible by the level that will apply",
-        (),
-        "the registry's own verdict; for a level that the deploy changes, that of Apicurio's checkers; refused",
-        incompatible.KIND,
-    ),
-    ChangeGuard(
-        "retained records, or schemas that readers use, cannot be read with a new schema, or were not judged",
-        (AllowedChange.BREAK_READERS,),
-        "readers stop at these records; judging needs Java, the extra `audit`, and Read; no records, no refusal",
-        breaks_readers.KIND,
-    ),
-    ChangeGuard(
-        "the schema refers to a subject that neither the registry nor the YAML has",
-        (),
-        "the registry would refuse it; refused",
-        missing_reference.KIND,
-    ),
-    ChangeGuard(
-        "the YAML goes back to a schema that is registered and not the latest",
-        (),
-        "a registry returns the version that exists, so the other one stays the latest; refused",
-        foreign_version.KIND,
-    ),
-    ChangeGuard(
-        "somebody else has registered a newer version",
-        (),
-        "a danger: the declared schema is not the latest, or becomes the next one without that change",
-        foreign_version.KIND,
-    ),
-    ChangeGuard(
-        "the compatibility level gets weaker",
-        (),
-        "a danger: later schemas may break readers",
-        lower_compatibility.KIND,
-    ),
-    ChangeGuard(
-        "the YAML of a subject is removed",
-        (AllowedChange.DELETE_SUBJECT,),
-        "soft-deleted if the YAML of the last deploy had the word; else it stays, and only leaves Pulumi's state",
-        delete_subject.KIND,
-    ),
-    ChangeGuard(
-        "the YAML of a subject is removed, and other subjects refer to it",
-        (),
-        "the registry would refuse the deletion; refused",
-        delete_subject.KIND,
-    ),
-    ChangeGuard(
-        "the registry does not answer, or is read-only",
-        (),
-        "nothing is known, or nothing can be written; the changed subjects are not deployed",
-        f"{UNSEEN}, {READ_ONLY}",
-    ),
+_REGISTRY = ChangeGuard(
+    "the registry does not answer, or is read-only",
+    (),
+    "nothing is known, or nothing can be written; the changed subjects are not deployed",
+    f"{UNSEEN}, {READ_ONLY}",
 )
 
 
