@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kafka.read.transactions import TopicProducers, Transaction, Transactions
+from topicwarden.kinds.quota.client_rates import LikelyRates
 from topicwarden.model.access import WILDCARD, Acl, Operation, PatternType, Resource, ResourceType
 from topicwarden.plan.access_change import AccessChange
 from topicwarden.plan.access_effects import changed_resources, may_take_away
-from topicwarden.plan.client_rates import LikelyRates
 
 if TYPE_CHECKING:
     from topicwarden.kafka.read.cluster import Cluster
