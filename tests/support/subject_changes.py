@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
+from topicwarden.kinds.subject.change import RegistryChange, registry_change
 from topicwarden.model.problem import Location
 from topicwarden.model.subject import (
     DeclaredSubject,
@@ -16,7 +17,6 @@ from topicwarden.model.subject import (
     SubjectUse,
     SubjectVersion,
 )
-from topicwarden.plan.subject_change import RegistryChange, registry_change
 
 OLD = RegisteredSchema("avro", '{"type": "record", "name": "R", "fields": []}')
 NEW = RegisteredSchema("avro", '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "string"}]}')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from topicwarden.access.quota_levels import QuotaClient, enforced, enforced_limit
+from topicwarden.kinds.quota.levels import QuotaClient, enforced, enforced_limit
 from topicwarden.model.access import QuotaEntity
 
 KEY = "producer_byte_rate"

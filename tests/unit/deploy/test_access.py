@@ -200,8 +200,8 @@ def test_only_a_password_that_a_deploy_has_written_is_ours(
         ),
         LiveAccess(users={KEY: other if deployed == "other" else USER} if live else {}),
     )
-    registration = access.registration({KEY: "p"})
-    assert (KEY in registration.written, KEY in registration.protected) == (written, protected)
+    writes = access.registration({KEY: "p"}).writes
+    assert (KEY in writes.written, KEY in writes.protected) == (written, protected)
 
 
 @pytest.mark.parametrize(("open_without_acl", "number"), [(True, 2), (None, 2), (False, 0)])
@@ -253,7 +253,7 @@ def test_only_a_user_of_somebody_else_that_is_as_declared_is_adopted(
         LiveAccess(users={KEY: live} if live else {}),
         intents,
     )
-    assert (KEY in access.registration({KEY: "p"}).adopted) is adopted
+    assert (KEY in access.registration({KEY: "p"}).writes.adopted) is adopted
 
 
 def test_declared_and_deployed_access_that_is_gone_is_named() -> None:

@@ -13,11 +13,11 @@ from tests.support.subject_changes import change
 from topicwarden.deploy.subject_records import RecordsOfTopics
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.kinds.subject.change import RegistryChange
+from topicwarden.kinds.subject.evidence import SubjectEvidence
 from topicwarden.model.problem import Refusal
 from topicwarden.model.readability import Readability, RetainedRecords, SchemaScan
 from topicwarden.model.topic import Topic
-from topicwarden.plan.subject_change import RegistryChange
-from topicwarden.plan.subject_evidence import SubjectEvidence
 
 
 @dataclass

@@ -10,8 +10,8 @@ import pytest
 from tests.support.subject_changes import change
 from topicwarden.deploy import subject_program
 from topicwarden.deploy.subject_program import SchemaCheckers, _RegistryReader
+from topicwarden.kinds.subject.evidence import RegistryVerdict
 from topicwarden.model.subject import RegisteredSchema
-from topicwarden.plan.subject_evidence import RegistryVerdict
 
 
 def _no_checkers() -> list[str]:

@@ -317,7 +317,7 @@ def test_permissions_on_access_count_only_if_the_stack_declares_access() -> None
     assert new == {"acl-drift", "acl-without-effect", "scram-user-drift"}
     assert with_access.checks - without.checks == len(ACCESS_CHECKS)
     (describe,) = (each for each in with_access.permissions if each.permission == "Describe on Cluster")
-    assert describe.lost["audit"].endswith("; checks of ACLs and users")
+    assert describe.lost["audit"].endswith("; checks of ACLs and SCRAM users")
 
 
 def test_a_deploy_of_access_needs_more_permissions() -> None:

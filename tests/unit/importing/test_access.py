@@ -138,6 +138,14 @@ def test_only_access_in_the_scope_of_the_stack_is_imported(tmp_path: Path) -> No
     assert "ip" not in draft.files[0].text
 
 
+def test_settings_of_groups_outside_the_scope_are_not_imported(tmp_path: Path) -> None:
+    project = project_of(tmp_path, {}, "config: {'topicwarden:scope': {topics: ['orders.*'], groups: ['orders-*']}}\n")
+    settings = {"consumer.session.timeout.ms": "50000"}
+    live = LiveAccess(frozenset(), {}, {}, {"orders-billing": settings, "audit-trail": settings})
+    draft = draft_access(open_session(project, "dev", ()), live, (), "dev")
+    assert draft.files[0].text == "group_configs:\n  orders-billing: {consumer.session.timeout.ms: 50000}\n"
+
+
 def test_what_yaml_cannot_declare_is_reported_and_the_rest_is_imported(tmp_path: Path) -> None:
     odd = {
         Acl("nobody", "*", Operation.READ, PermissionType.ALLOW, ResourceType.TOPIC, "orders.placed"),

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from tests.support.cases import IMPORT_CASES as CASES
 from tests.support.cases import Case, cases, find_case, source, sources
-from topicwarden.access.recognize import RecognizedAccess, recognize
+from topicwarden.access.recognize import RecognizedAccess, expand, recognize
+from topicwarden.interchange.access_file import access_file_text
 from topicwarden.interchange.convert import FORMATS, ConversionResult, SourceFile, read_all
 from topicwarden.interchange.subject_drafts import draft_subjects
 from topicwarden.model.access import NO_TOPIC_ACCESS
@@ -24,7 +25,6 @@ from topicwarden.model.problem import Problem
 from topicwarden.specs.fix import apply_fixes
 from topicwarden.specs.load import LoadedSpecs
 from topicwarden.specs.write import draft
-from topicwarden.specs.write.access_file import FileAccess, access_file_text
 from topicwarden.specs.yaml_nodes import KeyPath
 
 # Test that an import names everything that is added to a good file, of any kind and at any place.
@@ -166,8 +166,9 @@ def notes(problems: tuple[Problem, ...]) -> str:
 
 def access_file(read: ConversionResult, access: RecognizedAccess) -> str:
     """Return the file below ``access/`` with all access that is not a topic's."""
-    users, quotas = (read.access.users or {}).values(), read.access.quotas or {}
-    text, refused = access_file_text(FileAccess(replace(access, topics={}), users, quotas), None)
+    acls = dict.fromkeys(expand(replace(access, topics={})), True)
+    entries: dict[str, Any] = {"acls": acls, "users": read.access.users or {}, "quotas": read.access.quotas or {}}
+    text, refused = access_file_text(entries, None)
     assert refused == []
     return f"== access\n{text}" if text else ""
 

@@ -20,6 +20,7 @@ from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent
 from topicwarden.kafka.read.transactions import TopicProducers, Transaction
 from topicwarden.kinds.acl.consequences.self_lockout import NEEDED
+from topicwarden.kinds.quota.client_rates import LikelyRate
 from topicwarden.model.access import (
     AccessSource,
     Acl,
@@ -43,7 +44,6 @@ from topicwarden.plan import predict_access
 from topicwarden.plan.access_change import access_change
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
 from topicwarden.plan.access_evidence import AccessEvidence
-from topicwarden.plan.client_rates import LikelyRate
 from topicwarden.plan.predict_access import AccessPrediction, judge_access, own_client
 from topicwarden.stacks.stack_scope import StackScope
 

@@ -11,14 +11,14 @@ import yaml
 
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import LiveTopic
+from topicwarden.kinds.subject.change import RegistryChange, SubjectChange
+from topicwarden.kinds.subject.consequences import breaks_readers
+from topicwarden.kinds.subject.evidence import SubjectContext, SubjectEvidence, TopicReaders
 from topicwarden.model.planned_change import Action
 from topicwarden.model.problem import Location
 from topicwarden.model.readability import Readability, UnreadablePartition
 from topicwarden.model.subject import DeclaredSubject, RegisteredSchema
 from topicwarden.model.topic import AllowedChange, Topic
-from topicwarden.plan.subject_change import RegistryChange, SubjectChange
-from topicwarden.plan.subject_consequences import breaks_readers
-from topicwarden.plan.subject_evidence import SubjectContext, SubjectEvidence, TopicReaders
 
 CASES = yaml.safe_load((Path(__file__).parent / "cases" / "breaks_readers.yaml").read_text(encoding="utf-8"))
 CONFIG = {"cleanup.policy": "delete", "retention.ms": "604800000"}

@@ -10,6 +10,7 @@ import pytest
 
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas
+from topicwarden.kinds.quota.client_rates import LikelyRate, likely_rates
 from topicwarden.model.access import (
     Acl,
     DeclaredAccess,
@@ -25,7 +26,6 @@ from topicwarden.model.problem import Location
 from topicwarden.model.topic import Topic
 from topicwarden.model.usage import DAY_MS
 from topicwarden.plan.access_change import access_change
-from topicwarden.plan.client_rates import LikelyRate, likely_rates
 from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.usage.use_records import TopicRecord, UseRecords
 

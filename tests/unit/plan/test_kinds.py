@@ -33,10 +33,12 @@ NAMES: Final[dict[str, dict[AccessKey, str]]] = {
 
 def test_each_folder_is_a_kind_and_complete() -> None:
     folders = {path.parent.name for path in Path(kinds.__path__[0]).glob("*/__init__.py")}
-    assert folders == {*KINDS}
+    assert folders == {*KINDS, "subject"}
     parts = [each.PART for each in modules("change")]
     assert tuple(part.name for part in parts) == PARTS
     assert [part.kind for part in parts] == [*AccessKind], "a plan sorts by the order of this enumeration"
+    assert [each.SPEC.part for each in modules("spec")] == [*PARTS]
+    assert [each.CONVERTER.part for each in modules("convert")] == [*PARTS]
     assert [each.LIVE.name for each in modules("live")] == [*PARTS]
     assert [each.RESOURCE.part for each in modules("resource")] == [*PARTS]
     assert all(each.CHECKS for each in modules("checks"))

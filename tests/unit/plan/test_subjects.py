@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
+from topicwarden.kinds.subject.change import registry_change
+from topicwarden.kinds.subject.evidence import RegistryVerdict, SubjectEvidence
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.planned_change import Consequence, RegistryPlan
 from topicwarden.model.problem import Location
@@ -32,8 +34,6 @@ from topicwarden.model.subject import (
 )
 from topicwarden.model.topic import Allowance, AllowedChange
 from topicwarden.plan.predict_subjects import predict_subjects
-from topicwarden.plan.subject_change import registry_change
-from topicwarden.plan.subject_evidence import RegistryVerdict, SubjectEvidence
 from topicwarden.registry.same_schema import same
 
 TODAY = date(2026, 11, 24)

@@ -17,7 +17,7 @@ from topicwarden.policies.policy import Policy
 from topicwarden.policies.policy_file import load_policy
 from topicwarden.policies.topic_view import required_fields, view
 from topicwarden.policies.usage_policy import UsagePolicy
-from topicwarden.specs.write.access_file import declarable, topic_access_lines
+from topicwarden.specs.write.topic_access import declarable, topic_access_lines
 
 DAY = 86_400_000
 CASE = find_case(POLICY_CASES, "good", "usage-and-cost")

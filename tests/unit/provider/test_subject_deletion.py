@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from topicwarden.deploy.provider import subject_type
-from topicwarden.deploy.provider.subject_type import Subjects
+from topicwarden.kinds.subject import resource
+from topicwarden.kinds.subject.resource import Subjects
 from topicwarden.model.problem import Refusal
 from topicwarden.registry.registry_error import REFERENCED, RegistryError
 from topicwarden.stacks.registry_settings import RegistrySettings
@@ -27,13 +27,11 @@ def live(monkeypatch: pytest.MonkeyPatch) -> set[str]:
             raise RegistryError(422, REFERENCED, "one or more references exist")
         live.remove(name)
 
-    monkeypatch.setattr(subject_type, "soft_delete", delete)
+    monkeypatch.setattr(resource, "soft_delete", delete)
     monkeypatch.setattr(
-        subject_type, "read_subject", lambda client, name: SimpleNamespace(latest=SimpleNamespace(version=1))
+        resource, "read_subject", lambda client, name: SimpleNamespace(latest=SimpleNamespace(version=1))
     )
-    monkeypatch.setattr(
-        subject_type, "referrers", lambda client, name, version: tuple(sorted(set(REFERRERS[name]) & live))
-    )
+    monkeypatch.setattr(resource, "referrers", lambda client, name, version: tuple(sorted(set(REFERRERS[name]) & live)))
     return live
 
 

@@ -19,8 +19,8 @@ from tests.unit.site.reference import DOCS, written
 from topicwarden.cli import completion
 from topicwarden.cli.check import check
 from topicwarden.cli.help import PAGES as HELP_PAGES
+from topicwarden.kinds.subject.spec import SubjectDocument
 from topicwarden.specs.access_model import AccessDocument
-from topicwarden.specs.subject_model import SubjectDocument
 
 REPOSITORY = DOCS.parent
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from topicwarden.audit.check import Evidence
 from topicwarden.kinds.difference import AccessPart
@@ -82,11 +82,16 @@ def hidden(access: AuditedAccess, part: str, what: str) -> AccessResult:
 
 
 def settings_drift(
-    access: AuditedAccess, part: AccessPart, owner: str, equal: Callable[[str, str | None, str | None], bool]
+    access: AuditedAccess,
+    part: AccessPart,
+    owner: Callable[[Any], str],
+    equal: Callable[[str, Any, Any], bool] = lambda _, expected, seen: bool(expected == seen),
+    text: Callable[[Any], str] = str,
 ) -> Iterator[AccessResult]:
-    """Yield a failure for each setting of a declared entry that differs on the cluster.
+    """Yield a failure for each value of a declared entry that differs on the cluster.
 
-    ``owner`` is what has the settings: ``group``. ``equal`` compares a setting by name, declared and live.
+    ``owner`` names what has the values, such as ``group billing``, given the key of the entry. ``equal`` compares a
+    value by name, declared and live; None is a value that is not set.
     """
     live = access.live.part(part.name)
     if live is None:
@@ -100,12 +105,29 @@ def settings_drift(
         for name in sorted(declared.keys() | found.keys()):
             expected, seen = declared.get(name), found.get(name)
             if not equal(name, expected, seen):
+                declared_text, seen_text = (
+                    "not set" if each in (None, "") else text(each) for each in (expected, seen)
+                )
                 yield AccessResult(
                     Verdict.FAIL,
-                    f"{name} of {owner} {key} is {seen or 'not set'}, declared {expected or 'not set'}",
+                    f"{name} of {owner(key)} is {seen_text}, declared {declared_text}",
                     location=access.declared.location(part.name, key),
                     remedy="run `topicwarden up --refresh`, or declare the live value",
                 )
+
+
+def undeclared_in_scope(
+    access: AuditedAccess, part: AccessPart, user: Callable[[Any], str | None]
+) -> Iterator[AccessResult]:
+    """Yield a failure for each live entry of a user in the scope of the stack that the stack does not declare."""
+    for key in sorted((access.live.part(part.name) or {}).keys() - access.declared.part(part.name).keys(), key=str):
+        name = user(key)
+        if name is not None and access.owns_user(name):
+            yield AccessResult(
+                Verdict.FAIL,
+                f"the {part.title(key)} is in the scope of the stack, but not declared",
+                remedy="declare it, or remove it",
+            )
 
 
 def listed(items: Collection[object]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Final
@@ -17,6 +17,7 @@ from topicwarden.deploy.intent_log import access_intent_log, orphaned_access, un
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kinds.acl.resource import CREATE_TOGETHER, acl_properties
 from topicwarden.kinds.announced_writes import Intent
+from topicwarden.kinds.scram_user.password_writes import password_writes
 from topicwarden.kinds.scram_user.resource import PROTECT_CREDENTIALS
 from topicwarden.kinds.scram_user.resource import RESOURCE as USER
 from topicwarden.model.access import (
@@ -32,8 +33,6 @@ from topicwarden.model.access import (
 )
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.project import Project
-from topicwarden.model.timestamps import today
-from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.plan.consequence_text import shorten
 
@@ -99,45 +98,8 @@ class AccessBefore:
 
     def registration(self, passwords: Mapping[tuple[str, str], str]) -> AccessRegistration:
         """Return what the engine gets."""
-        adopted = frozenset(key for key, (user, _) in self.declared.users.items() if self._adopted(user))
-        return AccessRegistration(
-            self.declared, passwords, adopted, self.deployed, frozenset(self._written(adopted)), self.protected()
-        )
-
-    def protected(self) -> frozenset[tuple[str, str]]:
-        """Return the users that exist with a password of somebody else, which no file allows to replace."""
-        live = self.live.users
-        return frozenset(
-            key
-            for key in self.declared.users
-            if key not in self.deployed.passwords and (live is None or key in live) and not self._replaceable(key)
-        )
-
-    def _written(self, adopted: Collection[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-        """Yield the users whose password this deploy writes, or an earlier one has written."""
-        for key, (user, _) in self.declared.users.items():
-            created = self.live.users is not None and key not in {*self.live.users, *self.deployed.users}
-            rewritten = key not in adopted and self.deployed.users.get(key) != user and self._replaceable(key)
-            if key in self.deployed.passwords or created or rewritten:
-                yield key
-
-    def _replaceable(self, key: tuple[str, str]) -> bool:
-        return any(
-            each.change is AllowedChange.REPLACE_CREDENTIAL and each.valid_on(today())
-            for home in self.declared.homes[key]
-            for each in self.declared.allow.get(home, ())
-        )
-
-    def _adopted(self, user: ScramUser) -> bool:
-        key = user.name, user.mechanism
-        live = (self.live.users or {}).get(key)
-        # A killed deploy may have written another version of the password.
-        return (
-            key not in self.deployed.users
-            and USER.name(key) not in self.intents
-            and live is not None
-            and live.iterations == user.iterations
-        )
+        writes = password_writes(self.declared, self.deployed, self.live, self.intents)
+        return AccessRegistration(self.declared, passwords, self.deployed, writes)
 
 
 def access_before(

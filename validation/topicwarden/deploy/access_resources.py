@@ -11,13 +11,13 @@ another one exists before the other one is revoked. The rest of the order is thi
 - Topics follow when all ACLs exist, because a topic without ACLs is open to everyone on such a cluster. ACLs need no
   topic. If an ACL is refused, no topic is registered. For the same reason a topic depends on one of its ACLs there, so
   that it is deleted before that ACL.
-- Credentials, quotas and settings of groups depend on nothing. They change in place.
+- All other kinds depend on nothing. They change in place.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from topicwarden.deploy.lean_registration import LeanResource, known_output, reg
 from topicwarden.kinds.acl.resource import ACL_TYPE, acl_properties
 from topicwarden.kinds.acl.resource import RESOURCE as ACL
 from topicwarden.kinds.properties import secret
+from topicwarden.kinds.scram_user.password_writes import NO_WRITES, PasswordWrites
 from topicwarden.kinds.scram_user.resource import credential_import_id
 from topicwarden.model.access import ACLS, AccessSource, Acl, DeclaredAccess, DeployedAccess, PermissionType, ScramUser
 
@@ -39,18 +40,14 @@ class AccessRegistration:
     """The declared access of a stack, and how it is registered with the engine.
 
     - ``passwords``: the password of each user, by name and mechanism.
-    - ``adopted``: users that exist as declared. Their passwords stay as they are until their version changes.
     - ``deployed``: the access in the state. The record of what departs stays, in case that its deletion fails.
-    - ``written``: users whose password this deploy, or an earlier one, has written.
-    - ``protected``: users that exist with a password of somebody else, which no file allows to replace.
+    - ``writes``: whose password the deploy writes, and whose it must not replace.
     """
 
     access: DeclaredAccess
     passwords: Mapping[tuple[str, str], str] = field(default_factory=dict, repr=False)
-    adopted: Collection[tuple[str, str]] = ()
     deployed: DeployedAccess = field(default_factory=DeployedAccess)
-    written: Collection[tuple[str, str]] = ()
-    protected: Collection[tuple[str, str]] = ()
+    writes: PasswordWrites = NO_WRITES
 
 
 def acl_urn(stack_urn_prefix: str, acl: Acl) -> str:
@@ -67,7 +64,7 @@ class _Denials(pulumi.ComponentResource):
 
 
 class AccessResources(pulumi.ComponentResource):
-    """The access of a stack: ACLs, quotas, credentials and settings of groups, each with a name that is a hash."""
+    """The access of a stack, each entry with a name that is a hash."""
 
     acls: Awaitable[None]
     """Done when the engine has created all ACLs. Raises RunError if one was refused."""
@@ -84,7 +81,7 @@ class AccessResources(pulumi.ComponentResource):
             self._denials = _Denials(f"{name}/denials", pulumi.ResourceOptions(parent=self))
         self.acls = asyncio.ensure_future(self._register_acls())
         self.done = known_output(self._registered())
-        record = recorded_access(registration.access, registration.written, registration.deployed)
+        record = recorded_access(registration.access, registration.writes.written, registration.deployed)
         self.register_outputs({key: known_output(_known(value)) for key, value in record.items()})
 
     async def _registered(self) -> None:
@@ -113,7 +110,7 @@ class AccessResources(pulumi.ComponentResource):
             for key, value in access.part(kind.part).items() if kind.part != ACLS else ():
                 properties, import_id = kind.properties(key, value), ""
                 if isinstance(value, ScramUser):
-                    import_id = credential_import_id(value) if key in registration.adopted else ""
+                    import_id = credential_import_id(value) if key in registration.writes.adopted else ""
                     properties["passwordWo"] = secret(registration.passwords[key])
                 location = access.location(kind.part, key)
                 yield LeanResource(kind.type(key), kind.name(key), self, properties, location, import_id=import_id)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
 from importlib.util import find_spec
 from typing import Any, Final, TypeAlias
 
 from topicwarden.kinds import modules
 from topicwarden.kinds.access_resource import AccessResource
+from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
 from topicwarden.kinds.resource_type import DEFAULTS
 from topicwarden.model.access import (
     ACLS,
@@ -23,7 +23,7 @@ from topicwarden.model.access import (
     UndeclaredResource,
 )
 from topicwarden.model.problem import Location
-from topicwarden.model.topic import Allowance, AllowedChange
+from topicwarden.model.topic import Allowance
 from topicwarden.plan.access_change import ACCESS_PARTS
 
 ACCESS_SET_TYPE: Final = "topicwarden:index:AccessSet"
@@ -66,7 +66,7 @@ def recorded_access(
 ) -> dict[str, Any]:
     """Return the record of ``access`` for the state: where each entry is declared, and what is allowed there.
 
-    Of quotas and settings, it has the names that are declared. ``passwords`` are the users whose password a deploy has
+    Of values by name, it has the names that are declared. ``passwords`` are the users whose password a deploy has
     written. The record of what is ``departing`` stays, in case that its deletion fails.
     """
     gone = {key: homes for key, homes in departing.homes.items() if key not in access.homes}
@@ -160,19 +160,3 @@ def _names(properties: Properties) -> frozenset[str]:
 def registered_access(urn: str) -> bool:
     """Return whether the program of topicwarden registers the resource with this URN."""
     return f"::{ACCESS_SET_TYPE}$" in urn
-
-
-def recorded_allowances(allow: Iterable[Allowance]) -> list[dict[str, str]]:
-    """Return ``allow`` as the state records it."""
-    return [
-        {"change": allowance.change.value} | ({"until": allowance.until.isoformat()} if allowance.until else {})
-        for allowance in sorted(allow, key=lambda allowance: allowance.change.value)
-    ]
-
-
-def allowances(records: Iterable[Mapping[str, str]]) -> frozenset[Allowance]:
-    """Return the allowances that ``recorded_allowances`` has recorded."""
-    return frozenset(
-        Allowance(AllowedChange(record["change"]), date.fromisoformat(record["until"]) if "until" in record else None)
-        for record in records
-    )

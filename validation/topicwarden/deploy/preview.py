@@ -13,7 +13,7 @@ from topicwarden.deploy.pulumi_commands import pulumi_preview
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, log_of, without_traceback
 from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE, TOPIC_PATH, deployed_stack
-from topicwarden.deploy.subject_state import SUBJECT_TYPE, registered_subject
+from topicwarden.kinds.subject.resource import SUBJECT_TYPE, registered_subject
 from topicwarden.model import planned_change
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic_selection import none_selected, selected

@@ -245,8 +245,8 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
     access = None
     if not registration.access.empty:
         create_together(observed.access.first_acls(), provider)
-        if registration.protected:
-            protect_credentials(registration.protected, provider)
+        if registration.writes.protected:
+            protect_credentials(registration.writes.protected, provider)
         access = AccessResources(stack, registration, root=run.engine.project.root, provider=provider)
     topics = TopicResources(
         stack,

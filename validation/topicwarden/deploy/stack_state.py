@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from topicwarden.deploy.access_state import allowances, deployed_access, recorded_allowances
+from topicwarden.deploy.access_state import deployed_access
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine
-from topicwarden.deploy.subject_state import deployed_subjects
+from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
+from topicwarden.kinds.subject.resource import deployed_subjects
 from topicwarden.model.topic import Topic
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
 

@@ -14,6 +14,15 @@ from typing import Final, TypeVar
 
 from topicwarden.deploy.subject_records import RecordsOfTopics
 from topicwarden.deploy.subject_resources import SubjectRegistration
+from topicwarden.kinds.subject.change import (
+    RegistryChange,
+    SubjectChange,
+    complete,
+    names_to_read,
+    registry_change,
+)
+from topicwarden.kinds.subject.consequences.lower_compatibility import implies
+from topicwarden.kinds.subject.evidence import RegistryVerdict, SubjectEvidence
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.planned_change import Action
 from topicwarden.model.problem import Refusal
@@ -26,15 +35,6 @@ from topicwarden.model.subject import (
     SubjectVersion,
 )
 from topicwarden.plan.predict_subjects import SubjectPrediction, predict_subjects
-from topicwarden.plan.subject_change import (
-    RegistryChange,
-    SubjectChange,
-    complete,
-    names_to_read,
-    registry_change,
-)
-from topicwarden.plan.subject_consequences.lower_compatibility import implies
-from topicwarden.plan.subject_evidence import RegistryVerdict, SubjectEvidence
 from topicwarden.record_schemas.schema_compatibility import Comparison, incompatibilities
 from topicwarden.registry.client import RegistryClient
 from topicwarden.registry.read import find_version, read_registry, referenced_texts, refusal, registered_versions

@@ -10,14 +10,14 @@ from typing import Final, cast
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
+from topicwarden.kinds.subject.change import RegistryChange, SubjectChange, earlier_names
+from topicwarden.kinds.subject.evidence import SubjectEvidence, TopicReaders
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.readability import Readability, RetainedRecords, SchemaScan
 from topicwarden.model.subject import DeclaredSubject, RegisteredSchema
 from topicwarden.model.topic import Topic
 from topicwarden.plan.plan_evidence import non_empty
-from topicwarden.plan.subject_change import RegistryChange, SubjectChange, earlier_names
-from topicwarden.plan.subject_evidence import SubjectEvidence, TopicReaders
 from topicwarden.stacks.registry_settings import RegistrySettings
 
 _READER: Final = "topicwarden.audit.retained_records"

@@ -17,16 +17,16 @@ import pulumi
 import pulumi_kafka as kafka
 
 from topicwarden.deploy.lean_registration import LeanResource, known_output, register
-from topicwarden.deploy.subject_state import (
+from topicwarden.kinds.properties import UNKNOWN
+from topicwarden.kinds.subject.change import RegistryChange, waves
+from topicwarden.kinds.subject.resource import (
     PREPARE_SUBJECTS,
     SUBJECT_SET_TYPE,
     SUBJECT_TYPE,
     subject_properties,
     subject_urn,
 )
-from topicwarden.kinds.properties import UNKNOWN
 from topicwarden.model.subject import DeclaredSubject, SchemaReference
-from topicwarden.plan.subject_change import RegistryChange, waves
 
 
 @dataclass(frozen=True)

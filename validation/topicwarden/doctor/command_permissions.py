@@ -6,14 +6,17 @@ and a test takes away each permission on a real cluster and compares the result 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.evidence import Counts, EveryProducer, GroupLags, SettingsOrContents
+from topicwarden.kinds.access_converter import AccessConverter
+from topicwarden.kinds.converters import CONVERTERS
 from topicwarden.model.access import Operation, ResourceType
+from topicwarden.model.message_text import enumerated
 
 
 @dataclass(frozen=True)
@@ -73,14 +76,10 @@ SEE_BROKER_SETTINGS: Final = KafkaPermission(Operation.DESCRIBE_CONFIGS, Resourc
 MOVE_REPLICAS: Final = KafkaPermission(Operation.ALTER, ResourceType.CLUSTER)
 THROTTLE_BROKERS: Final = KafkaPermission(Operation.ALTER_CONFIGS, ResourceType.CLUSTER)
 SEE_GROUPS: Final = KafkaPermission(Operation.DESCRIBE, ResourceType.GROUP)
-SEE_GROUP_SETTINGS: Final = KafkaPermission(Operation.DESCRIBE_CONFIGS, ResourceType.GROUP)
-CHANGE_GROUP_SETTINGS: Final = KafkaPermission(Operation.ALTER_CONFIGS, ResourceType.GROUP)
 SEE_TRANSACTIONS: Final = KafkaPermission(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID)
 WRITE_RECORDS: Final = KafkaPermission(Operation.WRITE, ResourceType.TOPIC)
 COMMIT_OFFSETS: Final = KafkaPermission(Operation.READ, ResourceType.GROUP)
 USE_TRANSACTIONS: Final = KafkaPermission(Operation.WRITE, ResourceType.TRANSACTIONAL_ID)
-CHANGE_ACCESS: Final = MOVE_REPLICAS
-CHANGE_QUOTAS: Final = THROTTLE_BROKERS
 
 _LOSES_RECORDS = ("compaction", "destroyed", "earlier-roll", "retention-cut", "tombstones")
 _LOSES_RECORDS_OF_GROUPS = (*_LOSES_RECORDS, "more-partitions")
@@ -397,105 +396,64 @@ COMMANDS: Final[Mapping[str, tuple[RequiredPermission, ...]]] = {
 }
 """The permissions of each command that connects to a cluster."""
 
-_PLANNED_ACCESS: Final = (
-    RequiredPermission(
-        SEE_CLUSTER,
-        "the ACLs and the SCRAM users",
-        Effect.REFUSED,
-        "every change of ACLs and users; all other changes are planned",
-        ("access-unseen",),
-    ),
-    RequiredPermission(
-        SEE_BROKER_SETTINGS,
-        "the quotas, the client metrics, and the settings of the authorizer",
-        Effect.REFUSED,
-        "every change of quotas and client metrics; all other changes are planned",
-        ("access-unseen",),
-    ),
-    RequiredPermission(
-        SEE_GROUP_SETTINGS,
-        "the settings of groups",
-        Effect.REFUSED,
-        "every change of settings of groups that the user cannot see",
-        ("access-unseen",),
-    ),
-    RequiredPermission(
-        SEE_TRANSACTIONS,
-        "which transactional ids are in use",
-        Effect.LESS_PRECISE,
-        "transactions may be missing in the plan",
-        ("access-lost", "first-acl"),
-    ),
-)
+_ALSO_SHOWN: Final = {SEE_BROKER_SETTINGS: "settings of the authorizer"}
+_ALSO_UNDECIDABLE: Final = {
+    SEE_BROKER_SETTINGS: ("authorizer-settings",),
+    SEE_CLUSTER: ("acl-without-effect", "undeclared-consumer"),
+}
+"""What else the permissions to see access show, and the checks of an audit that need it."""
 
-_AUDITED_ACCESS: Final = (
-    RequiredPermission(
-        SEE_CLUSTER,
-        "the ACLs and the SCRAM users",
-        Effect.UNDECIDABLE,
-        "checks of ACLs and users",
-        ("acl-drift", "acl-without-effect", "scram-user-drift", "undeclared-consumer"),
-    ),
-    RequiredPermission(
-        SEE_BROKER_SETTINGS,
-        "the quotas, the client metrics, and the settings of the authorizer",
-        Effect.UNDECIDABLE,
-        "checks of quotas, of client metrics and of the authorizer",
-        ("authorizer-settings", "client-metrics-drift", "quota-drift"),
-    ),
-    RequiredPermission(
-        SEE_GROUP_SETTINGS,
-        "the settings of groups",
-        Effect.UNDECIDABLE,
-        "checks of settings of groups",
-        ("group-config-drift",),
-    ),
-    RequiredPermission(
-        SEE_TRANSACTIONS,
-        "the transactional ids of producers",
-        Effect.UNDECIDABLE,
-        "checks of producers",
-        ("undeclared-producer",),
-    ),
-)
+
+def _access(command: str) -> Iterator[RequiredPermission]:
+    """Yield the permissions on access that ``command`` needs, by the permissions of the kinds."""
+    for permission, kinds in _by_permission(lambda kind: kind.reads):
+        names = [kind.plural for kind in kinds]
+        also = [_ALSO_SHOWN[permission]] if permission in _ALSO_SHOWN else []
+        shown = enumerated([f"the {name}" for name in (*names, *also)])
+        if command in ("plan", "up"):
+            lost = f"every change of {enumerated(names)} that the user cannot see; all other changes are planned"
+            yield RequiredPermission(permission, shown, Effect.REFUSED, lost, ("access-unseen",))
+        elif command == "import":
+            shown = enumerated([*(f"the {name}" for name in names), *(["which groups have settings"] if also else [])])
+            yield RequiredPermission(
+                permission, shown, Effect.LEFT_OUT, f"{enumerated(names)} that the user cannot see"
+            )
+        else:
+            checks = sorted((*_ALSO_UNDECIDABLE.get(permission, ()), *(kind.drift_check for kind in kinds)))
+            lost = f"checks of {enumerated([*names, *also])}"
+            yield RequiredPermission(permission, shown, Effect.UNDECIDABLE, lost, tuple(checks))
+    if command in ("plan", "up"):
+        yield RequiredPermission(
+            SEE_TRANSACTIONS,
+            "which transactional ids are in use",
+            Effect.LESS_PRECISE,
+            "transactions may be missing in the plan",
+            ("access-lost", "first-acl"),
+        )
+    if command == "up":
+        for permission, kinds in _by_permission(lambda kind: kind.writes):
+            written = enumerated([kind.plural for kind in kinds])
+            lost = f"changes of {written}; the rest is deployed"
+            yield RequiredPermission(permission, f"to write {written}", Effect.REFUSED, lost)
+    if command in ("audit", "watch"):
+        yield RequiredPermission(
+            SEE_TRANSACTIONS,
+            "the transactional ids of producers",
+            Effect.UNDECIDABLE,
+            "checks of producers",
+            ("undeclared-producer",),
+        )
+
+
+def _by_permission(
+    of: Callable[[AccessConverter], tuple[Operation, ResourceType]],
+) -> Iterator[tuple[KafkaPermission, list[AccessConverter]]]:
+    for permission in dict.fromkeys(map(of, CONVERTERS)):
+        yield KafkaPermission(*permission), [kind for kind in CONVERTERS if of(kind) == permission]
+
 
 ACCESS: Final[Mapping[str, tuple[RequiredPermission, ...]]] = {
-    "plan": _PLANNED_ACCESS,
-    "up": (
-        *_PLANNED_ACCESS,
-        RequiredPermission(
-            CHANGE_ACCESS,
-            "to create and delete ACLs, and to write SCRAM credentials",
-            Effect.REFUSED,
-            "changes of ACLs and users; the rest is deployed",
-        ),
-        RequiredPermission(
-            CHANGE_QUOTAS,
-            "to write quotas and client metrics",
-            Effect.REFUSED,
-            "changes of quotas and client metrics; the rest is deployed",
-        ),
-        RequiredPermission(
-            CHANGE_GROUP_SETTINGS,
-            "to write settings of groups",
-            Effect.REFUSED,
-            "changes of settings of groups; the rest is deployed",
-        ),
-    ),
-    "import": (
-        RequiredPermission(SEE_CLUSTER, "the ACLs and the SCRAM users", Effect.LEFT_OUT, "ACLs and users"),
-        RequiredPermission(
-            SEE_BROKER_SETTINGS,
-            "the quotas, the client metrics, and which groups have settings",
-            Effect.LEFT_OUT,
-            "quotas and client metrics",
-        ),
-        RequiredPermission(
-            SEE_GROUP_SETTINGS, "the settings of groups", Effect.LEFT_OUT, "groups whose settings the user cannot see"
-        ),
-    ),
-    "audit": _AUDITED_ACCESS,
-    "watch": _AUDITED_ACCESS,
+    command: tuple(_access(command)) for command in ("plan", "up", "import", "audit", "watch")
 }
 """The permissions that a command needs in addition if the stack declares access, and an import with ``--access``."""
 

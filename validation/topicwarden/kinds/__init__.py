@@ -1,11 +1,13 @@
 """One folder for each kind of access, with modules of the same names. ``KINDS`` lists the folders.
 
+- ``spec``: the YAML, as a pydantic model, and the entries that a file declares.
+- ``convert``: the YAML that an import writes, what is outside of a scope, and what a service or a version lacks.
 - ``change``: what identifies an entry, and how a change of it is shown.
 - ``consequences/``: what a change does to clients, one file each.
 - ``resource``: an entry as a resource of Pulumi: its name and properties, and how the provider writes it.
 - ``checks/``: what an audit judges, one file each, which is named as the check.
 
-``plan``, ``deploy`` and ``audit`` go through the table, and treat all kinds in the same way.
+``specs``, ``plan``, ``deploy`` and ``audit`` go through the table, and treat all kinds in the same way.
 """
 
 from __future__ import annotations
@@ -16,8 +18,14 @@ from typing import Final
 
 KINDS: Final = ("acl", "quota", "scram_user", "group_config", "client_metrics")
 """The folders, in the order in which a plan shows the kinds."""
+_FIRST_IN_FILES: Final = ("acl", "scram_user")
 
 
 def modules(layer: str) -> tuple[ModuleType, ...]:
     """Return the module ``layer`` of each kind. A package calls this for its own layer only."""
     return tuple(import_module(f"{__name__}.{kind}.{layer}") for kind in KINDS)
+
+
+def in_file_order(layer: str) -> tuple[ModuleType, ...]:
+    """Return the module ``layer`` of each kind, in the order of their keys in a file: first, who may do what."""
+    return tuple(import_module(f"{__name__}.{kind}.{layer}") for kind in dict.fromkeys((*_FIRST_IN_FILES, *KINDS)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from topicwarden.kinds.announced_writes import Announce
 from topicwarden.kinds.batches import EngineCalls
 from topicwarden.kinds.properties import Properties
-from topicwarden.kinds.resource_type import DEFAULTS, PulumiType
+from topicwarden.kinds.resource_type import PulumiType, as_texts
 from topicwarden.model.access import AccessKey
 from topicwarden.model.topic import AllowedChange
 
@@ -72,4 +72,4 @@ def resource_hash(*parts: object) -> str:
 
 def settings_of(properties: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings in the property ``config``, as text."""
-    return {str(key): str(value) for key, value in (properties.get("config") or {}).items() if key != DEFAULTS}
+    return as_texts(properties.get("config") or {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from topicwarden.model.access import NO_ACCESS, AccessKey, DeclaredAccess, DeployedAccess, LiveAccess
 from topicwarden.model.planned_change import AccessItem, AccessKind, Action
@@ -13,6 +13,7 @@ from topicwarden.model.problem import Location
 NOT_DEPLOYED: Final = DeployedAccess()
 UNREAD: Final = LiveAccess()
 Actions: TypeAlias = Mapping[Any, Action]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,14 @@ class AccessComparison:
     live: LiveAccess = UNREAD
     destroying: bool = False
     actions: Mapping[str, Actions] = field(default_factory=dict)
+    _computed: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def once(self, compute: Callable[[AccessComparison], T]) -> T:
+        """Return ``compute(self)``, computed once: each consequence is evaluated once for each allowance."""
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        found: T = self._computed[compute]
+        return found
 
     def of(self, part: str) -> Actions:
         """Return the action of each entry of ``part`` that changes, such as ``quotas``."""

@@ -252,6 +252,10 @@ class DeclaredAccess:
         located: tuple[Any, Location | None] = getattr(self, part).get(key, (None, None))
         return located[1]
 
+    def sources(self, part: str, key: Any) -> tuple[AccessSource, ...]:
+        """Return the declarations of a declared entry; only an ACL may have several."""
+        return self.acls[key] if part == ACLS else (AccessSource(getattr(self, part)[key][1], part),)
+
     @property
     def empty(self) -> bool:
         """True if the stack declares no access at all."""
@@ -333,7 +337,7 @@ class DeployedAccess:
       came into the state in another way, such as by `pulumi import`, and nothing allows its removal.
     - ``allow``: what each file below ``access/`` allowed at the last deploy, by file.
     - ``passwords``: the users whose password a deploy has written. Others were adopted with a password of their own.
-    - ``undeclared``: resources that the engine would remove or write anew although no deploy has declared that.
+    - ``undeclared``: resources that the engine would remove or replace although no deploy has declared that.
     """
 
     acls: frozenset[Acl] = frozenset()

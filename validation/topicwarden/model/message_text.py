@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final
 
@@ -24,6 +24,11 @@ def counted(number: int, noun: str) -> str:
 def counted_are(number: int, noun: str) -> str:
     """Return a number with its noun and verb, such as ``1 record is`` or ``2,000 records are``."""
     return f"{counted(number, noun)} {'is' if number == 1 else 'are'}"
+
+
+def enumerated(parts: Sequence[str]) -> str:
+    """Return one or more texts as ``a, b and c``."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def share(number: int, total: int, noun: str, verb: str = "") -> str:

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from topicwarden.kinds.acl.consequences import (
-    access_lost,
-    access_opened,
-    access_outside_scope,
-    first_acl,
-    self_lockout,
-)
-from topicwarden.kinds.client_metrics.consequences import metrics_lost
-from topicwarden.kinds.group_config.consequences import group_settings
-from topicwarden.kinds.quota.consequences import clients_throttled
-from topicwarden.kinds.scram_user.consequences import credential_removed
+from topicwarden.kinds.subject.consequences import SUBJECT_CONSEQUENCES
 from topicwarden.model.topic import ALLOWED_BY, AllowedChange
-from topicwarden.plan.access_consequences import access_drift, access_unseen, undeclared_resource
+from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES
+from topicwarden.plan.change_guard import ChangeGuard
 from topicwarden.plan.predict_subjects import READ_ONLY, UNSEEN
 from topicwarden.plan.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk
-from topicwarden.plan.subject_consequences import (
-    breaks_readers,
-    delete_subject,
-    foreign_version,
-    incompatible,
-    lower_compatibility,
-    missing_reference,
-)
 
 
 def page() -> str:
     """Return the page as Markdown, generated from the table that the guards use."""
     settings = (_row(f"`{name}`", effect) for name, effect in EFFECTS.items())
     changes = (_row(change, effect) for change, effect in CHANGES.items())
+    access = chain(*(_change_rows(rule.GUARDS, rule.KIND) for rule in ACCESS_CONSEQUENCES))
+    rules = (_change_rows(rule.GUARDS, rule.KIND) for rule in SUBJECT_CONSEQUENCES)
+    subjects = chain(*rules, _change_rows([_REGISTRY]))
     words = (f"| `{allowance.value}` | {meaning} |" for allowance, meaning in ALLOWED_BY.items())
     return (
         "\n\n".join(
@@ -50,10 +36,10 @@ def page() -> str:
                 _table(_HEADINGS, changes),
                 "## Access",
                 _ACCESS,
-                _table("| change of access | consequence | allowed by | why |", map(_access_row, ACCESS_CHANGES)),
+                _table("| change of access | consequence | allowed by | why |", access),
                 "## Subjects of the Schema Registry",
                 _SUBJECTS,
-                _table("| change of a subject | consequence | allowed by | why |", map(_access_row, SUBJECT_CHANGES)),
+                _table("| change of a subject | consequence | allowed by | why |", subjects),
                 "## What cannot be seen",
                 _UNSEEN,
                 "## Pulumi's own commands",
@@ -143,176 +129,18 @@ cannot judge or write stops the subjects only: topics and access are deployed, a
 [Schemas](explanation/schemas.md) explains the order."""
 
 
-@dataclass(frozen=True)
-class AccessGuard:
-    """A change, the consequence that reports it, and the words that allow it; without, nothing does."""
-
-    change: str
-    consequence: str
-    allow: tuple[AllowedChange, ...]
-    why: str
-
-
-ACCESS_CHANGES = (
-    AccessGuard(
-        "a group with members or committed offsets, a transactional id or a producer loses access",
-        access_lost.KIND,
-        (AllowedChange.REVOKE_ACCESS,),
-        "the client stops; if several principals may be the client, one that loses access is enough",
-    ),
-    AccessGuard(
-        "a principal loses access that no visible client uses",
-        access_lost.KIND,
-        (),
-        "a note; if groups or transactional ids are hidden, as in the row above",
-    ),
-    AccessGuard(
-        "a resource gets its first ACL, with `allow.everyone.if.no.acl.found`",
-        first_acl.KIND,
-        (AllowedChange.FIRST_ACL,),
-        "everyone whom no ACL allows is shut out; a setting that brokers do not show counts as true",
-    ),
-    AccessGuard(
-        "the principal of the stack loses what topicwarden needs, or a principal loses ClusterAction",
-        self_lockout.KIND,
-        (),
-        "the stack could not be repaired, or brokers could not replicate; refused",
-    ),
-    AccessGuard(
-        "everyone gains an operation, also by the end of the last ACL or of a DENY",
-        access_opened.KIND,
-        (AllowedChange.OPEN_ACCESS,),
-        "anybody may read or write; Describe and DescribeConfigs do not count",
-    ),
-    AccessGuard(
-        "a principal gains Write on a topic of another owner, or by a prefix on topics that are not declared",
-        access_opened.KIND,
-        (AllowedChange.OPEN_ACCESS,),
-        "a principal belongs to the owners whose topics it may write already; a new one belongs to nobody",
-    ),
-    AccessGuard(
-        "a principal gains Alter on the Cluster resource",
-        access_opened.KIND,
-        (AllowedChange.OPEN_ACCESS,),
-        "it can grant itself everything",
-    ),
-    AccessGuard(
-        "brokers enforce a lower quota for clients, also by the next level of a quota that is created or removed",
-        clients_throttled.KIND,
-        (AllowedChange.THROTTLE_CLIENTS,),
-        "refused if their rate is known and higher; a danger if the growth of their topics in the history makes that "
-        "likely; else a note, because Kafka's Admin API does not report rates",
-    ),
-    AccessGuard(
-        "a setting of a group changes what its members get, or when they lose their partitions",
-        group_settings.KIND,
-        (),
-        "a danger if records are skipped, given up, or delivered again, or dead letters are lost; else a note",
-    ),
-    AccessGuard(
-        "clients push fewer metrics, or fewer clients push them",
-        metrics_lost.KIND,
-        (),
-        "a note: dashboards and alerts of these metrics end",
-    ),
-    AccessGuard(
-        "a SCRAM credential is deleted",
-        credential_removed.KIND,
-        (AllowedChange.REMOVE_CREDENTIAL,),
-        "clients cannot authenticate again; another password is a danger, which needs no word",
-    ),
-    AccessGuard(
-        "the credential of a user is written anew, and no deploy of this stack has written its password",
-        "credential-replaced",
-        (AllowedChange.REPLACE_CREDENTIAL,),
-        "an adopted user has a password of somebody else: its clients cannot connect again",
-    ),
-    AccessGuard(
-        "Pulumi's state has access that no deploy has declared, or that is marked for replacement",
-        undeclared_resource.KIND,
-        (),
-        "`pulumi import`, `pulumi state taint` and edits of the state bring it there; refused by every command",
-    ),
-    AccessGuard(
-        "an ACL of the stack is removed from the YAML, and is outside of the stack's scope",
-        access_outside_scope.KIND,
-        (),
-        "it belongs to another team; refused",
-    ),
-    AccessGuard(
-        "access changes, and the brokers do not report it, or have no authorizer",
-        access_unseen.KIND,
-        (),
-        "nobody can tell who loses access; refused",
-    ),
-    AccessGuard(
-        "somebody changed access by hand", access_drift.KIND, (), "a note; it stays until `topicwarden up --refresh`"
-    ),
-)
-"""All changes of access that a plan reports."""
-
-
-SUBJECT_CHANGES = (
-    AccessGuard(
-        "a new schema is not compatible by the level that will apply",
-        incompatible.KIND,
-        (),
-        "the registry's own verdict; for a level that the deploy changes, that of Apicurio's checkers; refused",
-    ),
-    AccessGuard(
-        "retained records, or schemas that readers use, cannot be read with a new schema, or were not judged",
-        breaks_readers.KIND,
-        (AllowedChange.BREAK_READERS,),
-        "readers stop at these records; judging needs Java, the extra `audit`, and Read; no records, no refusal",
-    ),
-    AccessGuard(
-        "the schema refers to a subject that neither the registry nor the YAML has",
-        missing_reference.KIND,
-        (),
-        "the registry would refuse it; refused",
-    ),
-    AccessGuard(
-        "the YAML goes back to a schema that is registered and not the latest",
-        foreign_version.KIND,
-        (),
-        "a registry returns the version that exists, so the other one stays the latest; refused",
-    ),
-    AccessGuard(
-        "somebody else has registered a newer version",
-        foreign_version.KIND,
-        (),
-        "a danger: the declared schema is not the latest, or becomes the next one without that change",
-    ),
-    AccessGuard(
-        "the compatibility level gets weaker",
-        lower_compatibility.KIND,
-        (),
-        "a danger: later schemas may break readers",
-    ),
-    AccessGuard(
-        "the YAML of a subject is removed",
-        delete_subject.KIND,
-        (AllowedChange.DELETE_SUBJECT,),
-        "soft-deleted if the YAML of the last deploy had the word; else it stays, and only leaves Pulumi's state",
-    ),
-    AccessGuard(
-        "the YAML of a subject is removed, and other subjects refer to it",
-        delete_subject.KIND,
-        (),
-        "the registry would refuse the deletion; refused",
-    ),
-    AccessGuard(
-        "the registry does not answer, or is read-only",
-        f"{UNSEEN}, {READ_ONLY}",
-        (),
-        "nothing is known, or nothing can be written; the changed subjects are not deployed",
-    ),
+_REGISTRY = ChangeGuard(
+    "the registry does not answer, or is read-only",
+    (),
+    "nothing is known, or nothing can be written; the changed subjects are not deployed",
+    f"{UNSEEN}, {READ_ONLY}",
 )
 
 
-def _access_row(guard: AccessGuard) -> str:
-    allow = ", ".join(f"`{word.value}`" for word in guard.allow)
-    return f"| {guard.change} | {guard.consequence} | {allow or '–'} | {guard.why} |"
+def _change_rows(guards: Iterable[ChangeGuard], consequence: str = "") -> Iterator[str]:
+    for guard in guards:
+        allow = ", ".join(f"`{word.value}`" for word in guard.allow)
+        yield f"| {guard.change} | {guard.consequence or consequence} | {allow or '–'} | {guard.why} |"
 
 
 def _row(change: str, effect: SettingEffect) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.kafka_facts.services.profile import AccessLimits, Recognition, ServiceProfile, SettingNames
+from topicwarden.kinds.converters import CONVERTERS
 from topicwarden.policies.rules.service_limits import accepted_text
 
 
@@ -24,7 +25,7 @@ cluster and at the requests that the brokers answer. A cluster that nothing tell
 `apache`.
 
 - `check` reports settings, values and replication factors that the service refuses or ignores, at the line of YAML.
-- `check` reports ACLs, users and quotas that the service does not manage through Kafka's protocol.
+- `check` reports access that the service does not manage through Kafka's protocol.
 - `plan` refuses a change of `cleanup.policy` that the service refuses.
 - `rebalance` is refused if the service has no replicas to move.
 - Settings of the service's own, and defaults that it reports as set on the topic, are no drift, and `import` does not
@@ -73,9 +74,7 @@ def _facts(profile: ServiceProfile) -> Iterator[tuple[str, str, str]]:
 
 def _access(limits: AccessLimits) -> Iterator[tuple[str, str, str]]:
     for subject, fact in (
-        ("no ACLs", limits.no_acls),
-        ("no SCRAM users", limits.no_users),
-        ("no quotas", limits.no_quotas),
+        *((f"no {kind.plural}", limits.unmanaged.get(kind.part)) for kind in CONVERTERS),
         ("SCRAM users", limits.one_mechanism),
         ("number of ACLs", limits.most_acls[1] if limits.most_acls else None),
     ):

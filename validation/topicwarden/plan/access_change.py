@@ -49,7 +49,7 @@ class AccessChange(AccessComparison):
 
     @cached_property
     def undeclared(self) -> tuple[UndeclaredResource, ...]:
-        """The resources in Pulumi's state that the engine would remove or write anew, but that no deploy has declared.
+        """The resources in Pulumi's state that the engine would remove or replace, but that no deploy has declared.
 
         A resource of access that the program registers under another URN only leaves the state.
         """

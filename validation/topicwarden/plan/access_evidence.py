@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kafka.read.transactions import TopicProducers, Transaction, Transactions
+from topicwarden.kinds.quota.client_rates import LikelyRates
 from topicwarden.model.access import WILDCARD, Acl, Operation, PatternType, Resource, ResourceType
 from topicwarden.plan.access_change import AccessChange
 from topicwarden.plan.access_effects import changed_resources, may_take_away
-from topicwarden.plan.client_rates import LikelyRates
 
 if TYPE_CHECKING:
     from topicwarden.kafka.read.cluster import Cluster
@@ -30,7 +30,7 @@ class AccessEvidence:
 
     ``topics`` are the topics on which access may be taken away, as the brokers report them. ``lag`` is the number of
     offsets that a group has not read, by group, as far as it has committed offsets. ``rates`` are bytes per second by
-    client and quota, where anything reports them; Kafka's Admin API does not. The texts say why something is not known.
+    client and limit, where anything reports them; Kafka's Admin API does not. The texts say why something is not known.
     """
 
     topics: Mapping[str, LiveTopic] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class AccessEvidence:
     known: Mapping[ResourceType, Collection[str]] = field(default_factory=dict)
     """The names of existing resources that this user sees, by type."""
     likely_rates: LikelyRates = field(default_factory=dict)
-    """The rates that the history of audits makes likely, by client and quota."""
+    """The rates that the history of audits makes likely, by client and limit."""
 
 
 def gather_access(cluster: Cluster, snapshot: Snapshot, change: AccessChange) -> AccessEvidence:

@@ -11,6 +11,7 @@ from topicwarden.access.implied import SUPPORTED_OPERATIONS, implied_operations
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import Snapshot
+from topicwarden.kinds.quota.client_rates import likely_rates
 from topicwarden.model.access import CLUSTER_NAME, DeclaredAccess, LiveAccess, Operation, ResourceType
 from topicwarden.model.planned_change import (
     MOST_SEVERE_FIRST,
@@ -25,7 +26,6 @@ from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
 from topicwarden.plan.access_effects import EVERYONE_ELSE, Decisions, PrincipalEffect, access_effects, principal_name
 from topicwarden.plan.access_evidence import AccessEvidence, gather_access
-from topicwarden.plan.client_rates import likely_rates
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.specs.resolve import Declaration
@@ -171,16 +171,7 @@ def _needed(context: AccessContext, consequences: Sequence[Consequence]) -> Iter
                 yield topic, allowance
 
 
-_OF_ACCESS = frozenset(
-    {
-        AllowedChange.REVOKE_ACCESS,
-        AllowedChange.FIRST_ACL,
-        AllowedChange.OPEN_ACCESS,
-        AllowedChange.THROTTLE_CLIENTS,
-        AllowedChange.REMOVE_CREDENTIAL,
-        AllowedChange.REPLACE_CREDENTIAL,
-    }
-)
+_OF_ACCESS = frozenset(word for rule in ACCESS_CONSEQUENCES for guard in rule.GUARDS for word in guard.allow)
 
 
 def _refused(consequences: Iterable[Consequence]) -> int:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
+from topicwarden.kinds.subject.change import RegistryChange, SubjectChange
+from topicwarden.kinds.subject.consequences import SUBJECT_CONSEQUENCES
+from topicwarden.kinds.subject.evidence import SubjectContext, SubjectEvidence
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import (
     MOST_SEVERE_FIRST,
@@ -21,9 +24,6 @@ from topicwarden.model.problem import Location
 from topicwarden.model.subject import RegisteredSchema, SchemaReference
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.schema_difference import schema_difference
-from topicwarden.plan.subject_change import RegistryChange, SubjectChange
-from topicwarden.plan.subject_consequences import SUBJECT_CONSEQUENCES
-from topicwarden.plan.subject_evidence import SubjectContext, SubjectEvidence
 
 UNSEEN: Final = "registry-unseen"
 READ_ONLY: Final = "read-only-registry"

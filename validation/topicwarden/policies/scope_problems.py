@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Final
 
-from topicwarden.access.roles import NamePattern
-from topicwarden.model.access import DeclaredAccess, ResourceType, quota_clients
-from topicwarden.model.problem import Location, Problem
+from topicwarden.kinds.converters import CONVERTERS
+from topicwarden.model.access import ACLS, DeclaredAccess
+from topicwarden.model.problem import Problem
 from topicwarden.model.subject import DeclaredSubjects
 from topicwarden.specs.resolve import Declaration
 from topicwarden.stacks.stack_file import StackFile
@@ -35,29 +35,21 @@ def outside_scope(declarations: Iterable[Declaration], stack_file: StackFile) ->
 
 
 def access_outside_scope(access: DeclaredAccess, stack_file: StackFile) -> Iterator[Problem]:
-    """Yield a problem for each declared ACL, quota, user and group whose principal or resource is not the stack's."""
+    """Yield a problem for each declared entry of access that is not the stack's."""
     if stack_file.scope_location is None:
         return
     scope = stack_file.scope
-    for acl, sources in access.acls.items():
-        if reason := scope.foreign_part(acl):
-            yield from (
-                _access_problem(f"{acl} ({each.description})", reason, each.location, stack_file) for each in sources
-            )
-    for entity, (_, location) in access.quotas.items():
-        names = dict(entity)
-        user = names.get("user")
-        if scope.principals and (user is None or not scope.owns_principal(f"User:{user}")):
-            reason = f"principals: {', '.join(scope.principals)}"
-            yield _access_problem(f"the quota of {quota_clients(entity)}", reason, location, stack_file)
-    for (name, _), (_, location) in access.users.items():
-        if not scope.owns_principal(f"User:{name}"):
-            reason = f"principals: {', '.join(scope.principals)}"
-            yield _access_problem(f"the user {name}", reason, location, stack_file)
-    for group, (_, location) in access.group_configs.items():
-        if not scope.owns_name(ResourceType.GROUP, NamePattern(group)):
-            reason = f"groups: {', '.join(scope.groups)}"
-            yield _access_problem(f"the group {group}", reason, location, stack_file)
+    for kind in CONVERTERS:
+        for key in access.part(kind.part):
+            if not (reason := kind.outside(key, scope)):
+                continue
+            for source in access.sources(kind.part, key):
+                title = f"{key} ({source.description})" if kind.part == ACLS else f"the {kind.title(key)}"
+                message = (
+                    f"{title} is outside of the stack's scope, {reason} "
+                    f"({stack_file.scope_location}); remove it, or add it to the scope"
+                )
+                yield Problem(source.location, message, OUTSIDE)
 
 
 def subjects_without_registry(subjects: DeclaredSubjects, stack_file: StackFile, stack: str) -> Iterator[Problem]:
@@ -70,14 +62,6 @@ def subjects_without_registry(subjects: DeclaredSubjects, stack_file: StackFile,
             f"stacks/Pulumi.{stack}.yaml, or override the declaration for this stack"
         )
         yield Problem(subject.location, message, NO_REGISTRY)
-
-
-def _access_problem(what: str, reason: str, location: Location, stack_file: StackFile) -> Problem:
-    message = (
-        f"{what} is outside of the stack's scope, {reason} ({stack_file.scope_location}); "
-        "remove it, or add it to the scope"
-    )
-    return Problem(location, message, OUTSIDE)
 
 
 def overlapping_scopes(

@@ -13,6 +13,7 @@ from pydantic_core import CoreSchema
 
 from topicwarden.kafka_facts.config_values import Config
 from topicwarden.kafka_facts.topic_names import MAX_LENGTH, name_problem
+from topicwarden.kinds.acl.spec import TopicAccessSpec
 from topicwarden.model.contents import Contents
 from topicwarden.model.field_types import (
     BuiltAtFirstUse,
@@ -25,7 +26,6 @@ from topicwarden.model.field_types import (
     custom_error,
 )
 from topicwarden.model.topic import AllowedChange
-from topicwarden.specs.access_model import TopicAccessSpec
 
 
 def _check_name(value: str) -> str:

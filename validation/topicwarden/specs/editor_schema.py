@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from topicwarden.kafka_facts.configs import ConfigDefinition, definitions, group_definitions, kafka_lines
+from topicwarden.kinds.subject.spec import SubjectDocument
 from topicwarden.specs.access_model import AccessDocument
 from topicwarden.specs.document_model import TopicDocument
-from topicwarden.specs.subject_model import SubjectDocument
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final
 
+from topicwarden.kinds.acl.spec import operation_grant
 from topicwarden.model.access import (
     NO_TOPIC_ACCESS,
     WILDCARD,
     Grant,
-    OperationGrant,
-    PermissionType,
     TopicAccess,
 )
 from topicwarden.model.contents import NO_CONTENTS, Contents, RegistryContents
@@ -158,14 +157,6 @@ def _access(settings: FlatSettings) -> TopicAccess:
 def _grant(entry: Mapping[str, Any], name: str) -> Grant:
     host, prefix = entry.get("host", WILDCARD), entry.get("prefix", False)
     return Grant(entry["principal"], host, entry.get(name), prefix, entry.get("max_lag"))
-
-
-def operation_grant(entry: Mapping[str, Any]) -> OperationGrant:
-    """Return the operations that a validated entry of ``acls``, ``groups`` or ``cluster`` declares."""
-    permission = entry.get("permission", PermissionType.ALLOW)
-    return OperationGrant(
-        entry["principal"], tuple(dict.fromkeys(entry["operations"])), permission, entry.get("host", WILDCARD)
-    )
 
 
 class _SharedContents:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from topicwarden.kinds.subject.spec import SubjectDocument
 from topicwarden.specs.load import LoadedDocuments, load_documents
-from topicwarden.specs.subject_model import SubjectDocument
 
 
 def load_subjects(folder: Path, root: Path, stacks: Sequence[str]) -> LoadedDocuments:

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from topicwarden.kafka_facts import configs
+from topicwarden.kinds.subject.spec import SubjectDocument
 from topicwarden.model.message_text import (
     boolean_hint,
     describe_value,
@@ -23,7 +24,6 @@ from topicwarden.model.message_text import (
 from topicwarden.model.problem import MOST_PROBLEMS, Problem
 from topicwarden.specs.access_model import AccessDocument
 from topicwarden.specs.document_model import CommonSettings, TopicDocument
-from topicwarden.specs.subject_model import SubjectDocument
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 
 _TYPES = {

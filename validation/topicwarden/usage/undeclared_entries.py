@@ -10,7 +10,7 @@ from topicwarden.model.problem import Location
 from topicwarden.model.usage import NAMED_BY, TopicUse, Use, UseAction, UserKind
 from topicwarden.model.usage_report import UndeclaredUse
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.write.access_file import grant_text
+from topicwarden.specs.write.topic_access import grant_text
 from topicwarden.usage.principals import Principals
 
 KEYS: Final = {UseAction.READ: "consume", UseAction.WRITE: "produce"}

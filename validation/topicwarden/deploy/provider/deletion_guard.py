@@ -59,7 +59,7 @@ class DeletionGuard:
         return self._registered.get(urn) == name
 
     def register_access(self, token: str, id: str) -> None:
-        """Note that a program registers an ACL, a quota, a user or settings of a group."""
+        """Note that a program registers an entry of access."""
         self._access.add((token, id))
 
     def keeps_access(self, token: str, id: str) -> bool:

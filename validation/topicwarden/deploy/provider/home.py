@@ -11,9 +11,9 @@ from topicwarden.deploy.intent_log import access_intent_log, intent_log
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_project import runs_topicwarden
 from topicwarden.deploy.stack_state import SET_TYPE, deployed_stack
-from topicwarden.deploy.subject_state import subject_locations
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kinds.announced_writes import Intent
+from topicwarden.kinds.subject.resource import subject_locations
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.plan.deployed_stack import DeployedStack

@@ -23,9 +23,7 @@ from topicwarden.deploy.provider.errors import ResourceUrn, reason_of, resource_
 from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.stubs import plugin_pb2, provider_pb2_grpc
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
-from topicwarden.deploy.provider.subject_type import SUBJECT, Subjects
 from topicwarden.deploy.provider.topic_type import GET_TOPIC, GET_TOPICS, REQUIRE_CLUSTER, TOPIC, Topics
-from topicwarden.deploy.subject_state import PREPARE_SUBJECTS, location_key
 from topicwarden.kafka.connect.request_error import RequestError
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kinds.access_resource import Resources
@@ -42,6 +40,7 @@ from topicwarden.kinds.properties import (
 )
 from topicwarden.kinds.resource_type import DEFAULTS, Difference, PulumiType
 from topicwarden.kinds.scram_user.resource import PROTECT_CREDENTIALS, SCRAM, Credentials
+from topicwarden.kinds.subject.resource import PREPARE_SUBJECTS, SUBJECT, Subjects, location_key
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.plan.deployed_stack import DeployedStack
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from topicwarden.interchange.convert import (
     asyncapi,
@@ -29,7 +30,7 @@ from topicwarden.interchange.convert.other_tools import unsupported_message
 from topicwarden.interchange.convert.source_file import SourceFile
 from topicwarden.interchange.convert.topic_reader import ConvertedTopic, TopicReader
 from topicwarden.kafka_facts.topic_names import metric_name
-from topicwarden.model.access import Acl, LiveAccess, QuotaEntity, ScramUser
+from topicwarden.model.access import Acl, LiveAccess
 from topicwarden.model.message_text import counted, quoted
 from topicwarden.model.problem import Level, Location, Problem
 
@@ -45,7 +46,7 @@ __all__ = [
 ]
 
 _HCL: Final = re.compile(r"^\s*(resource|data|module|variable|locals|provider|terraform)\b[^\n=:]*\{", re.MULTILINE)
-NO_LIVE_ACCESS: Final = LiveAccess(frozenset(), {}, {})
+NO_LIVE_ACCESS: Final = LiveAccess(frozenset())
 _NO_TOPIC: Final = "this file declares no topic; pass the file with the topics, too: add --from with its path"
 
 
@@ -85,7 +86,7 @@ FORMATS: Final = MappingProxyType[str, SourceFormat](
 class ConversionResult:
     """The topics of all files in file order, all problems, and a warning for each part that was not converted.
 
-    ``access`` has the ACLs, users and quotas of all files, and ``subjects`` the subjects of a Schema Registry.
+    ``access`` is that of all files, and ``subjects`` the subjects of a Schema Registry.
     ``left_out`` is the number of valid entries that are not imported.
     """
 
@@ -119,8 +120,7 @@ def read_all(
     limits: list[Acl] = []
     left_out = 0
     clusters: list[tuple[frozenset[str], Location]] = []
-    users: dict[tuple[str, str], ScramUser] = {}
-    quotas: dict[QuotaEntity, Mapping[str, float]] = {}
+    access: dict[str, Any] = defaultdict(dict)
     subjects: dict[str, ConvertedSubject] = {}
     for source in sources:
         others = tuple(other for other in sources if other is not source)
@@ -134,8 +134,8 @@ def read_all(
         clusters += reader.clusters
         limits += reader.limits
         acls |= {*reader.acls}
-        users |= {(user.name, user.mechanism): user for user in reader.users}
-        quotas |= reader.quotas
+        for part, entries in reader.access.items():
+            access[part] |= entries
         problems += _add_subjects(subjects, reader.subjects)
         for converted in reader.topics:
             first = by_metric_name.setdefault(metric_name(converted.topic.name), converted)
@@ -147,13 +147,16 @@ def read_all(
     unlimited = {acl for acl in acls if any(limits_access(deny, acl) for deny in limits)}
     notes += [_unlimited(acl, sources[0]) for acl in sorted(unlimited, key=str)]
     left_out += len(unlimited)
-    access = LiveAccess(frozenset(acls - unlimited), quotas, users)
-    nothing = not (topics or problems or subjects) and access == NO_LIVE_ACCESS
+    nothing = not (topics or problems or subjects or access or acls - unlimited)
     if sources and len(auxiliary) == len(sources) and nothing:
         problems = [Problem(Location(source.file), _NO_TOPIC, "empty") for source in auxiliary]
-    found = tuple(subjects.values())
     return ConversionResult(
-        tuple(topics), tuple(sorted(set(problems))), tuple(sorted(set(notes))), access, found, left_out
+        tuple(topics),
+        tuple(sorted(set(problems))),
+        tuple(sorted(set(notes))),
+        LiveAccess(frozenset(acls - unlimited), **access),
+        tuple(subjects.values()),
+        left_out,
     )
 
 

@@ -142,7 +142,7 @@ def add_user(reader: TopicReader, name: str, mechanism: Any, iterations: Any, lo
         expected = f"a whole number from {FEWEST_ITERATIONS}"
         reader.add_problem(location, f"iterations: expected {expected}, got {describe_value(iterations)}", "value")
         return
-    reader.users.append(ScramUser(name, spelled, iterations))
+    reader.access["users"][name, spelled] = ScramUser(name, spelled, iterations)
 
 
 def take_quota(
@@ -160,4 +160,4 @@ def take_quota(
         except (TypeError, ValueError):
             reader.add_problem(location, f"{name}: expected a number, got {describe_value(value)}", "value")
     if rates:
-        reader.quotas[tuple(sorted(entity))] = rates
+        reader.access["quotas"][tuple(sorted(entity))] = rates

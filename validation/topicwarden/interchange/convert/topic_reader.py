@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -11,7 +11,7 @@ from typing import Any, Final
 from topicwarden.interchange.convert.converted_subject import ConvertedSubject
 from topicwarden.interchange.convert.source_file import SourceFile
 from topicwarden.interchange.convert.unread_fields import UnreadFields, UnreadText
-from topicwarden.model.access import Acl, QuotaEntity, ScramUser
+from topicwarden.model.access import Acl
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
 from topicwarden.specs.schema_files import SchemaText
@@ -48,8 +48,8 @@ class TopicReader:
     apply; ``cluster`` takes the entries of one cluster only. ``clusters`` are the clusters of each entry whose file
     names them. ``excluded`` counts the entries that the file itself excludes, such as topics marked for deletion, and
     ``left_out`` those that are valid, and not imported. ``limits`` are the DENY ACLs among them. ``auxiliary`` is set
-    if the file only completes other files. ``acls``, ``users`` and ``quotas`` are the access that the file declares,
-    and ``subjects`` its subjects of a Schema Registry.
+    if the file only completes other files. ``acls`` are the ACLs that the file declares, ``access`` all other
+    access by part and key, and ``subjects`` the subjects of a Schema Registry.
     """
 
     source: SourceFile
@@ -64,16 +64,15 @@ class TopicReader:
     limits: list[Acl] = field(default_factory=list)
     auxiliary: bool = False
     acls: list[Acl] = field(default_factory=list)
-    users: list[ScramUser] = field(default_factory=list)
-    quotas: dict[QuotaEntity, Mapping[str, float]] = field(default_factory=dict)
+    access: dict[str, dict[Any, Any]] = field(default_factory=lambda: defaultdict(dict))
     subjects: list[ConvertedSubject] = field(default_factory=list)
     _unread: list[UnreadFields | UnreadText] = field(default_factory=list)
     _notes: dict[str, list[tuple[Location, str]]] = field(default_factory=dict)
 
     @property
     def has_access(self) -> bool:
-        """True if the file has ACLs, users or quotas."""
-        return bool(self.acls or self.users or self.quotas)
+        """True if the file declares access."""
+        return bool(self.acls or self.access)
 
     def documents(self) -> list[UnreadFields]:
         """Return the documents of the file. A note will name each field that remains unread."""

@@ -1,4 +1,4 @@
-"""Reads the access of a cluster: ACLs, quotas, SCRAM users, settings of groups, and those of the authorizer.
+"""Reads the access of a cluster, and the settings of its authorizer.
 
 A part that this user may not read, or that the brokers do not offer, is missing, with the reason. The others are read.
 """

@@ -195,7 +195,7 @@ class Cluster:
         return has_connect_workers(self._admin)
 
     def access(self, groups: Collection[str] = ()) -> LiveAccess:
-        """Return ACLs, quotas, users and settings of groups, also those of ``groups``; see ``access_reads``."""
+        """Return the access of the cluster, with the settings of ``groups``; see ``access_reads``."""
         return read_access(self._admin, self.service, groups)
 
     def newest_records(self, topics: Mapping[str, LiveTopic]) -> dict[str, NewestRecords]:

@@ -69,10 +69,12 @@ PROFILE = ServiceProfile(
         _PROVIDER,
     ),
     access=AccessLimits(
-        no_quotas=Fact(
-            "Client quotas are set with the Confluent CLI, the Cloud Console, or the Terraform provider.",
-            "https://docs.confluent.io/cloud/current/clusters/client-quotas-quickstart.html",
-        ),
+        unmanaged={
+            "quotas": Fact(
+                "Client quotas are set with the Confluent CLI, the Cloud Console, or the Terraform provider.",
+                "https://docs.confluent.io/cloud/current/clusters/client-quotas-quickstart.html",
+            )
+        },
         most_acls=(
             10_000,
             Fact(

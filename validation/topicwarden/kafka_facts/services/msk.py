@@ -14,10 +14,12 @@ PROFILE = ServiceProfile(
         sources=(f"{_GUIDE}/msk-get-bootstrap-brokers.html",),
     ),
     access=AccessLimits(
-        no_users=Fact(
-            "Users and passwords are secrets of AWS Secrets Manager, which are associated with the cluster.",
-            f"{_GUIDE}/msk-password.html",
-        )
+        unmanaged={
+            "users": Fact(
+                "Users and passwords are secrets of AWS Secrets Manager, which are associated with the cluster.",
+                f"{_GUIDE}/msk-password.html",
+            )
+        }
     ),
     notes=(
         Fact(

@@ -28,10 +28,12 @@ PROFILE = ServiceProfile(
         ),
     ),
     access=AccessLimits(
-        no_users=Fact(
-            "Users and passwords are secrets of AWS Secrets Manager, which are associated with the cluster.",
-            "https://docs.aws.amazon.com/msk/latest/developerguide/msk-password.html",
-        )
+        unmanaged={
+            "users": Fact(
+                "Users and passwords are secrets of AWS Secrets Manager, which are associated with the cluster.",
+                "https://docs.aws.amazon.com/msk/latest/developerguide/msk-password.html",
+            )
+        }
     ),
     only=SettingNames(
         frozenset(

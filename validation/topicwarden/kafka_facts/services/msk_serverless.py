@@ -27,8 +27,10 @@ PROFILE = ServiceProfile(
         sources=("https://github.com/Mongey/terraform-provider-kafka/blob/main/kafka/config.go",),
     ),
     access=AccessLimits(
-        no_acls=Fact("Every cluster requires IAM access control, and ACLs are not supported.", _SERVERLESS),
-        no_users=Fact("Every cluster requires IAM access control.", _SERVERLESS),
+        unmanaged={
+            "acls": Fact("Every cluster requires IAM access control, and ACLs are not supported.", _SERVERLESS),
+            "users": Fact("Every cluster requires IAM access control.", _SERVERLESS),
+        },
     ),
     only=SettingNames(
         frozenset(

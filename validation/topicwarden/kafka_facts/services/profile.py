@@ -98,13 +98,12 @@ class LogCode:
 class AccessLimits:
     """Access that the service does not manage through Kafka's protocol, or limits. None is as in Apache Kafka.
 
-    ``most_acls`` is the largest limit of all its types of clusters, with the source. ``quota_keys`` are the only keys
-    of quotas that it knows. ``one_mechanism`` is set if a user can have only one SCRAM mechanism.
+    ``unmanaged`` are the parts of the access that it does not manage, such as ``quotas``. ``most_acls`` is the largest
+    limit of all its types of clusters, with the source. ``quota_keys`` are the only keys of quotas that it knows.
+    ``one_mechanism`` is set if a user can have only one SCRAM mechanism.
     """
 
-    no_acls: Fact | None = None
-    no_users: Fact | None = None
-    no_quotas: Fact | None = None
+    unmanaged: Mapping[str, Fact] = field(default_factory=dict)
     most_acls: tuple[int, Fact] | None = None
     quota_keys: tuple[frozenset[str], str] | None = None
     one_mechanism: Fact | None = None

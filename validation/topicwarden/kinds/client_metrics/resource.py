@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final
 
 from topicwarden.kafka.write.settings_admin import CLIENT_METRICS
-from topicwarden.kinds.access_resource import AccessResource, resource_hash, settings_of
+from topicwarden.kinds.access_resource import AccessResource, settings_of
 from topicwarden.kinds.client_metrics.change import PART, Subscription
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType
-from topicwarden.kinds.settings_resources import SettingsResources
+from topicwarden.kinds.settings_resources import SettingsRequests, SettingsResources
 
 _NAMESPACE: Final = ("client-metrics", "subscription")
 TYPE: Final = PulumiType(
@@ -20,17 +19,13 @@ TYPE: Final = PulumiType(
     title=lambda properties: PART.title(properties["name"]),
     permission="AlterConfigs on the cluster",
 )
-RESOURCE: Final = AccessResource(
+_REQUESTS: Final = SettingsRequests(CLIENT_METRICS.alter, CLIENT_METRICS.wait, CLIENT_METRICS.read, str)
+RESOURCE: Final[AccessResource] = AccessResource(
     PART.name,
     (TYPE,),
     lambda key: (*_NAMESPACE, key.name),
     lambda key, settings: {"name": key.name, "config": dict(settings)},
     lambda properties: Subscription(str(properties["name"])),
     settings_of,
-    partial(
-        SettingsResources,
-        admin=CLIENT_METRICS,
-        named="name",
-        resource_name=partial(resource_hash, *_NAMESPACE),
-    ),
+    lambda *cluster: SettingsResources(*cluster, kind=RESOURCE, requests=_REQUESTS, key_of_id=Subscription),
 )

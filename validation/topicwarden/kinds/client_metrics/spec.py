@@ -5,12 +5,15 @@ Source: ``ClientMetricsConfigs``, KIP-714.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field
 
-from topicwarden.model.field_types import Period, StrictModel, custom_error
+from topicwarden.kinds.access_spec import AccessFile, AccessSpec, Entry
+from topicwarden.kinds.client_metrics.change import Subscription
+from topicwarden.model.access_fields import Name
+from topicwarden.model.field_types import Nullable, Period, StrictModel, custom_error
 from topicwarden.model.message_text import quoted
 
 SHORTEST_MS, LONGEST_MS = 100, 3_600_000
@@ -80,3 +83,20 @@ def yaml_settings(settings: Mapping[str, str]) -> dict[str, Any]:
 
 def _items(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
+
+
+class ClientMetricsSettings(StrictModel):
+    """The key of subscriptions in a file below ``access/``."""
+
+    client_metrics: Nullable[dict[Name, Nullable[ClientMetricsSpec]]] = Field(
+        default={}, description="The metrics that clients push to the brokers (KIP-714), by subscription."
+    )
+
+
+def _entries(file: AccessFile) -> Iterator[Entry]:
+    for name, settings, locate in file.items("client_metrics"):
+        if own := kafka_settings(settings):
+            yield Entry(Subscription(name), own, locate(""), f"the client metrics {name}")
+
+
+SPEC: Final = AccessSpec("client_metrics", ClientMetricsSettings, _entries)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final
 
 from topicwarden.kafka.write.settings_admin import GROUP_SETTINGS
-from topicwarden.kinds.access_resource import AccessResource, resource_hash, settings_of
+from topicwarden.kinds.access_resource import AccessResource, settings_of
 from topicwarden.kinds.group_config.change import group_title
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType
-from topicwarden.kinds.settings_resources import SettingsResources
+from topicwarden.kinds.settings_resources import SettingsRequests, SettingsResources
 
 GROUP_CONFIG_TYPE: Final = "kafka:index/groupConfig:GroupConfig"
 GROUP_CONFIG: Final = PulumiType(
@@ -20,12 +19,13 @@ GROUP_CONFIG: Final = PulumiType(
     title=lambda properties: group_title(str(properties["group"])),
     permission="AlterConfigs on the group",
 )
-RESOURCE: Final = AccessResource(
+_REQUESTS: Final = SettingsRequests(GROUP_SETTINGS.alter, GROUP_SETTINGS.wait, GROUP_SETTINGS.read, str)
+RESOURCE: Final[AccessResource] = AccessResource(
     "group_configs",
     (GROUP_CONFIG,),
     lambda group: (group,),
     lambda group, settings: {"group": group, "config": dict(settings)},
     lambda properties: str(properties["group"]),
     settings_of,
-    partial(SettingsResources, admin=GROUP_SETTINGS, named="group", resource_name=resource_hash),
+    lambda *cluster: SettingsResources(*cluster, kind=RESOURCE, requests=_REQUESTS, key_of_id=str),
 )

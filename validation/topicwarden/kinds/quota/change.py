@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from topicwarden.access.quota_levels import Quotas, enforced_limit
 from topicwarden.kinds.difference import AccessComparison, AccessPart, has_values, row
+from topicwarden.kinds.quota.levels import Quotas, enforced_limit
 from topicwarden.model.access import QuotaEntity, quota_clients
 from topicwarden.model.planned_change import AccessItem, AccessKind, Action
 
@@ -15,24 +15,24 @@ def quota_title(entity: QuotaEntity) -> str:
     return f"quota of {quota_clients(entity)}"
 
 
-def quotas_before(difference: AccessComparison) -> Quotas:
-    """Return the quotas on the cluster; those of the last deploy if the brokers do not report them."""
-    return difference.deployed.quotas if difference.live.quotas is None else difference.live.quotas
+def quotas_before_and_after(difference: AccessComparison) -> tuple[Quotas, Quotas]:
+    """Return the quotas on the cluster before and after the deploy, which removes only values that the state has.
 
-
-def quotas_after(difference: AccessComparison) -> Quotas:
-    """Return the quotas on the cluster after the deploy, which removes only values that Pulumi's state has."""
-    after = dict(quotas_before(difference))
+    If the brokers do not report them, those of the last deploy count as the present ones.
+    """
+    live = difference.live.quotas
+    before = difference.deployed.quotas if live is None else live
+    after = dict(before)
     for entity, action in difference.of("quotas").items():
         if action in (Action.CREATE, Action.UPDATE, Action.DELETE):
             own = difference.deployed.quotas.get(entity, {})
             kept = {key: value for key, value in after.get(entity, {}).items() if key not in own}
             after[entity] = {**kept, **difference.declared.quotas.get(entity, ({}, None))[0]}
-    return after
+    return before, after
 
 
 def _rows(difference: AccessComparison) -> Iterator[AccessItem]:
-    before, later = quotas_before(difference), quotas_after(difference)
+    before, later = difference.once(quotas_before_and_after)
     for entity, action in difference.of("quotas").items():
         after, location = difference.declared.quotas.get(entity, ({}, None))
         own = sorted({*after, *difference.deployed.quotas.get(entity, {})})

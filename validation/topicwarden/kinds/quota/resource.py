@@ -10,21 +10,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from topicwarden.kafka.read.quota_reads import read_quotas
-from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kafka.write.quota_admin import ENTITY_TYPES, alter_quotas, wait_for_quotas
 from topicwarden.kinds.access_resource import AccessResource, settings_of
-from topicwarden.kinds.announced_writes import Announce, announce_writes
-from topicwarden.kinds.batches import Batches, EngineCalls
 from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.quota.change import quota_title
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, as_texts, one_of
+from topicwarden.kinds.settings_resources import SettingsRequests, SettingsResources
 from topicwarden.model.access import QuotaEntity
 
 QUOTA_TYPE: Final = "kafka:index/quota:Quota"
 CLIENT_QUOTA_TYPE: Final = "kafka:index/clientQuota:ClientQuota"
-_RECORDS: Final = 8_000
-"""Metadata records of one request: one for each rate. The controller refuses more than 10,000."""
-_READ: Final = 100_000
 _DEFAULT: Final = "entity-default"
 
 
@@ -96,65 +91,8 @@ CLIENT_QUOTA: Final = PulumiType(
 """An empty name in ``entity`` is the default of its type."""
 
 
-class Quotas:
-    """The client quotas of one cluster.
-
-    The id of a ``Quota`` is ``name|type``, for a default ``entity-default|type``. The id of a ``ClientQuota`` is its
-    entity in JSON. Only the rates that the resource has are its own: others of the same entity stay as they are.
-    """
-
-    def __init__(self, session: AdminSession, calls: EngineCalls, announce: Announce) -> None:
-        self._session, self._announce = session, announce
-        self._writes = Batches(self._write, _RECORDS, len, calls=calls)
-        self._reads = Batches[QuotaEntity, None, dict[str, float]](
-            lambda entities: session.request(read_quotas, entities), _READ, calls=calls
-        )
-
-    async def create(self, inputs: Properties) -> None:
-        """Write a quota."""
-        await self._writes.submit(quota_entity_of(inputs), _rates(inputs))
-
-    async def update(self, id: str, olds: Properties, news: Properties) -> None:
-        """Write the rates, and remove those that are no longer declared.
-
-        The official provider replaces the quota instead: it writes the new rates, and then removes all rates of the
-        same name as the old ones.
-        https://github.com/Mongey/terraform-provider-kafka/blob/main/kafka/resource_kafka_quota.go
-        """
-        await self._writes.submit(quota_entity_of(news), {**dict.fromkeys(_rates(olds)), **_rates(news)})
-
-    async def read(self, id: str, declared: Properties | None) -> Properties | None:
-        """Return the properties of the quota with this id with its ``declared`` rates (None: all of the entity).
-
-        Return None if the entity has none of them.
-        """
-        entity = parsed_quota_id(id) if declared is None else quota_entity_of(declared)
-        values = await self._reads.submit(entity, None) or {}
-        if declared is not None:
-            values = {key: value for key, value in values.items() if key in _rates(declared)}
-        if not values:
-            return None
-        return {**quota_properties(entity, {}), "config": values}
-
-    async def delete(self, id: str, properties: Properties) -> None:
-        """Remove the rates of the quota with these ``properties``."""
-        rates = _rates(properties)
-        if rates:
-            await self._writes.submit(quota_entity_of(properties), dict.fromkeys(rates))
-
-    def _write(
-        self, quotas: Mapping[QuotaEntity, Mapping[str, float | None]]
-    ) -> Mapping[QuotaEntity, Exception | None]:
-        announce_writes(self._announce, {RESOURCE.name(entity): rates for entity, rates in quotas.items()})
-        return self._session.write(alter_quotas, wait_for_quotas, quotas)
-
-
-def _rates(properties: Properties) -> dict[str, float]:
-    return {key: float(value) for key, value in as_texts(properties.get("config") or {}).items()}
-
-
 def parsed_quota_id(id: str) -> QuotaEntity:
-    """Return the entity of a ``Quota`` or a ``ClientQuota`` with this id."""
+    """Return the entity of a resource with this id: ``name|type``, ``entity-default|type``, or the entity in JSON."""
     try:
         parsed = json.loads(id)
     except ValueError:
@@ -165,14 +103,16 @@ def parsed_quota_id(id: str) -> QuotaEntity:
     return ((kind, None if name == _DEFAULT else name),)
 
 
-RESOURCE: Final = AccessResource(
+_REQUESTS: Final = SettingsRequests(alter_quotas, wait_for_quotas, read_quotas, lambda entity: entity, 100_000)
+RESOURCE: Final[AccessResource] = AccessResource(
     "quotas",
     (QUOTA, CLIENT_QUOTA),
     lambda entity: entity,
     quota_properties,
     quota_entity_of,
     lambda properties: {key: float(rate) for key, rate in settings_of(properties).items()},
-    Quotas,
+    lambda *cluster: SettingsResources(*cluster, kind=RESOURCE, requests=_REQUESTS, key_of_id=parsed_quota_id),
     type_of=lambda entity: QUOTA_TYPE if len(entity) == 1 else CLIENT_QUOTA_TYPE,
 )
 """The official type knows only one part of an entity."""
+Quotas: Final = RESOURCE.open

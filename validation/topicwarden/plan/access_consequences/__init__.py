@@ -12,12 +12,17 @@ from topicwarden.kinds import modules
 from topicwarden.model.planned_change import Consequence
 from topicwarden.plan.access_consequences import access_drift, access_unseen, undeclared_resource
 from topicwarden.plan.access_context import AccessContext
+from topicwarden.plan.change_guard import ChangeGuard
 
 
 class AccessConsequenceRule(Protocol):
-    """A module with this function; its docstring describes the effect, its inputs, and how exact it is."""
+    """A module with these names; its docstring describes the effect, its inputs, and how exact it is.
+
+    ``KIND`` is the kind of its consequences, and ``GUARDS`` has their rows of the page of all guards.
+    """
 
     KIND: str
+    GUARDS: tuple[ChangeGuard, ...]
 
     def evaluate(self, context: AccessContext) -> Iterable[Consequence]:
         """Return the consequences of the change. Without the ACLs of the cluster, there are no effects of ACLs."""

@@ -8,8 +8,16 @@ from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.plan.access_context import AccessContext
+from topicwarden.plan.change_guard import ChangeGuard
 
 KIND = "access-drift"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "somebody changed access by hand",
+        (),
+        "a note; it stays until `topicwarden up --refresh`",
+    ),
+)
 _MOST = 5
 
 

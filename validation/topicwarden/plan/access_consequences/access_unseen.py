@@ -11,8 +11,16 @@ from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import AccessItem, AccessKind, Action, Consequence, Severity
 from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.plan.access_context import AccessContext
+from topicwarden.plan.change_guard import ChangeGuard
 
 KIND = "access-unseen"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "access changes, and the brokers do not report it, or have no authorizer",
+        (),
+        "nobody can tell who loses access; refused",
+    ),
+)
 
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:

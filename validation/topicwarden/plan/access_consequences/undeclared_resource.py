@@ -1,7 +1,7 @@
 """``undeclared-resource``: the engine would act on access in Pulumi's state that no deploy has declared.
 
 `pulumi import` brings such resources into the state, and so does editing it. No YAML allows what the engine would do
-with them. `pulumi state taint` lets the engine write a resource anew.
+with them. `pulumi state taint` lets the engine delete a resource and create it again.
 """
 
 from __future__ import annotations
@@ -11,8 +11,16 @@ from collections.abc import Iterable
 from topicwarden.model.access import UndeclaredResource
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.access_context import AccessContext
+from topicwarden.plan.change_guard import ChangeGuard
 
 KIND = "undeclared-resource"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "Pulumi's state has access that no deploy has declared, or that is marked for replacement",
+        (),
+        "`pulumi import`, `pulumi state taint` and edits of the state bring it there; refused by every command",
+    ),
+)
 
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
@@ -32,7 +40,8 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
 def _texts(resource: UndeclaredResource) -> tuple[str, str]:
     if resource.tainted:
         return (
-            f"Pulumi's state has {resource.title} marked for replacement, {resource.urn}: Pulumi would write it anew",
+            f"Pulumi's state has {resource.title} marked for replacement, {resource.urn}: "
+            "Pulumi would delete and create it again",
             f"`pulumi state untaint '{resource.urn}'` removes the mark and changes nothing on the cluster",
         )
     return (

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, enumerated
 from topicwarden.model.usage import DAY_MS, UseAction, UserKind
 from topicwarden.model.usage_report import (
     CostShare,
@@ -75,7 +75,7 @@ def _headline(report: UsageReport, undeclared: int) -> str:
         if (number := sum(each.kind == kind for each in report.removable))
     ]
     parts = [f"{counted(undeclared, 'use')} without a declaration"] if undeclared else []
-    parts += [f"nobody uses {_enumeration(unused)}"] if unused else []
+    parts += [f"nobody uses {enumerated(unused)}"] if unused else []
     if parts:
         return f"{'; '.join(parts)[0].upper()}{'; '.join(parts)[1:]}."
     return "No use without a declaration, and nothing that nobody uses, was seen."
@@ -93,10 +93,6 @@ def _summary(report: UsageReport) -> str:
         if saved := sum(each.saves_per_month or 0 for each in report.removable):
             parts[-1] += f", {money(saved)} of it for what nobody uses"
     return ", ".join(parts)
-
-
-def _enumeration(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _undeclared_item(use: UndeclaredUse) -> AttentionItem:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.subject import SchemaReference
-from topicwarden.specs.write.access_file import flow
+from topicwarden.specs.write.topic_access import flow
 
 SUBJECTS: Final = "subjects"
 """The folder of a project that has these files."""

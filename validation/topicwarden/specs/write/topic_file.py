@@ -12,7 +12,7 @@ from topicwarden.model.access import NO_TOPIC_ACCESS, TopicAccess
 from topicwarden.model.files import fitting_stem
 from topicwarden.specs.spec_files import DEFAULTS
 from topicwarden.specs.validated_document import FlatSettings
-from topicwarden.specs.write.access_file import topic_access_lines
+from topicwarden.specs.write.topic_access import topic_access_lines
 from topicwarden.specs.write.yaml_values import yaml_scalar, yaml_setting
 
 Folder: TypeAlias = tuple[str, ...]

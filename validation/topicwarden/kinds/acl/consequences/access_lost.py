@@ -27,12 +27,25 @@ from topicwarden.model.timestamps import utc
 from topicwarden.model.topic import INTERNAL_TOPICS, AllowedChange
 from topicwarden.plan.access_context import AccessContext, acl_reasons, verb
 from topicwarden.plan.access_effects import EVERYONE_ELSE, PrincipalEffect, principal_name, resource_text
+from topicwarden.plan.change_guard import ChangeGuard
 from topicwarden.plan.consequence_text import shorten
 
 if TYPE_CHECKING:
     from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 
 KIND = "access-lost"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "a group with members or committed offsets, a transactional id or a producer loses access",
+        (AllowedChange.REVOKE_ACCESS,),
+        "the client stops; if several principals may be the client, one that loses access is enough",
+    ),
+    ChangeGuard(
+        "a principal loses access that no visible client uses",
+        (),
+        "a note; if groups or transactional ids are hidden, as in the row above",
+    ),
+)
 _REMEMBERED_MS = 86_400_000
 """``producer.id.expiration.ms``: for how long a broker remembers a producer (Kafka's default)."""
 _INVISIBLE = (

@@ -14,9 +14,27 @@ from topicwarden.model.planned_change import Consequence
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.access_context import AccessContext, acl_reasons
 from topicwarden.plan.access_effects import EVERYONE_ELSE, PrincipalEffect
+from topicwarden.plan.change_guard import ChangeGuard
 from topicwarden.plan.consequence_text import shorten
 
 KIND = "access-opened"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "everyone gains an operation, also by the end of the last ACL or of a DENY",
+        (AllowedChange.OPEN_ACCESS,),
+        "anybody may read or write; Describe and DescribeConfigs do not count",
+    ),
+    ChangeGuard(
+        "a principal gains Write on a topic of another owner, or by a prefix on topics that are not declared",
+        (AllowedChange.OPEN_ACCESS,),
+        "a principal belongs to the owners whose topics it may write already; a new one belongs to nobody",
+    ),
+    ChangeGuard(
+        "a principal gains Alter on the Cluster resource",
+        (AllowedChange.OPEN_ACCESS,),
+        "it can grant itself everything",
+    ),
+)
 _HARMLESS: Final = frozenset({Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS, Operation.IDEMPOTENT_WRITE})
 
 

@@ -11,8 +11,16 @@ from topicwarden.model.access import ACLS
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.access_context import AccessContext
+from topicwarden.plan.change_guard import ChangeGuard
 
 KIND = "access-outside-scope"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "an ACL of the stack is removed from the YAML, and is outside of the stack's scope",
+        (),
+        "it belongs to another team; refused",
+    ),
+)
 _MOST = 5
 
 

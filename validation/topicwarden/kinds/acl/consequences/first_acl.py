@@ -15,9 +15,17 @@ from topicwarden.model.planned_change import Consequence
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.access_context import AccessContext
 from topicwarden.plan.access_effects import changed_resources, resource_text
+from topicwarden.plan.change_guard import ChangeGuard
 from topicwarden.plan.consequence_text import shorten
 
 KIND = "first-acl"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "a resource gets its first ACL, with `allow.everyone.if.no.acl.found`",
+        (AllowedChange.FIRST_ACL,),
+        "everyone whom no ACL allows is shut out; a setting that brokers do not show counts as true",
+    ),
+)
 
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:

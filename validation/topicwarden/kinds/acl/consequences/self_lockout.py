@@ -14,9 +14,17 @@ from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.access_context import AccessContext, acl_reasons
 from topicwarden.plan.access_effects import EVERYONE_ELSE, principal_name, resource_text
+from topicwarden.plan.change_guard import ChangeGuard
 from topicwarden.plan.consequence_text import shorten
 
 KIND = "self-lockout"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "the principal of the stack loses what topicwarden needs, or a principal loses ClusterAction",
+        (),
+        "the stack could not be repaired, or brokers could not replicate; refused",
+    ),
+)
 
 NEEDED: Final[Mapping[ResourceType, tuple[Operation, ...]]] = {
     ResourceType.TOPIC: (

@@ -26,4 +26,4 @@ def applies(access: AuditedAccess) -> bool:
 
 
 def judge(access: AuditedAccess) -> Iterable[AccessResult]:
-    return settings_drift(access, PART, "client metrics", lambda _, expected, seen: expected == seen)
+    return settings_drift(access, PART, PART.title)

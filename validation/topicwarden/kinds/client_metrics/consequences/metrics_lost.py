@@ -10,8 +10,16 @@ from collections.abc import Iterable, Mapping
 
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.access_context import AccessContext
+from topicwarden.plan.change_guard import ChangeGuard
 
 KIND = "metrics-lost"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "clients push fewer metrics, or fewer clients push them",
+        (),
+        "a note: dashboards and alerts of these metrics end",
+    ),
+)
 
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:

@@ -27,7 +27,7 @@ def applies(access: AuditedAccess) -> bool:
 
 
 def judge(access: AuditedAccess) -> Iterable[AccessResult]:
-    return settings_drift(access, PART, "group", _equal)
+    return settings_drift(access, PART, lambda group: f"group {group}", _equal)
 
 
 def _equal(name: str, expected: str | None, seen: str | None) -> bool:

@@ -13,8 +13,16 @@ from typing import Final
 from topicwarden.kafka_facts.configs import group_definitions
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.access_context import AccessContext
+from topicwarden.plan.change_guard import ChangeGuard
 
 KIND = "group-settings"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "a setting of a group changes what its members get, or when they lose their partitions",
+        (),
+        "a danger if records are skipped, given up, or delivered again, or dead letters are lost; else a note",
+    ),
+)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ Source: ``DescribeClientQuotasRequest``, KIP-546, KIP-612, KIP-599.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.access_check import AccessResult, AuditedAccess, hidden
+from topicwarden.audit.access_check import AccessResult, AuditedAccess, settings_drift, undeclared_in_scope
+from topicwarden.kinds.quota.change import PART
 from topicwarden.model.access import quota_clients
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
@@ -29,34 +30,9 @@ def applies(access: AuditedAccess) -> bool:
 
 
 def judge(access: AuditedAccess) -> Iterable[AccessResult]:
-    live = access.live.quotas
-    if live is None:
-        yield hidden(access, "quotas", "the quotas")
-        return
-    for entity, (declared, location) in access.declared.quotas.items():
-        found = live.get(entity, {})
-        for key in sorted(declared.keys() | found.keys()):
-            expected, seen = declared.get(key), found.get(key)
-            if expected != seen:
-                yield AccessResult(
-                    Verdict.FAIL,
-                    f"{key} of {quota_clients(entity)} is {_value(seen)}, declared {_value(expected)}",
-                    location=location,
-                    remedy="run `topicwarden up --refresh`, or declare the live value",
-                )
-    others = [entity for entity in live if entity not in access.declared.quotas]
-    for entity in others:
-        user = dict(entity).get("user")
-        if user is not None and access.owns_user(user):
-            yield AccessResult(
-                Verdict.FAIL,
-                f"the quota of {quota_clients(entity)} is in the scope of the stack, but not declared",
-                remedy="declare it, or remove it",
-            )
+    yield from settings_drift(access, PART, quota_clients, text="{:,.10g}".format)
+    yield from undeclared_in_scope(access, PART, lambda entity: dict(entity).get("user"))
+    others = len((access.live.quotas or {}).keys() - access.declared.quotas.keys())
     if others and not access.scope.principals:
-        number = f"{counted(len(others), 'quota')} {'is' if len(others) == 1 else 'are'}"
+        number = f"{counted(others, 'quota')} {'is' if others == 1 else 'are'}"
         yield AccessResult(Verdict.PASS, f"{number} on the cluster, but not declared")
-
-
-def _value(value: float | None) -> str:
-    return "not set" if value is None else f"{value:,.10g}"

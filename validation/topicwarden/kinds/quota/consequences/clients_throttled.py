@@ -10,17 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from topicwarden.access.quota_levels import EnforcedChange, changed_keys, enforced_change
-from topicwarden.kinds.quota.change import quotas_after, quotas_before
+from topicwarden.kinds.quota.change import quotas_before_and_after
+from topicwarden.kinds.quota.levels import EnforcedChange, changed_keys, enforced_change
 from topicwarden.model.access import QuotaEntity, quota_clients
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.access_context import AccessContext
+from topicwarden.plan.change_guard import ChangeGuard
 from topicwarden.plan.consequence_text import shorten
 
 KIND = "clients-throttled"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "brokers enforce a lower quota for clients, also by the next level of a quota that is created or removed",
+        (AllowedChange.THROTTLE_CLIENTS,),
+        "refused if their rate is known and higher; a danger if the growth of their topics in the history makes that "
+        "likely; else a note, because Kafka's Admin API does not report rates",
+    ),
+)
 _METRICS = {
     "producer_byte_rate": "byte-rate of kafka.server:type=Produce",
     "consumer_byte_rate": "byte-rate of kafka.server:type=Fetch",
@@ -33,7 +42,7 @@ _METRICS = {
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return each quota by whose change clients get a lower limit than brokers enforce now."""
     change = context.change
-    before, after = quotas_before(change), quotas_after(change)
+    before, after = change.once(quotas_before_and_after)
     for entity, key in changed_keys(before, after, change.of("quotas")):
         if (enforced := enforced_change(before, after, entity, key)) is not None:
             yield _consequence(context, entity, key, enforced)

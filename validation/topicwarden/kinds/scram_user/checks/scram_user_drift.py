@@ -19,7 +19,8 @@ Source: ``DescribeUserScramCredentialsRequest``, KIP-554.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.access_check import AccessResult, AuditedAccess, hidden
+from topicwarden.audit.access_check import AccessResult, AuditedAccess, hidden, undeclared_in_scope
+from topicwarden.kinds.scram_user.change import PART
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
 
@@ -36,7 +37,7 @@ def judge(access: AuditedAccess) -> Iterable[AccessResult]:
     present = 0
     for key, (user, location) in access.declared.users.items():
         found = live.get(key)
-        credential = f"the {user.mechanism} credential of user {user.name}"
+        credential = f"the {PART.title(key)}"
         if found is None:
             yield AccessResult(
                 Verdict.FAIL,
@@ -53,13 +54,7 @@ def judge(access: AuditedAccess) -> Iterable[AccessResult]:
                 location=location,
                 remedy="run `topicwarden up --refresh`, or declare the live number",
             )
-    for name, mechanism in sorted(live.keys() - access.declared.users.keys()):
-        if access.owns_user(name):
-            yield AccessResult(
-                Verdict.FAIL,
-                f"the {mechanism} credential of user {name} is in the scope of the stack, but not declared",
-                remedy="declare the user, or remove the credential",
-            )
+    yield from undeclared_in_scope(access, PART, lambda key: str(key[0]))
     if present:
         whose = f"{counted(present, 'credential')} {'has' if present == 1 else 'have'}"
         yield AccessResult(

@@ -12,8 +12,22 @@ from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.access_context import AccessContext
+from topicwarden.plan.change_guard import ChangeGuard
 
 KIND = "credential-removed"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "a SCRAM credential is deleted",
+        (AllowedChange.REMOVE_CREDENTIAL,),
+        "clients cannot authenticate again; another password is a danger, which needs no word",
+    ),
+    ChangeGuard(
+        "a deploy replaces the password of a user, which no deploy of this stack has written",
+        (AllowedChange.REPLACE_CREDENTIAL,),
+        "an adopted user has a password of somebody else: its clients cannot connect again",
+        "credential-replaced",
+    ),
+)
 _MEASURED = "the credentials and ACLs of the cluster; Kafka does not report which users are connected"
 
 
@@ -85,8 +99,8 @@ def _replaced(context: AccessContext, user: str, mechanism: str) -> Consequence:
     return Consequence(
         kind="credential-replaced",
         severity=context.severity(AllowedChange.REPLACE_CREDENTIAL, [(user, mechanism)]),
-        message=f"the {mechanism} credential of User:{user} would be written anew, with the password of the stack: "
-        "clients with its present password cannot connect again",
+        message=f"the deploy replaces the password of User:{user} for {mechanism} with that of the stack's "
+        "configuration: clients with the present password cannot connect again",
         because=[
             "no deploy of this stack has written its password, so it may be another one",
             *_acls(context, user),

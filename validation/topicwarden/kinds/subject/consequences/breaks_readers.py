@@ -16,19 +16,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final
 
+from topicwarden.kinds.subject.evidence import SubjectContext, TopicReaders
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, GroupEffect, PartitionEffect, Severity
 from topicwarden.model.problem import Location
 from topicwarden.model.readability import Readability
 from topicwarden.model.timestamps import utc
 from topicwarden.model.topic import AllowedChange, Topic
+from topicwarden.plan.change_guard import ChangeGuard
 from topicwarden.plan.consequence_text import duration, shorten, size
-from topicwarden.plan.subject_evidence import SubjectContext, TopicReaders
 
 if TYPE_CHECKING:
     from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 
 KIND = "break-readers"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "retained records, or schemas that readers use, cannot be read with a new schema, or were not judged",
+        (AllowedChange.BREAK_READERS,),
+        "readers stop at these records; judging needs Java, the extra `audit`, and Read; no records, no refusal",
+    ),
+)
 _MOST = 5
 _NO_READERS: tuple[ConsumerGroup, ...] = ()
 

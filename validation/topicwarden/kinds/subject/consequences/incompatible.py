@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.subject.evidence import SubjectContext
 from topicwarden.model.planned_change import Consequence, Severity
-from topicwarden.plan.subject_evidence import SubjectContext
+from topicwarden.plan.change_guard import ChangeGuard
 
 KIND = "incompatible"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "a new schema is not compatible by the level that will apply",
+        (),
+        "the registry's own verdict; for a level that the deploy changes, that of Apicurio's checkers; refused",
+    ),
+)
 
 
 def evaluate(context: SubjectContext) -> Iterable[Consequence]:

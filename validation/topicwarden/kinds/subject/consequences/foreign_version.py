@@ -8,11 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.subject.evidence import SubjectContext
 from topicwarden.model.planned_change import Consequence, Severity
-from topicwarden.plan.subject_evidence import SubjectContext
+from topicwarden.plan.change_guard import ChangeGuard
 from topicwarden.registry.same_schema import same
 
 KIND = "foreign-version"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "the YAML goes back to a schema that is registered and not the latest",
+        (),
+        "a registry returns the version that exists, so the other one stays the latest; refused",
+    ),
+    ChangeGuard(
+        "somebody else has registered a newer version",
+        (),
+        "a danger: the declared schema is not the latest, or becomes the next one without that change",
+    ),
+)
 
 
 def evaluate(context: SubjectContext) -> Iterable[Consequence]:

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from topicwarden.access.quota_levels import changed_keys, enforced_change
 from topicwarden.kafka.read.snapshot import LiveTopic
-from topicwarden.kinds.quota.change import quotas_after, quotas_before
+from topicwarden.kinds.quota.change import quotas_before_and_after
+from topicwarden.kinds.quota.levels import changed_keys, enforced_change
 from topicwarden.model.access import Acl, Operation, PermissionType, QuotaEntity, Resource, ResourceType
 from topicwarden.model.usage import DAY_MS
 from topicwarden.plan.access_change import AccessChange
@@ -45,7 +45,7 @@ def likely_rates(
 
     A user writes the topics that no other principal may write, and reads each topic that it may read once.
     """
-    before, after = quotas_before(change), quotas_after(change)
+    before, after = change.once(quotas_before_and_after)
     lowered = [
         (entity, key, user)
         for entity, key in changed_keys(before, after, change.of("quotas"))

@@ -8,9 +8,9 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from topicwarden.kafka.read.snapshot import LiveTopic
+from topicwarden.kinds.subject.change import RegistryChange, SubjectChange
 from topicwarden.model.readability import Readability
 from topicwarden.model.subject import LiveSubject, RegisteredSchema
-from topicwarden.plan.subject_change import RegistryChange, SubjectChange
 
 if TYPE_CHECKING:
     from topicwarden.kafka.read.consumer_groups import ConsumerGroup

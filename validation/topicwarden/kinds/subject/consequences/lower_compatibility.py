@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from topicwarden.kinds.subject.evidence import SubjectContext
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.planned_change import Consequence, Severity
-from topicwarden.plan.subject_evidence import SubjectContext
+from topicwarden.plan.change_guard import ChangeGuard
 
 KIND = "lower-compatibility"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "the compatibility level gets weaker",
+        (),
+        "a danger: later schemas may break readers",
+    ),
+)
 _BACKWARD: Final = "readers with a new schema need not be able to read records that were written before"
 _FORWARD: Final = "readers that still have an older schema need not be able to read new records"
 _TRANSITIVE: Final = "new schemas are compared with the latest version only, not with older ones"

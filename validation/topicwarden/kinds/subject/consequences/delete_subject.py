@@ -8,12 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.subject.evidence import SubjectContext
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.model.topic import AllowedChange
-from topicwarden.plan.subject_evidence import SubjectContext
+from topicwarden.plan.change_guard import ChangeGuard
 
 KIND = "delete-subject"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "the YAML of a subject is removed",
+        (AllowedChange.DELETE_SUBJECT,),
+        "soft-deleted if the YAML of the last deploy had the word; else it stays, and only leaves Pulumi's state",
+    ),
+    ChangeGuard(
+        "the YAML of a subject is removed, and other subjects refer to it",
+        (),
+        "the registry would refuse the deletion; refused",
+    ),
+)
 _MOST = 5
 
 

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.subject.evidence import SubjectContext
 from topicwarden.model.planned_change import Consequence, Severity
-from topicwarden.plan.subject_evidence import SubjectContext
+from topicwarden.plan.change_guard import ChangeGuard
 
 KIND = "missing-reference"
+GUARDS: tuple[ChangeGuard, ...] = (
+    ChangeGuard(
+        "the schema refers to a subject that neither the registry nor the YAML has",
+        (),
+        "the registry would refuse it; refused",
+    ),
+)
 
 
 def evaluate(context: SubjectContext) -> Iterable[Consequence]:

@@ -1,0 +1,27 @@
+"""Client-metrics subscriptions as YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from topicwarden.kinds.access_converter import AccessConverter, YamlEntry
+from topicwarden.kinds.client_metrics.change import PART, Subscription
+from topicwarden.kinds.client_metrics.spec import yaml_settings
+from topicwarden.model.access import Operation, ResourceType
+
+
+def _yaml(subscriptions: Mapping[Subscription, Mapping[str, str]]) -> Iterator[YamlEntry]:
+    for subscription, own in sorted(subscriptions.items()):
+        yield YamlEntry("client_metrics", yaml_settings(own), subscription.name)
+
+
+CONVERTER: Final = AccessConverter(
+    PART.name,
+    PART.plural,
+    (Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER),
+    (Operation.ALTER_CONFIGS, ResourceType.CLUSTER),
+    "client-metrics-drift",
+    _yaml,
+    PART.title,
+)
