@@ -63,7 +63,7 @@ def test_a_command_on_all_stacks_reads_those_that_answer(shell: Shell, command: 
         assert not [each for each in report["differences"] if each["kind"] == "change"]  # both adopt both topics
 
 
-@pytest.mark.nightly("The suite keeps several stacks of which one does not answer.")
+@pytest.mark.nightly("The suite keeps several stacks, one of them without an answer.")
 def test_two_stacks_that_answer_are_one_report(shell: Shell) -> None:
     done = shell.topicwarden("audit", "--stack", "west", "--stack", "east", "--stack", "west")
     assert done.returncode == 1, done.stderr

@@ -13,7 +13,7 @@ from topicwarden.cli.demo.watch_chapter import plant_while_watching
 from topicwarden.model.problem import Refusal
 
 
-@pytest.mark.nightly("The suite keeps the rules in promtool, and a watch that finds a fault.", stays=("Notification",))
+@pytest.mark.nightly("The suite keeps the rules in promtool, and a watch that finds a fault.")
 @pytest.mark.usefixtures("filled")
 @pytest.mark.parametrize("alert", ["TopicwardenConfigDrift", "Notification"])
 def test_a_fault_fires_its_alert_while_watch_runs(

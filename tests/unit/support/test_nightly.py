@@ -155,7 +155,7 @@ def _reason(mark: ast.Call) -> Iterator[str]:
 
 
 def _whole(path: Path) -> set[str]:
-    """Return the tests of a file of which no case stays in the suite."""
+    """Return the tests of a file that leave no case in the suite."""
     marks = list(_marks(path))
     if any(not name for name, _ in marks):
         return set(_tests(path))
