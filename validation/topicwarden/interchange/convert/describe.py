@@ -287,7 +287,15 @@ def _configs(line: DescribeLine, reader: TopicReader) -> SettingValues:
         reader.add_problem(location_at(0), "Configs: expected name=value, separated by commas; is it cut off?", "value")
     settings: SettingValues = {}
     for match, end in zip(matches, [*(following.start() - 1 for following in matches[1:]), len(text)], strict=False):
-        if match[1] in settings:
+        name = range(match.start(), match.end(1))
+        lines = sorted({location_at(index).line for index in name})
+        if len(lines) > 1 and configs.definition(match[1]) is None:
+            # The lines may not belong together, so none of their text is quoted.
+            where = ", ".join(f"line {number}" for number in lines)
+            message = f"Configs: {where}: together they name no setting of Kafka; does one of them not belong here?"
+            reader.add_problem(location_at(match.start()), message, "config-unknown")
+        elif match[1] in settings:
             reader.add_problem(location_at(match.start()), f"{match[1]} is set twice; keep one", "duplicate-key")
-        settings[match[1]] = (text[match.end() : end], location_at(match.start()), location_at(match.end()))
+        else:
+            settings[match[1]] = (text[match.end() : end], location_at(match.start()), location_at(match.end()))
     return settings
