@@ -9,6 +9,8 @@ from typing import Any
 
 from topicwarden.audit.check import Check, check
 from topicwarden.audit.checks import (
+    arrival_count,
+    arrival_silence,
     broker_defaults,
     compaction_gap,
     compaction_lag,
@@ -100,6 +102,8 @@ CHECKS: dict[str, Check[Any]] = {
     "header": check(header),
     "expression": check(expression),
     "record-size": check(record_size),
+    "arrival-silence": check(arrival_silence),
+    "arrival-count": check(arrival_count),
     "timestamp-future": check(timestamp_future),
     "timestamp-late": check(timestamp_late),
     "timestamp-type": check(timestamp_type),

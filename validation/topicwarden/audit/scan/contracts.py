@@ -71,6 +71,8 @@ def build_contracts(
             terms["partitions"] = topic.partitions
         if contents.timestamps.max_late is not None:
             terms["late"] = contents.timestamps.max_late
+        if contents.arrival.counts:
+            terms["arrival"] = contents.arrival.calendar.interval
         if declaration and (records := _records(declaration, schemas, now, subjects)):
             terms["records"] = records
         if terms:

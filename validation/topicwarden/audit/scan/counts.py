@@ -166,6 +166,10 @@ class PartitionCounts:
     faults: tuple[ContentFault, ...] = ()
     schema_ids: tuple[SchemaIdCount, ...] = ()
     """Counted where the YAML declares the subject of the schemas."""
+    arrivals: Mapping[int, int] = field(default_factory=dict)
+    """Records by interval of their timestamps (its start in ms), if the YAML declares how many arrive in a period."""
+    scattered: int = 0
+    """Records that were counted without their interval: the reader counts a bounded number of intervals."""
     timestamp_types: Mapping[str, TimestampTypeCount] = field(default_factory=dict)
     """Counts by Kafka's name of the timestamp type."""
     last_gap: int | None = None

@@ -44,12 +44,15 @@ def schema_ids(notes: Iterable[str]) -> tuple[SchemaIdCount, ...]:
     return tuple(sorted(counts, key=lambda found: (found.part, found.first, found.invalid)))
 
 
-def without_ids_before(note: str, block: int) -> str:
-    """Return a note without the schema ids in blocks of offsets before ``block``."""
+def without_blocks_before(note: str, block: int) -> str:
+    """Return a note without what the reader counted by block of offsets, in the blocks before ``block``."""
     parsed = json.loads(note)
-    if "ids" not in parsed:
+    if "ids" not in parsed and "arrivals" not in parsed:
         return note
-    parsed["ids"] = {part: [row for row in rows if row[0] >= block] for part, rows in parsed["ids"].items()}
+    for part, rows in parsed.get("ids", {}).items():
+        parsed["ids"][part] = [row for row in rows if row[0] >= block]
+    if "arrivals" in parsed:
+        parsed["arrivals"] = [row for row in parsed["arrivals"] if row[0] >= block]
     return json.dumps(parsed)
 
 
