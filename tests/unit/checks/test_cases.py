@@ -33,7 +33,7 @@ CASES = (
     *(*usage.CASES, *schemas.CASES),
     *(*contents.CASES, *arrivals.CASES, *placement.CASES, *lag_in_time.CASES),
 )
-NEVER_FAILS = {"internal-size": UNDECIDABLE}
+NEVER_FAILS = {"internal-size": UNDECIDABLE, "personal-fields": PASS}
 """The strongest verdict of each check that never returns ``fail``."""
 
 
@@ -129,6 +129,7 @@ LEADS_TO: dict[str, tuple[str, ...]] = {
     "header": ("contents/headers/required",),
     "expression": ("contents/expressions",),
     "record-size": ("contents/records/max_bytes",),
+    "personal-fields": ("contents/personal",),
     "arrival-silence": ("contents/arrival/max_silence",),
     "arrival-count": ("contents/arrival/max", "contents/arrival/min"),
     "timestamp-future": ("contents/timestamps/max_ahead",),

@@ -112,6 +112,7 @@ def test_expressions_see_the_contents_as_the_yaml_declares_them() -> None:
         "records": {"max_bytes": "64KiB", "per_day": 7},
         "partitions": {"max_skew": 4.0},
         "consumers": {"max_lag": 3_600_000},
+        "personal": ["email"],
         "arrival": {"max_silence": "15m", "every": "1d", "timezone": "UTC", "min": 1},
         "expressions": [{"id": "paid", "require": "value.paid", "message": "Unpaid."}],
     }
@@ -127,6 +128,7 @@ def test_expressions_see_the_contents_as_the_yaml_declares_them() -> None:
         "min": 1,
         "max": None,
     }
+    assert seen.pop("personal") == ["email"]
     assert seen.pop("records") == {"max_bytes": 65_536, "per_day": 7}
     assert seen == {name: declared[name] for name in ("headers", "partitions", "consumers", "expressions")}
 

@@ -37,7 +37,7 @@ class DeclaredContents:
 
     ``root`` is the project folder, for schema files. ``partition_functions`` are the Python functions
     (``module:function``) that may be imported. ``subjects`` are the declared subjects, ``audited_subjects`` those whose
-    state in the Schema Registry was read, by name.
+    state in the Schema Registry was read, by name. ``personal_names`` are names of fields that the policy adds.
     """
 
     declarations: Mapping[str, Declaration] = field(default_factory=dict)
@@ -46,10 +46,19 @@ class DeclaredContents:
     partition_functions: frozenset[str] = frozenset()
     subjects: DeclaredSubjects = NO_SUBJECTS
     audited_subjects: Mapping[str, AuditedSubject] = field(default_factory=dict)
+    personal_names: frozenset[str] = frozenset()
 
     def contracts(self, topics: Iterable[LiveTopic], now: int) -> Contracts:
         """Return the contracts that the scan of ``topics`` judges records by; ``now`` is in milliseconds."""
-        return build_contracts(topics, self.declarations, self.root, self.registry, now, subjects=self.subjects)
+        return build_contracts(
+            topics,
+            self.declarations,
+            self.root,
+            self.registry,
+            now,
+            subjects=self.subjects,
+            personal_names=self.personal_names,
+        )
 
     def contents(self, topic: str) -> Contents:
         """Return the declared contents of a topic; empty if the topic is not declared."""

@@ -191,6 +191,9 @@ class Contents(StrictModel):
     partitions: Nullable[PartitionContents] = PartitionContents.with_defaults()
     consumers: Nullable[ConsumerContents] = ConsumerContents.with_defaults()
     arrival: Nullable[ArrivalContents] = ArrivalContents.with_defaults()
+    personal: tuple[Text, ...] | None = Field(
+        default=(), description="Paths of fields with personal data, which no output shows: email, address.street."
+    )
     expressions: tuple[RecordRequirement, ...] | None = Field(
         default=(), description="CEL expressions that every record must meet."
     )

@@ -13,9 +13,9 @@ it:
   time since then counts. Nothing is concluded if a transaction is open, or if a later record may have been compacted.
 
 A timestamp of the type ``CreateTime`` proves no silence: the producer's clock may be late, and records may be sent
-late. **suspect**: all records are older than ``max_silence`` by such timestamps, or none is retained; the next audit
-settles it. **undecidable**: records arrived after the previous audit, which is longer ago than ``max_silence``, and
-their timestamps do not tell when. Or there are too many records of transactions to find the newest committed one.
+late. **undecidable**: all records are older than ``max_silence`` by such timestamps, or none is retained, and no audit
+saw the same end of the log that long ago. Also **undecidable**: there are too many records of transactions to find the
+newest committed one.
 
 **pass**: a committed record arrived since an audit within ``max_silence``, or the newest timestamp is younger and not
 ahead of this audit. A pass names the stalled partitions: those with a proven silence. A producer whose clock is ahead
@@ -70,7 +70,8 @@ def judge(subject: Required) -> Iterable[CheckResult]:
     stalled = sorted(partition for partition in extents if silent[partition] > bound)
     fresh = [partition for partition in extents if partition not in stalled and _is_fresh(subject, partition, bound)]
     uncertain = [partition for partition in fresh if subject.committed[partition].at_most]
-    verdict, message, because, remedy = Verdict.PASS, "", (), ""
+    verdict, message, remedy = Verdict.PASS, "", ""
+    because: tuple[str, ...] = ()
     if len(stalled) == len(extents):
         verdict = Verdict.FAIL
         message = f"no committed record has arrived for {duration_text(min(silent.values()))}"
@@ -83,14 +84,12 @@ def judge(subject: Required) -> Iterable[CheckResult]:
     elif fresh:
         verdict, message, because = Verdict.UNDECIDABLE, "the newest records may not be committed", (AT_MOST,)
         remedy = "audit with --since last more often, or look at the newest records with isolation.level=read_committed"
-    elif past is None or all(each is not None for at, each in unmoved.items() if at not in stalled):
-        verdict, message = Verdict.SUSPECT, "no record is known to have arrived in time"
-        because = ("timestamps of producers prove no silence: the next audit sees whether the log ends have moved",)
-        remedy = f"audit again after {DURATION.text(bound)}"
     else:
-        verdict, message = Verdict.UNDECIDABLE, "it is not known when the newest records arrived"
-        because = ("records or transaction markers were appended, or the leader changed, since the previous audit",)
-        remedy = "audit more often than max_silence, or declare message.timestamp.type: LogAppendTime"
+        verdict, message = Verdict.UNDECIDABLE, "it is not known whether a record has arrived in time"
+        because = ("timestamps of producers prove no silence, and no earlier audit that long ago saw the same log end",)
+        again = past is None or all(each is not None for at, each in unmoved.items() if at not in stalled)
+        more_often = "audit more often than max_silence, or declare message.timestamp.type: LogAppendTime"
+        remedy = f"audit again after {DURATION.text(bound)}" if again else more_often
     yield CheckResult(
         verdict,
         f"{message}, declared at most {DURATION.text(bound)}" if message else "",

@@ -10,6 +10,7 @@ from topicwarden.audit.scan.aggregate import Counted
 from topicwarden.audit.scan.arrivals import arrivals
 from topicwarden.audit.scan.counts import BANDS, METRICS, Merge, PartitionCounts, SupersededPair
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
+from topicwarden.audit.scan.personal_fields import personal_fields
 from topicwarden.audit.scan.reader_notes import last_gap, merge_faults, schema_ids, timestamp_types, unread_reason
 
 _DELETED_KEYS = 4
@@ -30,6 +31,7 @@ def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> Part
     hottest = max(totals, key=hottest_rank)
     deleted_names = ((f"deleted_key_{number}", f"deleted_offset_{number}") for number in range(_DELETED_KEYS))
     by_interval, scattered = arrivals(notes)
+    personal, sampled = personal_fields(notes)
     return PartitionCounts(
         **merged,
         earliest_pair=_earliest_pair(totals, "pair"),
@@ -46,6 +48,8 @@ def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> Part
         schema_ids=schema_ids(notes),
         arrivals=by_interval,
         scattered=scattered,
+        personal=personal,
+        sampled=sampled,
         timestamp_types=timestamp_types(notes),
         last_gap=last_gap(notes),
         unread=unread_reason(notes),

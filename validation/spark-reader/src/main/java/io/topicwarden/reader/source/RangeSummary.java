@@ -6,6 +6,7 @@ import io.topicwarden.reader.codecs.Contracts.TopicContract;
 import io.topicwarden.reader.codecs.FaultCounts;
 import io.topicwarden.reader.codecs.SchemaIds;
 import io.topicwarden.reader.counting.ArrivalCounts;
+import io.topicwarden.reader.personal.PersonalFields;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.record.TimestampType;
 
@@ -25,6 +26,7 @@ final class RangeSummary {
   private final FaultCounts faults;
   private final SchemaIds schemaIds;
   private final ArrivalCounts arrivals; // null if no number of records in a period is declared
+  private final PersonalFields personal; // null if values are not JSON
   private final long[] recordsByType = new long[TimestampType.values().length];
   private final long[] lastOffsetByType = new long[recordsByType.length];
   private long newestTimestamp = Long.MIN_VALUE;
@@ -48,6 +50,8 @@ final class RangeSummary {
     this.faults = new FaultCounts(contract.maxOffsets());
     this.arrivals =
         contract.arrivalMs() > 0 ? new ArrivalCounts(contract.arrivalMs(), blockSize) : null;
+    this.personal =
+        contract.personal() == null ? null : new PersonalFields(contract.personal(), blockSize);
   }
 
   FaultCounts faults() {
@@ -69,6 +73,9 @@ final class RangeSummary {
       lastGap = offset - 1;
     }
     nextOffset = offset + 1;
+    if (personal != null) {
+      personal.add(offset, record.value());
+    }
     if (timestamp < 0) {
       return; // a record of a message format without timestamps (before Kafka 0.10)
     }
@@ -133,6 +140,9 @@ final class RangeSummary {
     }
     if (arrivals != null && !arrivals.isEmpty()) {
       arrivals.writeTo(json.putArray("arrivals"));
+    }
+    if (personal != null && !personal.isEmpty()) {
+      personal.writeTo(json.putArray("personal"));
     }
     return json.toString();
   }

@@ -23,7 +23,7 @@ class RangeSummaryTest {
   private final RangeSummary summary = summary(1_000, 0);
 
   private static RangeSummary summary(long maxLateMs, long arrivalMs) {
-    return new RangeSummary(RANGE, new TopicContract(0, maxLateMs, null, 5, arrivalMs), 4);
+    return new RangeSummary(RANGE, new TopicContract(0, maxLateMs, null, 5, arrivalMs, null), 4);
   }
 
   private void add(long offset, long timestamp) {
