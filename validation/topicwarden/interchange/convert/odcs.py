@@ -209,7 +209,8 @@ class _Contract:
             names = {_text(topic, key) for topic in topics for key in ("name", "physicalName")}
             number = value.value if value else None
             is_number = isinstance(number, int) and not isinstance(number, bool) and number >= 0
-            is_number = is_number and (valid is None or number * _UNIT_NAMES.get(unit, 0) in valid)
+            if valid is not None and isinstance(number, int):
+                is_number = is_number and number * _UNIT_NAMES.get(unit, 0) in valid
             if (element and (len(topics) > 1 or element not in names)) or not is_number or unit not in _UNIT_NAMES:
                 reason = "not imported, because it is not one time for a whole topic, as a number of d, h, min, s or ms"
                 label = f"slaProperties[] {name}" + (f" of {element}" if element else "")

@@ -37,7 +37,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if topic.owner is None:
         message = f"{topic.name} has personal data and no owner; write owner: with the responsible team"
         yield RuleViolation(("owner",), message, default="owner: TEAM")
-    setting = "max.compaction.lag.ms" if topic.cleanup_policies == {"compact"} else "retention.ms"
+    setting = "max.compaction.lag.ms" if topic.cleanup_policies == frozenset({"compact"}) else "retention.ms"
     value = topic.number(setting) if setting in topic.config else None
     if value is None or value < 0:
         kept = "does not declare how long it is kept" if value is None else "keeps it forever"
