@@ -16,8 +16,8 @@ public final class Contracts {
    * @param records the contract of the records, or null if there is none
    * @param maxOffsets how many offsets of each fault are kept
    * @param arrivalMs the length of the intervals by which records are counted, or 0
-   * @param personal see {@link io.topicwarden.reader.personal.PersonalFields}; null if values are not
-   *     JSON
+   * @param personal see {@link io.topicwarden.reader.personal.PersonalFields}; null if values are
+   *     not JSON
    */
   public record TopicContract(
       int partitions,
@@ -38,8 +38,8 @@ public final class Contracts {
    * Parses the options {@code contracts} and {@code registry}. Either may be null.
    *
    * @param contracts an object by topic name with {@code partitions}, {@code late} (ms), {@code
-   *     records} (see {@link RecordContract}), {@code offsets} (of each fault), {@code arrival} (ms)
-   *     and {@code personal}, all optional
+   *     records} (see {@link RecordContract}), {@code offsets} (of each fault), {@code arrival}
+   *     (ms) and {@code personal}, all optional
    * @param registry see {@link SchemaRegistryClient}
    */
   public Contracts(String contracts, String registry) {

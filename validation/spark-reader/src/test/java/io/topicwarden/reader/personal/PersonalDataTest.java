@@ -33,9 +33,22 @@ class PersonalDataTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "", "a", "ann@", "@example.org", "ann@localhost", "hello world", "12:30:45", "256.1.1.1",
-        "DE89 3704 0044 0532 0130 01", "4111 1111 1111 1112", "2026-11-28", "12345", "1.2.3",
-        "2026-11-28T10:00:00Z", "3f2504e0-4f89-11d3-9a0c-0305e82c3301", "AA00"
+        "",
+        "a",
+        "ann@",
+        "@example.org",
+        "ann@localhost",
+        "hello world",
+        "12:30:45",
+        "256.1.1.1",
+        "DE89 3704 0044 0532 0130 01",
+        "4111 1111 1111 1112",
+        "2026-11-28",
+        "12345",
+        "1.2.3",
+        "2026-11-28T10:00:00Z",
+        "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+        "AA00"
       })
   void otherTextIsNotPersonal(String text) {
     assertNull(detectors.kind("id", text));

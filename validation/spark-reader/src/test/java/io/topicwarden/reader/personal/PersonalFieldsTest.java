@@ -48,7 +48,8 @@ class PersonalFieldsTest {
   @Test
   void declaredFieldsAreNotCounted() {
     PersonalFields declared = fields("{\"declared\":[\"mail\",\"address\"],\"names\":[\"ref\"]}");
-    declared.add(0, bytes("{\"mail\":\"a@b.example\",\"address\":{\"phone\":\"+49301234567\"},\"ref\":1}"));
+    declared.add(
+        0, bytes("{\"mail\":\"a@b.example\",\"address\":{\"phone\":\"+49301234567\"},\"ref\":1}"));
     assertEquals("[[0,null,null,1],[0,\"ref\",\"name of the field\",1]]", json(declared));
   }
 
