@@ -226,10 +226,12 @@ def test_settings_that_cannot_be_exported_are_reported_at_their_line(tmp_path: P
     done = export(project(tmp_path, ONLY_ODCS), "--to", "asyncapi")
     named = [line.partition("for it: ")[2].partition(" ")[0] for line in done.err.splitlines() if "for it" in line]
     assert named == [
+        *(f"contents.arrival.{name}" for name in ("every", "max_silence", "min", "timezone")),
         "contents.expressions",
         "contents.key.format",
         "contents.key.max_share",
         "contents.key.required",
+        "contents.personal",
         "contents.records.max_bytes",
         "contents.timestamps.max_ahead",
         "contents.value.format",
