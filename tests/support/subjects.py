@@ -35,6 +35,8 @@ ALL_CONTENTS = Contents.model_validate(
         "records": {"max_bytes": 1},
         "partitions": {"max_skew": 2.0},
         "consumers": {"max_lag": 1},
+        "personal": ["email"],
+        "arrival": {"max_silence": 1, "every": "1d", "max": 0},
         "expressions": [{"id": "e", "require": "true"}],
     }
 )

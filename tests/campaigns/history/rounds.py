@@ -54,7 +54,7 @@ CONFIGS = {
 }
 FILES = {
     "r.events.yaml": "{partitions: 2, replication_factor: 2, "
-    "contents: {value: {format: json}, records: {max_bytes: 90}}}",
+    "contents: {value: {format: json}, records: {max_bytes: 90}, arrival: {every: 1d, max: 5}}}",
     "r.keyed.yaml": "{partitions: 2, replication_factor: 2, contents: {key: {required: true, partitioner: murmur2}}}",
     "r.compacted.yaml": "{partitions: 2, replication_factor: 2, config: {cleanup.policy: compact}, "
     "contents: {value: {format: json}}}",
@@ -172,7 +172,7 @@ class Rounds:
             for _ in range(records):
                 self._sent += 1
                 key = None if topic == "r.events" and self._sent % 7 == 0 else f"key-{self._random.randrange(60)}"
-                value = self._random.choice(['{"n": 1}', '{"n": 22}', "no JSON", None if key else "{}", "x" * 120])
+                value = self._random.choice(['{"n": 1}', '{"email": 22}', "no JSON", None if key else "{}", "x" * 120])
                 age = 0 if topic == "x.expiring" else self._random.choice(_AGES)
                 partition = self._random.randrange(2) if topic in _BY_HAND else None
                 writer.send(topic, key, value, now - age, partition)

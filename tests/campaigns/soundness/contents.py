@@ -14,6 +14,7 @@ from tests.campaigns.soundness.logs import Log
 from tests.campaigns.soundness.scene import Scene
 from tests.campaigns.soundness.workload import Truth
 from tests.support.log_files import LogRecord
+from topicwarden.model.arrival import FIRST_TIME
 from topicwarden.model.contents import Contents
 from topicwarden.model.finding import Finding, PartitionFacts
 
@@ -225,6 +226,33 @@ def _stamped(finding: Finding, scene: Scene, truth: Truth) -> str:
     return "" if in_force != declared else "the configuration is as declared"
 
 
+def _silent(finding: Finding, scene: Scene, truth: Truth) -> str:
+    """Look for a record that brokers stamped within the declared silence; other timestamps prove nothing."""
+    bound = _contents(truth).arrival.max_silence or 0
+    if truth.config.get("message.timestamp.type") != "LogAppendTime":
+        return ""
+    for partition in range(truth.partitions):
+        stable = scene.partition(finding.topic, partition).last_stable or 0
+        for log in scene.logs(finding.topic, partition):
+            if any(scene.report.started - entry.time <= bound for entry in log.committed(stable)):
+                return f"a record in partition {partition} is younger"
+    return ""
+
+
+def _arrived(finding: Finding, scene: Scene, truth: Truth) -> str:
+    """Count the committed records of the first period that the finding names."""
+    arrival, period, number = _contents(truth).arrival, finding.evidence["first"], 0
+    for partition in range(truth.partitions):
+        stable = scene.partition(finding.topic, partition).last_stable or 0
+        log = scene.steady(finding.topic, partition)
+        if log is None:
+            return ""
+        times = (entry.time for entry in log.committed(stable) if entry.time >= FIRST_TIME)
+        number += sum(arrival.calendar.start(time) == period for time in times)
+    breaks = (arrival.max is not None and number > arrival.max) or number < (arrival.min or 0)
+    return "" if breaks else f"{number} records are in the period that begins at {period}"
+
+
 ORACLES: Final[dict[str, Callable[[Finding, Scene, Truth], str]]] = {
     **dict.fromkeys((*_WRONG, "timestamp-late"), _faults),
     "null-key": _null_key,
@@ -235,6 +263,9 @@ ORACLES: Final[dict[str, Callable[[Finding, Scene, Truth], str]]] = {
     "hot-key": _hot,
     "key-in-several-partitions": _several,
     "key-partition": _placed,
+    "arrival-silence": _silent,
+    "arrival-count": _arrived,
+    "personal-fields": lambda finding, scene, truth: "it never fails",
     "expression": lambda finding, scene, truth: "no expression is declared",
 }
 

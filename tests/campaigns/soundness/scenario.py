@@ -11,6 +11,7 @@ from typing import Final
 from kafka.admin import ACLOperation
 from kafka.partitioner.default import murmur2
 
+from topicwarden.model.arrival import ArrivalContents
 from topicwarden.model.contents import (
     Contents,
     HeaderContents,
@@ -193,6 +194,10 @@ class Chance:
             ),
             records=RecordContents(max_bytes=draw.choice((100, 1_000)) if maybe(0.3) else None),
             partitions=PartitionContents(max_skew=1.5 if maybe(0.2) else None),
+            arrival=ArrivalContents(
+                max_silence=1_000 if maybe(0.3) else None,
+                **({"every": 60_000, "min": 1, "max": draw.choice((20, 200))} if maybe(0.3) else {}),
+            ),
         )
 
     def steps(self, topic: Topic) -> Iterator[Step]:

@@ -21,12 +21,13 @@ from topicwarden.audit.history.outcomes import selection_key
 from topicwarden.audit.history.topic_state import OpenFinding, PartitionState, PreviousAudit, TopicState
 from topicwarden.audit.judge import judge
 from topicwarden.audit.request import AuditRequest
-from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.counts import PartitionCounts, TimestampTypeCount
 from topicwarden.audit.scan.merge import merge
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read import cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, TopicIdentity
 from topicwarden.kafka.read.snapshot_reads import _other_log_bytes
+from topicwarden.model.arrival import ArrivalContents
 from topicwarden.model.contents import Contents, KeyContents, PartitionContents
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
@@ -68,8 +69,17 @@ def test_each_check_of_records_names_the_unread_partition() -> None:
 @pytest.mark.parametrize("check", [check for check in CHECKS if issubclass(CHECKS[check].Required, EveryPartition)])
 def test_partitions_are_not_compared_with_partitions_that_could_not_be_read(check: str) -> None:
     """Partition 0 has all the records that were read, and perhaps a quarter of all records."""
-    contents = Contents(key=KeyContents(max_share=0.5), partitions=PartitionContents(max_skew=2.0))
-    counts = PartitionCounts(records=100, hottest=60, hottest_offset=1, hottest_key=7)
+    arrival = ArrivalContents(max_silence=1, every=86_400_000, max=99)
+    contents = Contents(key=KeyContents(max_share=0.5), partitions=PartitionContents(max_skew=2.0), arrival=arrival)
+    counts = PartitionCounts(
+        records=100,
+        hottest=60,
+        hottest_offset=1,
+        hottest_key=7,
+        last_timestamp=NOW - 60_000,
+        arrivals={NOW - 60_000: 100},
+        timestamp_types={"LogAppendTime": TimestampTypeCount(100, 99)},
+    )
     of = subject(counts, contents=contents)
     assert of.live
     partitions = tuple(PartitionReplicas(n, 1, (1,), (1,), 0) for n in range(4))

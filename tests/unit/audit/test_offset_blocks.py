@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from topicwarden.audit.history.offset_blocks import OffsetBlocks, block_totals, from_bytes, to_bytes
-from topicwarden.audit.scan.counts import BANDS, SchemaIdCount
+from topicwarden.audit.scan.arrivals import arrivals
+from topicwarden.audit.scan.counts import BANDS, PersonalField, SchemaIdCount
 from topicwarden.audit.scan.partition_reads import BANDS_AT_MOST, BLOCK
+from topicwarden.audit.scan.personal_fields import personal_fields
 from topicwarden.audit.scan.reader_notes import schema_ids
 from topicwarden.usage.history_files import LocalFiles, is_local
 
@@ -61,6 +63,28 @@ def test_schema_ids_of_blocks_that_begin_before_the_log_start_are_left_out() -> 
         counts = schema_ids(known.since(log_start).notes)
         assert [(each.id, each.records, each.first) for each in counts] == found
     assert schema_ids(known.since(BLOCK + 1).notes) == ()
+
+
+def test_arrivals_of_blocks_that_begin_before_the_log_start_are_left_out() -> None:
+    rows = [[0, HOUR, 5], [1, HOUR, 3], [1, 2 * HOUR, 2], [2, None, 4]]
+    known = blocks(note=json.dumps({"start": 0, "arrivals": rows}))
+    assert arrivals(known.since(0).notes) == ({HOUR: 8, 2 * HOUR: 2}, 4)
+    assert arrivals(known.since(1).notes) == ({HOUR: 3, 2 * HOUR: 2}, 4)
+    assert arrivals(known.since(BLOCK + 1).notes) == ({}, 4)
+    assert arrivals([*known.notes, *known.notes, "{}"]) == ({HOUR: 16, 2 * HOUR: 4}, 8)
+
+
+def test_personal_fields_of_blocks_that_begin_before_the_log_start_are_left_out() -> None:
+    rows = [
+        [0, None, None, 9],
+        [0, "email", "e-mail address", 5],
+        [1, None, None, 4],
+        [1, "email", "e-mail address", 3],
+    ]
+    known = blocks(note=json.dumps({"start": 0, "personal": rows}))
+    assert personal_fields(known.since(0).notes) == ((PersonalField("email", "e-mail address", 8),), 13)
+    assert personal_fields(known.since(1).notes) == ((PersonalField("email", "e-mail address", 3),), 4)
+    assert personal_fields(known.since(BLOCK + 1).notes) == ((), 0)
 
 
 def test_schema_ids_of_all_notes_are_added_up() -> None:

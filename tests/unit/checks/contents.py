@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.support.subjects import NOW, counted, subject
-from tests.unit.checks.cases import COMPACT, FAIL, UNDECIDABLE, Case, absent, with_counts
+from tests.unit.checks.cases import COMPACT, FAIL, PASS, UNDECIDABLE, Case, absent, with_counts
 from topicwarden.audit.audited_topic import AuditedTopic
-from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, TimestampTypeCount
+from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, PersonalField, TimestampTypeCount
 from topicwarden.model.contents import (
     Contents,
     HeaderContents,
@@ -26,6 +26,11 @@ def stamped(create: int | None, append: int | None, in_force: str | None = "Crea
     )
     live = {} if in_force is None else {"message.timestamp.type": in_force}
     return subject(counts, live=live, contents=Contents(timestamps=TimestampContents(type="LogAppendTime")))
+
+
+def personal(*found: PersonalField) -> AuditedTopic:
+    json = Contents(value=ValueContents(format="json"))
+    return subject(PartitionCounts(records=9, personal=found, sampled=9), contents=json)
 
 
 def faulty(rule: str, contents: Contents, *, undecided: bool = False, at_most: bool = False) -> AuditedTopic:
@@ -173,4 +178,14 @@ CASES = (
     Case(
         "empty-value", "not compacted", subject(PartitionCounts(records=3, empty_values=1, first_empty_value=7)), None
     ),
+    Case(
+        "personal-fields",
+        "fields that look personal",
+        personal(PersonalField("email", "e-mail address", 5), PersonalField("ip", "IP address", 1)),
+        (PASS,),
+        {"fields": 2, "sampled": 9},
+        says="email (e-mail address, 5 of 9 records), ip",
+    ),
+    Case("personal-fields", "no such field", personal(), ()),
+    Case("personal-fields", "the values are not declared as JSON", subject(), None),
 )

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.subjects import ALL_CONTENTS, subject
 from tests.unit.checks import (
+    arrivals,
     compaction,
     contents,
     groups,
@@ -30,9 +31,9 @@ CASES = (
     *(*topics.CASES, *replicas.CASES, *internal_topics.CASES, *groups.CASES),
     *(*compaction.CASES, *tombstones.CASES, *transactions.CASES, *retention.CASES),
     *(*usage.CASES, *schemas.CASES),
-    *(*contents.CASES, *placement.CASES, *lag_in_time.CASES),
+    *(*contents.CASES, *arrivals.CASES, *placement.CASES, *lag_in_time.CASES),
 )
-NEVER_FAILS = {"internal-size": UNDECIDABLE}
+NEVER_FAILS = {"internal-size": UNDECIDABLE, "personal-fields": PASS}
 """The strongest verdict of each check that never returns ``fail``."""
 
 
@@ -128,6 +129,9 @@ LEADS_TO: dict[str, tuple[str, ...]] = {
     "header": ("contents/headers/required",),
     "expression": ("contents/expressions",),
     "record-size": ("contents/records/max_bytes",),
+    "personal-fields": ("contents/personal",),
+    "arrival-silence": ("contents/arrival/max_silence",),
+    "arrival-count": ("contents/arrival/max", "contents/arrival/min"),
     "timestamp-future": ("contents/timestamps/max_ahead",),
     "timestamp-late": ("contents/timestamps/max_late",),
     "timestamp-unit": ("contents/timestamps",),

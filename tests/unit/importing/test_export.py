@@ -49,7 +49,8 @@ ONLY_ODCS = {
     "topics/odd.yaml": "partitions: 1\nreplication_factor: 1\n"
     "config: {cleanup.policy: delete, retention.ms: 90s}\n"
     "contents: {key: {format: long, required: true, max_share: 0.5}, value: {format: avro, registry: true},"
-    " timestamps: {max_ahead: 1h}, records: {max_bytes: 64KiB}, expressions: [{id: a, require: 'size(key) > 0'}]}\n",
+    " timestamps: {max_ahead: 1h}, records: {max_bytes: 64KiB}, expressions: [{id: a, require: 'size(key) > 0'}],"
+    " arrival: {max_silence: 90m, every: 1d, timezone: Europe/Berlin, min: 5}, personal: [email]}\n",
 }
 MONEY = {"type": "record", "name": "Money", "namespace": "com.acme", "fields": [{"name": "units", "type": "long"}]}
 BILL = {
@@ -225,10 +226,12 @@ def test_settings_that_cannot_be_exported_are_reported_at_their_line(tmp_path: P
     done = export(project(tmp_path, ONLY_ODCS), "--to", "asyncapi")
     named = [line.partition("for it: ")[2].partition(" ")[0] for line in done.err.splitlines() if "for it" in line]
     assert named == [
+        *(f"contents.arrival.{name}" for name in ("every", "max_silence", "min", "timezone")),
         "contents.expressions",
         "contents.key.format",
         "contents.key.max_share",
         "contents.key.required",
+        "contents.personal",
         "contents.records.max_bytes",
         "contents.timestamps.max_ahead",
         "contents.value.format",

@@ -112,6 +112,8 @@ def test_expressions_see_the_contents_as_the_yaml_declares_them() -> None:
         "records": {"max_bytes": "64KiB", "per_day": 7},
         "partitions": {"max_skew": 4.0},
         "consumers": {"max_lag": 3_600_000},
+        "personal": ["email"],
+        "arrival": {"max_silence": "15m", "every": "1d", "timezone": "UTC", "min": 1},
         "expressions": [{"id": "paid", "require": "value.paid", "message": "Unpaid."}],
     }
     topic = Topic("x", 1, 1, contents=Contents.model_validate(declared))
@@ -119,6 +121,14 @@ def test_expressions_see_the_contents_as_the_yaml_declares_them() -> None:
     assert seen.pop("key") == _undeclared(KeyContents) | declared["key"]
     assert seen.pop("value") == _undeclared(ValueContents) | declared["value"]
     assert seen.pop("timestamps") == {"type": "CreateTime", "max_ahead": 3_600_000, "max_late": 86_400_000}
+    assert seen.pop("arrival") == {
+        "max_silence": 900_000,
+        "every": 86_400_000,
+        "timezone": "UTC",
+        "min": 1,
+        "max": None,
+    }
+    assert seen.pop("personal") == ["email"]
     assert seen.pop("records") == {"max_bytes": 65_536, "per_day": 7}
     assert seen == {name: declared[name] for name in ("headers", "partitions", "consumers", "expressions")}
 

@@ -11,7 +11,7 @@ from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.audited_subject import AuditedSubject
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.collect.registry_subjects import subjects_of
-from topicwarden.audit.evidence import CommittedCounts, EveryPartition, view_of
+from topicwarden.audit.evidence import CommittedCounts, EveryPartition, ExactCommitted, view_of
 from topicwarden.audit.history.known_placements import known_placements, remembered_placements
 from topicwarden.audit.history.partition_growth import proven_ends
 from topicwarden.audit.history.topic_state import CommittedRead, KnownPlacement, TopicState
@@ -37,7 +37,7 @@ class DeclaredContents:
 
     ``root`` is the project folder, for schema files. ``partition_functions`` are the Python functions
     (``module:function``) that may be imported. ``subjects`` are the declared subjects, ``audited_subjects`` those whose
-    state in the Schema Registry was read, by name.
+    state in the Schema Registry was read, by name. ``personal_names`` are names of fields that the policy adds.
     """
 
     declarations: Mapping[str, Declaration] = field(default_factory=dict)
@@ -46,10 +46,19 @@ class DeclaredContents:
     partition_functions: frozenset[str] = frozenset()
     subjects: DeclaredSubjects = NO_SUBJECTS
     audited_subjects: Mapping[str, AuditedSubject] = field(default_factory=dict)
+    personal_names: frozenset[str] = frozenset()
 
     def contracts(self, topics: Iterable[LiveTopic], now: int) -> Contracts:
         """Return the contracts that the scan of ``topics`` judges records by; ``now`` is in milliseconds."""
-        return build_contracts(topics, self.declarations, self.root, self.registry, now, subjects=self.subjects)
+        return build_contracts(
+            topics,
+            self.declarations,
+            self.root,
+            self.registry,
+            now,
+            subjects=self.subjects,
+            personal_names=self.personal_names,
+        )
 
     def contents(self, topic: str) -> Contents:
         """Return the declared contents of a topic; empty if the topic is not declared."""
@@ -123,8 +132,9 @@ def count_committed(
 ) -> CommittedEvidence:
     """Return the evidence about committed records and keys.
 
-    Only partitions that fail a check of contents and may contain uncommitted records are read again, and only if
-    earlier audits have not counted all their committed records. ``rate`` is the same limit as in ``scan``.
+    Only partitions that may contain uncommitted records are read again, if they fail a check of contents or if a check
+    needs exact counts (``ExactCommitted``), and only if earlier audits have not counted all their committed records.
+    ``rate`` is the same limit as in ``scan``.
     """
     counts, stable = scan_result.counts, scan_result.stable_reads
     keys = [
@@ -167,7 +177,7 @@ def count_committed(
 def _uncertain_partitions(
     scan_result: ScanResult, declared: DeclaredContents, placements: Mapping[str, KeyPlacement]
 ) -> frozenset[TopicPartition]:
-    """Return the partitions that fail a check of contents and may contain uncommitted records."""
+    """Return the partitions that may contain uncommitted records, and fail a check of contents or need exact counts."""
     candidates: dict[str, set[int]] = {}
     for read in scan_result.reads:
         counts = scan_result.counts.get(read.topic_partition)
@@ -199,11 +209,14 @@ def _subject(
 
 
 def _failing_partitions(subject: AuditedTopic) -> set[int]:
-    """Return the partitions that do not pass every check of contents."""
+    """Return the partitions that do not pass every check of contents, or whose committed records a check counts."""
     failing: set[int] = set()
     for check in CHECKS.values():
         view = view_of(check.Required, subject) if issubclass(check.Required, CommittedCounts) else None
         if view is None or not check.applies(view):
+            continue
+        if isinstance(view, ExactCommitted):
+            failing.update(view.counts)
             continue
         for result in check.judge(view):
             if result.verdict is not Verdict.PASS:

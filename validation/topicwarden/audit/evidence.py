@@ -113,6 +113,10 @@ class CommittedCounts(Counts):
     committed: Mapping[int, PartitionCounts]
 
 
+class ExactCommitted(CommittedCounts):
+    """The counts of committed records, also where the check passes with all records: it needs a least number."""
+
+
 class EveryRecord(Counts):
     """The counts of every record: the check judges shares of all records, so a part of them does not suffice."""
 

@@ -200,6 +200,7 @@ def _plan(request: AuditRequest, observed: Observation, state: HistoryState) -> 
         request.partition_functions,
         request.subjects,
         observed.subjects,
+        request.personal_names,
     )
     contracts = declared.contracts(observed.readable, observed.snapshot.taken_at)
     if request.history is not None:  # a full audit, too, is what the next one compares with

@@ -59,6 +59,7 @@ class AuditRequest:
     subjects: DeclaredSubjects = NO_SUBJECTS
     metadata_max_age: int = DEFAULT_METADATA_MAX_AGE
     declared: bool = True
+    personal_names: frozenset[str] = frozenset()
 
     def selects(self, topic: str) -> bool:
         """Return whether the topic is in scope and matches one of the patterns."""

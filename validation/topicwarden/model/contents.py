@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from topicwarden.model.arrival import ArrivalContents
 from topicwarden.model.compatibility import Compatibility, SubjectStrategy
 from topicwarden.model.field_types import (
     Duration,
@@ -189,6 +190,10 @@ class Contents(StrictModel):
     records: Nullable[RecordContents] = RecordContents.with_defaults()
     partitions: Nullable[PartitionContents] = PartitionContents.with_defaults()
     consumers: Nullable[ConsumerContents] = ConsumerContents.with_defaults()
+    arrival: Nullable[ArrivalContents] = ArrivalContents.with_defaults()
+    personal: tuple[Text, ...] | None = Field(
+        default=(), description="Paths of fields with personal data, which no output shows: email, address.street."
+    )
     expressions: tuple[RecordRequirement, ...] | None = Field(
         default=(), description="CEL expressions that every record must meet."
     )

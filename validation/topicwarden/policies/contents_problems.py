@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from topicwarden.model.contents import Contents, EncodedContents
 from topicwarden.model.problem import Problem
+from topicwarden.policies.arrival_problems import arrival_messages
 from topicwarden.policies.expressions import CelError, compile_record_expression
 from topicwarden.record_schemas import COMPILERS
 from topicwarden.specs.resolve import Declaration
@@ -49,6 +50,8 @@ def _contents_messages(contents: Contents) -> Iterator[_Message]:
     if len(declared) > 1:
         message = f"expected one partitioner, got {' and '.join(declared)}; keep one, and write null for the others"
         yield ("contents", "key", declared[1]), message
+    for key, message in arrival_messages(contents.arrival):
+        yield ("contents", "arrival", key), message
     seen: set[str] = set()
     for number, expression in enumerate(contents.expressions or ()):
         if expression.id in seen:

@@ -36,7 +36,8 @@ _MAX_COLUMN_WIDTH: Final = 60
 _LONGEST_WORD: Final = 10
 _LEAST_WIDTH: Final = 8
 _GAP: Final = "  "
-_UNITS: Final = {"ms": duration, "bytes": size, "max_ahead": duration, "max_lag": duration, "max_bytes": size}
+_DURATIONS: Final = ("ms", "max_ahead", "max_lag", "max_silence", "every")
+_UNITS: Final = {**dict.fromkeys(_DURATIONS, duration), "bytes": size, "max_bytes": size}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from typing import Any
 
 from topicwarden.audit.check import Check, check
 from topicwarden.audit.checks import (
+    arrival_count,
+    arrival_silence,
     broker_defaults,
     compaction_gap,
     compaction_lag,
@@ -33,6 +35,7 @@ from topicwarden.audit.checks import (
     null_key,
     partition_count,
     partition_skew,
+    personal_fields,
     record_size,
     registered_schema,
     replication_factor,
@@ -100,6 +103,9 @@ CHECKS: dict[str, Check[Any]] = {
     "header": check(header),
     "expression": check(expression),
     "record-size": check(record_size),
+    "arrival-silence": check(arrival_silence),
+    "arrival-count": check(arrival_count),
+    "personal-fields": check(personal_fields),
     "timestamp-future": check(timestamp_future),
     "timestamp-late": check(timestamp_late),
     "timestamp-type": check(timestamp_type),

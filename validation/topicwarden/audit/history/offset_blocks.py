@@ -18,7 +18,7 @@ from typing import Any
 from topicwarden.audit.scan.aggregate import Counted, RangeTotals
 from topicwarden.audit.scan.counts import BANDS, METRICS
 from topicwarden.audit.scan.partition_reads import BANDS_AT_MOST, BLOCK
-from topicwarden.audit.scan.reader_notes import without_ids_before
+from topicwarden.audit.scan.reader_notes import without_blocks_before
 
 FILE = "blocks.json.gz"
 
@@ -58,7 +58,7 @@ class OffsetBlocks:
         self.notes += other.notes
 
     def since(self, log_start: int) -> OffsetBlocks:
-        """Return the blocks without deleted records; all notes, without the schema ids of such blocks.
+        """Return the blocks without deleted records; all notes, without the schema ids and the arrivals of such blocks.
 
         The block that contains the log start is counted again when the log start has moved. So its earlier counts are
         left out.
@@ -66,7 +66,7 @@ class OffsetBlocks:
         first = log_start if log_start > self.log_start else 0
         first_block = -(-first // BLOCK)
         kept = [group for group in self.groups if group[_GROUP] // BANDS_AT_MOST * BLOCK >= first]
-        notes = [without_ids_before(note, first_block) for note in self.notes] if first else self.notes
+        notes = [without_blocks_before(note, first_block) for note in self.notes] if first else self.notes
         return OffsetBlocks(kept, notes, log_start)
 
     def merged(self) -> OffsetBlocks:

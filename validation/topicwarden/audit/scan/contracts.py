@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,12 +52,13 @@ def build_contracts(
     now: int,
     *,
     subjects: DeclaredSubjects = NO_SUBJECTS,
+    personal_names: Collection[str] = (),
 ) -> Contracts:
     """Return the contracts of ``topics``.
 
     ``root`` is the project's folder. ``subjects`` are the declared subjects of the Schema Registry. Timestamps after
-    ``now`` (ms) are in the future. A schema that cannot be used does not stop the audit; its topic's records remain
-    undecided.
+    ``now`` (ms) are in the future. Fields with one of ``personal_names`` look like personal data. A schema that cannot
+    be used does not stop the audit; its topic's records remain undecided.
     """
     by_topic: dict[str, dict[str, Any]] = {}
     by_key = set()
@@ -71,6 +72,10 @@ def build_contracts(
             terms["partitions"] = topic.partitions
         if contents.timestamps.max_late is not None:
             terms["late"] = contents.timestamps.max_late
+        if contents.arrival.counts:
+            terms["arrival"] = contents.arrival.calendar.interval
+        if contents.value.format == "json":
+            terms["personal"] = {"declared": list(contents.personal or ()), "names": sorted(personal_names)}
         if declaration and (records := _records(declaration, schemas, now, subjects)):
             terms["records"] = records
         if terms:

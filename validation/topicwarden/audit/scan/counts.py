@@ -67,6 +67,15 @@ class SchemaIdCount:
     unconfirmed: bool = False
 
 
+@dataclass(frozen=True)
+class PersonalField:
+    """A field that looks like personal data of a ``kind`` (``PersonalData.java``) in a number of records."""
+
+    path: str
+    kind: str
+    records: int
+
+
 class Merge(Enum):
     """The operation that combines the numbers of two groups of records."""
 
@@ -166,6 +175,14 @@ class PartitionCounts:
     faults: tuple[ContentFault, ...] = ()
     schema_ids: tuple[SchemaIdCount, ...] = ()
     """Counted where the YAML declares the subject of the schemas."""
+    arrivals: Mapping[int, int] = field(default_factory=dict)
+    """Records by interval of their timestamps (its start in ms), if the YAML declares how many arrive in a period."""
+    scattered: int = 0
+    """Records that were counted without their interval: the reader counts a bounded number of intervals."""
+    personal: tuple[PersonalField, ...] = ()
+    """Fields of JSON values that look personal and are not declared so, in a sample of the records."""
+    sampled: int = 0
+    """The number of records in this sample."""
     timestamp_types: Mapping[str, TimestampTypeCount] = field(default_factory=dict)
     """Counts by Kafka's name of the timestamp type."""
     last_gap: int | None = None

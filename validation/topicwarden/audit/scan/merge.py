@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from topicwarden.audit.scan.aggregate import Counted
+from topicwarden.audit.scan.arrivals import arrivals
 from topicwarden.audit.scan.counts import BANDS, METRICS, Merge, PartitionCounts, SupersededPair
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
+from topicwarden.audit.scan.personal_fields import personal_fields
 from topicwarden.audit.scan.reader_notes import last_gap, merge_faults, schema_ids, timestamp_types, unread_reason
 
 _DELETED_KEYS = 4
@@ -28,6 +30,8 @@ def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> Part
     by_key = any("hottest" in counted for counted in totals)
     hottest = max(totals, key=hottest_rank)
     deleted_names = ((f"deleted_key_{number}", f"deleted_offset_{number}") for number in range(_DELETED_KEYS))
+    by_interval, scattered = arrivals(notes)
+    personal, sampled = personal_fields(notes)
     return PartitionCounts(
         **merged,
         earliest_pair=_earliest_pair(totals, "pair"),
@@ -42,6 +46,10 @@ def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> Part
         hottest_key=hottest.get("hottest_key"),
         faults=merge_faults(notes, max_late),
         schema_ids=schema_ids(notes),
+        arrivals=by_interval,
+        scattered=scattered,
+        personal=personal,
+        sampled=sampled,
         timestamp_types=timestamp_types(notes),
         last_gap=last_gap(notes),
         unread=unread_reason(notes),

@@ -13,6 +13,8 @@ MOST_OFFSETS = 5
 """The most offsets that a fault lists."""
 
 _LATE = "timestamp-late"
+_BY_BLOCK = frozenset({"arrivals", "personal"})
+"""Lists of rows that begin with the block of offsets."""
 
 
 def merge_faults(notes: Iterable[str], max_late: int | None) -> tuple[ContentFault, ...]:
@@ -44,12 +46,15 @@ def schema_ids(notes: Iterable[str]) -> tuple[SchemaIdCount, ...]:
     return tuple(sorted(counts, key=lambda found: (found.part, found.first, found.invalid)))
 
 
-def without_ids_before(note: str, block: int) -> str:
-    """Return a note without the schema ids in blocks of offsets before ``block``."""
+def without_blocks_before(note: str, block: int) -> str:
+    """Return a note without what the reader counted by block of offsets, in the blocks before ``block``."""
     parsed = json.loads(note)
-    if "ids" not in parsed:
+    if not parsed.keys() & {"ids", *_BY_BLOCK}:
         return note
-    parsed["ids"] = {part: [row for row in rows if row[0] >= block] for part, rows in parsed["ids"].items()}
+    for part, rows in parsed.get("ids", {}).items():
+        parsed["ids"][part] = [row for row in rows if row[0] >= block]
+    for name in _BY_BLOCK & parsed.keys():
+        parsed[name] = [row for row in parsed[name] if row[0] >= block]
     return json.dumps(parsed)
 
 

@@ -3,11 +3,14 @@
 Sources: https://bitol-io.github.io/open-data-contract-standard/v3.1.0/. ODCS has no fields for the partitions and the
 configuration of a topic. They are read from the ``customProperties`` of the schema object: ``partitions``,
 ``replicationFactor`` and ``topicConfiguration``. An export also writes ``contents``, ``keySchema`` and ``valueSchema``.
+
+The SLA ``retention`` is ``retention.ms``, and ``frequency`` is ``contents.arrival.max_silence``. Other SLAs and quality
+rules are reported by name: ``latency`` is the time from an event to its record, which a topic does not have, and the
+library metric ``rowCount`` counts all rows, where ``contents.arrival`` counts those of a period.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -20,6 +23,7 @@ from topicwarden.interchange.convert.take_values import one_line, take_number, t
 from topicwarden.interchange.convert.topic_reader import TopicReader
 from topicwarden.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
 from topicwarden.model.contents import Contents
+from topicwarden.model.field_types import LONGEST_PERIOD
 from topicwarden.model.message_text import describe_value
 from topicwarden.model.problem import Location
 from topicwarden.record_schemas import COMPILERS
@@ -32,6 +36,7 @@ CONFIGURATION: Final = "topicConfiguration"
 CONTENTS: Final = "contents"
 SCHEMAS: Final = {"key": "keySchema", "value": "valueSchema"}
 RETENTION: Final = "retention"
+FREQUENCY: Final = "frequency"
 _CUSTOM: Final = (PARTITIONS, REPLICATION_FACTOR, CONFIGURATION, CONTENTS, *SCHEMAS.values())
 _KIND: Final = "DataContract"
 _DEFAULT_FORMAT: Final = "json"
@@ -101,8 +106,9 @@ class _Contract:
             server.take_text("type")
         formats = [server.take_text("format") or _DEFAULT_FORMAT for server in kafka] if topics else []
         owner, retention = (self._owner(), self._retention(topics)) if topics else (None, {})
+        frequency = self._sla(FREQUENCY, topics, range(1, LONGEST_PERIOD + 1)) if topics else None
         for item in topics:
-            self._topic(item, formats, owner, retention)
+            self._topic(item, formats, owner, retention, frequency)
 
     def _is_topic(self, item: Node, kafka: list[Node]) -> bool:
         """Return whether a schema object is a topic; note one that is not."""
@@ -118,7 +124,14 @@ class _Contract:
         self._reader.exclude(item.location, name.value if name else "schema object", reason)
         return False
 
-    def _topic(self, item: Node, formats: list[str], owner: str | None, retention: SettingValues) -> None:
+    def _topic(
+        self,
+        item: Node,
+        formats: list[str],
+        owner: str | None,
+        retention: SettingValues,
+        frequency: tuple[int, Location] | None,
+    ) -> None:
         name, physical_name = item.child("name"), item.child("physicalName")
         named = physical_name or name
         if named:
@@ -145,7 +158,7 @@ class _Contract:
                 config=retention | config,
                 description=one_line(item.take_text("description")),
                 owner=owner,
-                contents=contents,
+                contents=self._with_frequency(contents, frequency),
                 schemas=schemas,
             ),
         )
@@ -185,30 +198,46 @@ class _Contract:
         owners[0].take_text("role")
         return one_line(owners[0].take_text("username"))
 
-    def _retention(self, topics: list[Node]) -> SettingValues:
-        """Return ``retention.ms`` from the SLA that applies to all topics of the contract."""
+    def _sla(self, name: str, topics: list[Node], valid: range | None = None) -> tuple[int, Location] | None:
+        """Return the milliseconds of the SLA ``name`` that applies to all topics of the contract, and its location."""
         listed = self._root.child("slaProperties")
-        found: SettingValues = {}
-        for _, sla in self._retentions(listed) if listed else ():
+        found: tuple[int, Location] | None = None
+        for _, sla in listed.children() if listed else ():
+            if _text(sla, "property").lower() != name:
+                continue
             element, value, unit = _text(sla, "element"), sla.child("value"), _text(sla, "unit").strip().lower()
             names = {_text(topic, key) for topic in topics for key in ("name", "physicalName")}
             number = value.value if value else None
             is_number = isinstance(number, int) and not isinstance(number, bool) and number >= 0
+            if valid is not None and isinstance(number, int):
+                is_number = is_number and number * _UNIT_NAMES.get(unit, 0) in valid
             if (element and (len(topics) > 1 or element not in names)) or not is_number or unit not in _UNIT_NAMES:
                 reason = "not imported, because it is not one time for a whole topic, as a number of d, h, min, s or ms"
-                label = f"slaProperties[] {RETENTION}" + (f" of {element}" if element else "")
+                label = f"slaProperties[] {name}" + (f" of {element}" if element else "")
                 self._reader.note(sla.location, label, reason)
                 sla.take()
             elif found:
-                self._reader.add_problem(sla.location, f"the SLA {RETENTION} is declared twice; keep one", "value")
+                self._reader.add_problem(sla.location, f"the SLA {name} is declared twice; keep one", "value")
             elif value:
                 for key in ("property", "value", "unit", "element"):
                     sla.document.fields.take((*sla.path, key))
-                found["retention.ms"] = (value.value * _UNIT_NAMES[unit], value.location, value.location)
+                found = value.value * _UNIT_NAMES[unit], value.location
         return found
 
-    def _retentions(self, listed: Node) -> Iterator[tuple[Any, Node]]:
-        return ((key, sla) for key, sla in listed.children() if _text(sla, "property").lower() == RETENTION)
+    def _retention(self, topics: list[Node]) -> SettingValues:
+        found = self._sla(RETENTION, topics)
+        return {"retention.ms": (found[0], found[1], found[1])} if found else {}
+
+    def _with_frequency(self, contents: Contents, frequency: tuple[int, Location] | None) -> Contents:
+        """Return the contents with the SLA ``frequency``: data arrives at least once in this time."""
+        if frequency is None:
+            return contents
+        silence, location = frequency
+        if contents.arrival.max_silence is not None:
+            message = f"contents.arrival.max_silence and the SLA {FREQUENCY} say the same; keep one"
+            self._reader.add_problem(location, message, "value")
+        arrival = contents.arrival.model_copy(update={"max_silence": silence})
+        return contents.model_copy(update={"arrival": arrival})
 
     def _own_contents(self, item: Node, custom: dict[str, Node]) -> tuple[Contents, tuple[SchemaText, ...]]:
         """Return the contents of a topic and its schemas, as an export writes them."""

@@ -33,11 +33,15 @@ def contract(exported: ExportedTopic) -> dict[str, Any]:
     if topic.owner:
         root["team"] = {"name": topic.owner}
     root["schema"] = [_schema_object(exported)]
-    if (retention := topic.retention_time) is not None:
-        unit = next(unit for unit, size in odcs.UNITS.items() if retention % size == 0)
-        sla = {"property": odcs.RETENTION, "value": retention // odcs.UNITS[unit], "unit": unit}
-        root["slaProperties"] = [sla]
+    slas = {odcs.RETENTION: topic.retention_time, odcs.FREQUENCY: topic.contents.arrival.max_silence}
+    if declared := [_sla(name, time) for name, time in slas.items() if time is not None]:
+        root["slaProperties"] = declared
     return root
+
+
+def _sla(name: str, time: int) -> dict[str, Any]:
+    unit = next(unit for unit, size in odcs.UNITS.items() if time % size == 0)
+    return {"property": name, "value": time // odcs.UNITS[unit], "unit": unit}
 
 
 def _schema_object(exported: ExportedTopic) -> dict[str, Any]:
@@ -70,6 +74,7 @@ def _custom_properties(exported: ExportedTopic) -> dict[str, Any]:
     if config := _configuration(topic):
         found[odcs.CONFIGURATION] = config
     contents = json.loads(json.dumps(explicit_contents(topic.contents)))
+    contents.get("arrival", {}).pop("max_silence", None)  # an SLA
     for part, text in exported.schemas.items():
         contents[part].pop("schema")
         is_text = topic.contents.encoding(part).format == "protobuf"

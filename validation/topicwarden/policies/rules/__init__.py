@@ -27,6 +27,7 @@ from topicwarden.policies.rules import (
     owner,
     partition_budget,
     partitions,
+    personal_data,
     principal_owner,
     protected_names,
     record_size,
@@ -75,6 +76,7 @@ RULES: dict[str, Rule] = {
     "schemas-topic": schemas_topic,
     "protected-names": protected_names,
     "standing-allowance": standing_allowance,
+    personal_data.RULE: personal_data,
     # Conventions of an organization: on if a policy file names the rule.
     "topic-name": topic_name,
     "owner": owner,

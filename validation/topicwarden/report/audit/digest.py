@@ -23,7 +23,18 @@ _UNDECLARED = "topic-undeclared"
 
 OF_CONTENTS = frozenset(
     {
-        *("empty-value", "expression", "header", "hot-key", "key-schema", "null-key", "partition-skew", "record-size"),
+        *(
+            "arrival-count",
+            "arrival-silence",
+            "empty-value",
+            "expression",
+            "header",
+            "hot-key",
+            "key-schema",
+            "null-key",
+            "partition-skew",
+            "record-size",
+        ),
         *("schema-version", "timestamp-future", "timestamp-late", "timestamp-type", "timestamp-unit", "value-schema"),
     }
 )

@@ -48,6 +48,8 @@ _CONTENTS_UNITS: Final[Mapping[KeyPath, ValueUnit]] = {
     ("contents", "timestamps", "max_ahead"): DURATION,
     ("contents", "timestamps", "max_late"): DURATION,
     ("contents", "records", "max_bytes"): SIZE,
+    ("contents", "arrival", "max_silence"): DURATION,
+    ("contents", "arrival", "every"): DURATION,
 }
 _UNIT_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "ms": ("millisecond", "millis", "msec"),

@@ -181,6 +181,17 @@ def removed_by_cleaner(subject: PreviousState, partition: int) -> tuple[Remember
     )
 
 
+def uncompacted_since(subject: Live) -> int | None:
+    """Return the time (ms) since which audits have seen that the topic is not compacted.
+
+    None if no earlier audit saw its present cleanup policy. Records that arrived before may have been compacted.
+    """
+    past, policy = subject.past.state, subject.live.topic.config.get("cleanup.policy")
+    if past is None or policy is None or subject.compacted or past.settings.get("cleanup.policy") != policy:
+        return None
+    return past.since.get("cleanup.policy")
+
+
 def unknown_grace_remedy(snapshot: Snapshot) -> str:
     """Return what to do if ``cleaner_grace_ms``, or the brokers' check interval, is not known."""
     if snapshot.broker_configs and snapshot.log_dirs.errors:

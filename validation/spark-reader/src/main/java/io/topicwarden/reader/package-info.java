@@ -7,6 +7,7 @@
  *   <li>{@code source}: the data source, and the readers of its tasks. Uses the two others.
  *   <li>{@code counting}: counts by offset block, age band and key; the key history.
  *   <li>{@code codecs}: contracts and the formats of keys and values. Does not use Spark.
+ *   <li>{@code personal}: recognises personal data. Uses only Jackson.
  *   <li>{@code compatibility}: compares schemas with the checkers of a Schema Registry. Does not
  *       use Spark.
  * </ul>

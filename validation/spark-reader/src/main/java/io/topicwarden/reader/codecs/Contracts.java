@@ -15,11 +15,19 @@ public final class Contracts {
    * @param maxLateMs how much older than the newest earlier record a record may be
    * @param records the contract of the records, or null if there is none
    * @param maxOffsets how many offsets of each fault are kept
+   * @param arrivalMs the length of the intervals by which records are counted, or 0
+   * @param personal see {@link io.topicwarden.reader.personal.PersonalFields}; null if values are
+   *     not JSON
    */
   public record TopicContract(
-      int partitions, long maxLateMs, RecordContract records, int maxOffsets) {
+      int partitions,
+      long maxLateMs,
+      RecordContract records,
+      int maxOffsets,
+      long arrivalMs,
+      JsonNode personal) {
     static final TopicContract NONE =
-        new TopicContract(0, Long.MAX_VALUE, null, FaultCounts.MAX_OFFSETS);
+        new TopicContract(0, Long.MAX_VALUE, null, FaultCounts.MAX_OFFSETS, 0, null);
   }
 
   private final JsonNode declared;
@@ -30,7 +38,8 @@ public final class Contracts {
    * Parses the options {@code contracts} and {@code registry}. Either may be null.
    *
    * @param contracts an object by topic name with {@code partitions}, {@code late} (ms), {@code
-   *     records} (see {@link RecordContract}) and {@code offsets} (of each fault), all optional
+   *     records} (see {@link RecordContract}), {@code offsets} (of each fault), {@code arrival}
+   *     (ms) and {@code personal}, all optional
    * @param registry see {@link SchemaRegistryClient}
    */
   public Contracts(String contracts, String registry) {
@@ -57,6 +66,8 @@ public final class Contracts {
         contract.path("partitions").asInt(),
         contract.path("late").asLong(Long.MAX_VALUE),
         contract.has("records") ? new RecordContract(contract.path("records"), registry) : null,
-        contract.path("offsets").asInt(FaultCounts.MAX_OFFSETS));
+        contract.path("offsets").asInt(FaultCounts.MAX_OFFSETS),
+        contract.path("arrival").asLong(),
+        contract.get("personal"));
   }
 }

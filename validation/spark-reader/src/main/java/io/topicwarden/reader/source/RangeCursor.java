@@ -14,7 +14,7 @@ final class RangeCursor {
   RangeCursor(OffsetRange range, Contracts contracts, long blockSize) {
     this.range = range;
     this.contract = contracts.forTopic(range.partition().topic());
-    this.summary = new RangeSummary(range, contract.maxLateMs(), blockSize, contract.maxOffsets());
+    this.summary = new RangeSummary(range, contract, blockSize);
     this.nextOffset = range.start();
   }
 }

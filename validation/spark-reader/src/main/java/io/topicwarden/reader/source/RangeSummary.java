@@ -2,8 +2,11 @@ package io.topicwarden.reader.source;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.topicwarden.reader.Json;
+import io.topicwarden.reader.codecs.Contracts.TopicContract;
 import io.topicwarden.reader.codecs.FaultCounts;
 import io.topicwarden.reader.codecs.SchemaIds;
+import io.topicwarden.reader.counting.ArrivalCounts;
+import io.topicwarden.reader.personal.PersonalFields;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.record.TimestampType;
 
@@ -22,6 +25,8 @@ final class RangeSummary {
   private final long maxLateMs;
   private final FaultCounts faults;
   private final SchemaIds schemaIds;
+  private final ArrivalCounts arrivals; // null if no number of records in a period is declared
+  private final PersonalFields personal; // null if values are not JSON
   private final long[] recordsByType = new long[TimestampType.values().length];
   private final long[] lastOffsetByType = new long[recordsByType.length];
   private long newestTimestamp = Long.MIN_VALUE;
@@ -35,16 +40,18 @@ final class RangeSummary {
   /**
    * Creates the summary of a range before the first record is read.
    *
-   * @param maxLateMs how much older than the newest earlier record a record may be
-   * @param blockSize the number of offsets in a block by which schema ids are counted
-   * @param maxOffsets how many offsets of each fault are kept
+   * @param blockSize the number of offsets in a block by which schema ids and arrivals are counted
    */
-  RangeSummary(OffsetRange range, long maxLateMs, long blockSize, int maxOffsets) {
+  RangeSummary(OffsetRange range, TopicContract contract, long blockSize) {
     this.range = range;
-    this.maxLateMs = maxLateMs;
+    this.maxLateMs = contract.maxLateMs();
     this.nextOffset = range.start();
     this.schemaIds = new SchemaIds(blockSize);
-    this.faults = new FaultCounts(maxOffsets);
+    this.faults = new FaultCounts(contract.maxOffsets());
+    this.arrivals =
+        contract.arrivalMs() > 0 ? new ArrivalCounts(contract.arrivalMs(), blockSize) : null;
+    this.personal =
+        contract.personal() == null ? null : new PersonalFields(contract.personal(), blockSize);
   }
 
   FaultCounts faults() {
@@ -66,8 +73,14 @@ final class RangeSummary {
       lastGap = offset - 1;
     }
     nextOffset = offset + 1;
+    if (personal != null) {
+      personal.add(offset, record.value());
+    }
     if (timestamp < 0) {
       return; // a record of a message format without timestamps (before Kafka 0.10)
+    }
+    if (arrivals != null) {
+      arrivals.add(offset, timestamp);
     }
     if (timestamp < MIN_MILLIS || timestamp > MAX_MILLIS) {
       faults.add("timestamp-unit", unit(timestamp), offset);
@@ -124,6 +137,12 @@ final class RangeSummary {
     faults.writeTo(json.putArray("faults"));
     if (!schemaIds.isEmpty()) {
       schemaIds.writeTo(json.putObject("ids"));
+    }
+    if (arrivals != null && !arrivals.isEmpty()) {
+      arrivals.writeTo(json.putArray("arrivals"));
+    }
+    if (personal != null && !personal.isEmpty()) {
+      personal.writeTo(json.putArray("personal"));
     }
     return json.toString();
   }

@@ -223,7 +223,8 @@ class RecordContractTest {
     assertEquals(6, a.partitions());
     assertEquals(5, a.maxLateMs());
     assertSame(a.records(), contracts.forTopic("a").records());
-    assertEquals(new Contracts.TopicContract(0, Long.MAX_VALUE, null, 5), contracts.forTopic("b"));
+    assertEquals(
+        new Contracts.TopicContract(0, Long.MAX_VALUE, null, 5, 0, null), contracts.forTopic("b"));
     assertNull(contracts.forTopic("c").records());
     assertThrows(IllegalArgumentException.class, () -> new Contracts("{", null));
     assertThrows(IllegalArgumentException.class, () -> new Contracts(null, "{"));

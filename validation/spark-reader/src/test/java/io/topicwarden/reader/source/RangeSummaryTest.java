@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.topicwarden.reader.Json;
+import io.topicwarden.reader.codecs.Contracts.TopicContract;
 import java.io.IOException;
 import java.util.Optional;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -19,7 +20,11 @@ class RangeSummaryTest {
   private static final long NOW = TestConsumer.TIMESTAMP;
   private static final OffsetRange RANGE = new OffsetRange(0, TestConsumer.PARTITION, 10, 20);
 
-  private final RangeSummary summary = new RangeSummary(RANGE, 1_000, 4, 5);
+  private final RangeSummary summary = summary(1_000, 0);
+
+  private static RangeSummary summary(long maxLateMs, long arrivalMs) {
+    return new RangeSummary(RANGE, new TopicContract(0, maxLateMs, null, 5, arrivalMs, null), 4);
+  }
 
   private void add(long offset, long timestamp) {
     summary.add(TestConsumer.record(TestConsumer.PARTITION, offset, timestamp, "k", "v"));
@@ -108,7 +113,7 @@ class RangeSummaryTest {
 
   @Test
   void withoutALimitNothingIsLate() throws IOException {
-    RangeSummary unlimited = new RangeSummary(RANGE, Long.MAX_VALUE, 4, 5);
+    RangeSummary unlimited = summary(Long.MAX_VALUE, 0);
     unlimited.add(TestConsumer.record(TestConsumer.PARTITION, 10, NOW, "k", "v"));
     unlimited.add(TestConsumer.record(TestConsumer.PARTITION, 11, NOW / 10, "k", "v"));
     assertEquals("[]", Json.MAPPER.readTree(unlimited.toJson()).path("faults").toString());
@@ -132,5 +137,17 @@ class RangeSummaryTest {
     add(10, -1);
     assertEquals("[]", json().path("faults").toString());
     assertFalse(json().has("highest"));
+  }
+
+  @Test
+  void countsArrivalsIfAPeriodIsDeclared() throws IOException {
+    add(10, NOW);
+    assertFalse(json().has("arrivals"));
+    RangeSummary counting = summary(Long.MAX_VALUE, 60_000);
+    assertFalse(Json.MAPPER.readTree(counting.toJson()).has("arrivals"));
+    counting.add(TestConsumer.record(TestConsumer.PARTITION, 10, 120_001, "k", "v"));
+    counting.add(TestConsumer.record(TestConsumer.PARTITION, 11, -1, "k", "v"));
+    JsonNode arrivals = Json.MAPPER.readTree(counting.toJson()).path("arrivals");
+    assertEquals("[[2,120000,1]]", arrivals.toString());
   }
 }

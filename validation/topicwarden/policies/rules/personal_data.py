@@ -1,0 +1,44 @@
+"""A topic with personal data has an owner, and declares for how long brokers keep it.
+
+It applies to topics that declare fields with personal data: `contents: {personal: [email]}`. A topic that deletes by
+time must declare `retention.ms`, and not forever. A topic that is only compacted must declare
+`max.compaction.lag.ms`, after which brokers remove what a tombstone deletes.
+
+An audit also notes undeclared fields that look like personal data. `fields` adds names of fields to its list.
+
+Example: `personal-data: {level: error, fields: [customer_ref]}`
+"""
+
+from collections.abc import Iterable
+
+from pydantic import Field
+
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.model.field_types import Text
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
+
+RULE = "personal-data"
+
+
+class Settings(AdviceSettings):
+    fields: tuple[Text, ...] = Field(
+        default=(), description="Names of fields that look like personal data in audits, beside the built-in ones."
+    )
+
+
+ALWAYS = Settings.with_defaults()
+SHAPE_ONLY = False
+
+
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
+    if not topic.contents.personal:
+        return
+    if topic.owner is None:
+        message = f"{topic.name} has personal data and no owner; write owner: with the responsible team"
+        yield RuleViolation(("owner",), message, default="owner: TEAM")
+    setting = "max.compaction.lag.ms" if topic.cleanup_policies == frozenset({"compact"}) else "retention.ms"
+    value = topic.number(setting) if setting in topic.config else None
+    if value is None or value < 0:
+        kept = "does not declare how long it is kept" if value is None else "keeps it forever"
+        yield RuleViolation(("config", setting), f"{topic.name} has personal data and {kept}; write {setting}: 30d")
