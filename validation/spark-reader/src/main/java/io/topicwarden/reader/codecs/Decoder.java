@@ -29,8 +29,8 @@ public final class Decoder {
   }
 
   /**
-   * Returns a {@code JsonNode}, Avro's generic value, a message of Protocol Buffers, or what Kafka's
-   * own deserializers return.
+   * Returns a {@code JsonNode}, Avro's generic value, a message of Protocol Buffers, or what
+   * Kafka's own deserializers return.
    *
    * @throws RecordFault if the data is not in the format, or cannot be decoded
    */

@@ -43,7 +43,9 @@ final class CanonicalValue {
     if (value == null) {
       throw new Unjudged("missing or null");
     }
-    return found.logicalType() == null ? ofSingle(value) : ofLogicalType(value, found.logicalType());
+    return found.logicalType() == null
+        ? ofSingle(value)
+        : ofLogicalType(value, found.logicalType());
   }
 
   private static byte[] ofSingle(Object value) throws Unjudged {
@@ -110,7 +112,9 @@ final class CanonicalValue {
         : node.isTextual() ? node.textValue() : (Object) node.booleanValue();
   }
 
-  /** Times count in the unit of their logical type, which may change from one schema to the next. */
+  /**
+   * Times count in the unit of their logical type, which may change from one schema to the next.
+   */
   private static byte[] ofLogicalType(Object value, LogicalType type) throws Unjudged {
     if (type == AMBIGUOUS) {
       throw new Unjudged("of a union with several types");
@@ -120,7 +124,9 @@ final class CanonicalValue {
     }
     String name = type.getName();
     int scale =
-        name.endsWith("-millis") ? 3 : name.endsWith("-micros") ? 6 : name.endsWith("-nanos") ? 9 : 0;
+        name.endsWith("-millis")
+            ? 3
+            : name.endsWith("-micros") ? 6 : name.endsWith("-nanos") ? 9 : 0;
     if (scale == 0 || !(value instanceof Number ticks)) {
       return ofSingle(value);
     }

@@ -40,7 +40,9 @@ public final class FieldRules {
     TARGET
   }
 
-  /** A part of an identity; at most one of both is not null. Without any, it is the record's key. */
+  /**
+   * A part of an identity; at most one of both is not null. Without any, it is the record's key.
+   */
   private record Part(FieldPath field, String header) {}
 
   /** The form of the keys that a field refers to. */
@@ -92,7 +94,8 @@ public final class FieldRules {
       List<String> steps = new ArrayList<>();
       part.path("field").forEach(step -> steps.add(step.asText()));
       parts.add(
-          new Part(steps.isEmpty() ? null : new FieldPath(steps), part.path("header").asText(null)));
+          new Part(
+              steps.isEmpty() ? null : new FieldPath(steps), part.path("header").asText(null)));
     }
     return new Rule(
         json.path("rule").asInt(),

@@ -76,7 +76,8 @@ class FieldReader extends RangeReader {
     try {
       MessageDigest digest = MessageDigest.getInstance("SHA-256");
       for (byte[] part : parts) {
-        digest.update((part == null ? "null:" : part.length + ":").getBytes(StandardCharsets.US_ASCII));
+        digest.update(
+            (part == null ? "null:" : part.length + ":").getBytes(StandardCharsets.US_ASCII));
         digest.update(part == null ? new byte[0] : part);
       }
       return digest.digest();
@@ -108,8 +109,7 @@ class FieldReader extends RangeReader {
     }
     lastSummarized = range;
     UTF8String summary = UTF8String.fromString(range.summary.toJson());
-    rows.add(
-        row(range.range.partitionId(), null, null, null, null, null, null, null, summary));
+    rows.add(row(range.range.partitionId(), null, null, null, null, null, null, null, summary));
     return true;
   }
 
