@@ -67,12 +67,16 @@ def drawn(servers: list[str], seed: int) -> list[Row]:
             header = draw.choice([None, *(b"e%d" % number for number in range(300))])
             partition = draw.randrange(3)
 
-            def delivered(error: Any, message: Any, rest: tuple[Any, ...] = (key, stamp, value, header)) -> None:
-                batch.append((message.partition(), message.offset(), *rest))
+            def delivered(
+                error: Any, message: Any, rest: Any = (key, stamp, value, header), into: list[Row] = batch
+            ) -> None:
+                into.append((message.partition(), message.offset(), *rest))
 
             headers = [] if header is None else [("event-id", header)]
             text = None if value is None else json.dumps(value).encode()
-            producer.produce("compared.drawn", text, key, partition, delivered, stamp, headers=headers)
+            producer.produce(
+                "compared.drawn", text, key, partition, on_delivery=delivered, timestamp=stamp, headers=headers
+            )
         producer.flush()
         if draw.random() < 0.3:
             producer.abort_transaction()

@@ -235,6 +235,8 @@ ORACLES: Final[dict[str, Callable[[Finding, Scene, Truth], str]]] = {
     "hot-key": _hot,
     "key-in-several-partitions": _several,
     "key-partition": _placed,
+    "ordered": lambda finding, scene, truth: "no order is declared",
+    "unique": lambda finding, scene, truth: "no identity is declared",
     "expression": lambda finding, scene, truth: "no expression is declared",
 }
 

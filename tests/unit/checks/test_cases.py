@@ -9,6 +9,7 @@ import pytest
 from tests.support.subjects import ALL_CONTENTS, subject
 from tests.unit.checks import (
     compaction,
+    compared,
     contents,
     groups,
     internal_topics,
@@ -30,7 +31,7 @@ CASES = (
     *(*topics.CASES, *replicas.CASES, *internal_topics.CASES, *groups.CASES),
     *(*compaction.CASES, *tombstones.CASES, *transactions.CASES, *retention.CASES),
     *(*usage.CASES, *schemas.CASES),
-    *(*contents.CASES, *placement.CASES, *lag_in_time.CASES),
+    *(*contents.CASES, *placement.CASES, *compared.CASES, *lag_in_time.CASES),
 )
 NEVER_FAILS = {"internal-size": UNDECIDABLE}
 """The strongest verdict of each check that never returns ``fail``."""
@@ -138,6 +139,8 @@ LEADS_TO: dict[str, tuple[str, ...]] = {
     "key-in-several-partitions": ("", "config/cleanup.policy", "contents/key"),
     "partition-skew": ("contents/partitions/max_skew",),
     "hot-key": ("contents/key/max_share",),
+    "ordered": ("contents/ordered",),
+    "unique": ("contents/unique",),
 }
 """The keys of the topic's YAML to which the findings of a check lead; empty for the whole topic."""
 

@@ -34,8 +34,8 @@ def record_rule_problems(declaration: Declaration, schemas: ProjectSchemas) -> I
     encoding, path = contents.value.format, schema_path(declaration, "value")
     for location, field in _fields(contents):
         if encoding not in COMPILERS:
-            wanted = ", ".join(COMPILERS)
-            yield location, f"a field needs values of a format with fields; write value: {{format: …}}: {wanted}"
+            expected = ", ".join(COMPILERS)
+            yield location, f"a field needs values of a format with fields; write value: {{format: …}}: {expected}"
         elif path is not None:
             try:
                 error = path_error(encoding, schemas.text(path), contents.value.message, path_steps(field))

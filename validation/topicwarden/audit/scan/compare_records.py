@@ -173,19 +173,19 @@ def _confirmed(
     """Read the first two records of each broken rule and partition again, and return what they show."""
     numbers: dict[TopicPartition, int] = {(each.topic, each.partition): part for part, each in parts.items()}
     rows: list[dict[str, int]] = []
-    wanted: dict[int, set[int]] = {}
+    requested: dict[int, set[int]] = {}
     pairs = [(rule, part) for rule, result in results.items() for part in result.broken]
     for pair, (rule, part) in enumerate(pairs):
         broken = results[rule].broken[part]
         other = numbers[parts[part].topic, broken.other_partition]
         for later, at, offset in ((0, other, broken.other_offset), (1, part, broken.offset)):
             rows.append({"pair": pair, "later": later, "rule": rule, "part": at, "offset": offset})
-            wanted.setdefault(at, set()).add(offset)
+            requested.setdefault(at, set()).add(offset)
     if not rows:
         return {}
     windows = [
         replace(parts[part], start=start, end=end)
-        for part, offsets in wanted.items()
+        for part, offsets in requested.items()
         for start, end in nearby_ranges(offsets)
     ]
     selected = F.broadcast(literal(session, rows, "pair int, later int, rule int, part int, offset long"))

@@ -1,4 +1,4 @@
-"""What a comparison of records found: plain values, without Spark."""
+"""The result of a comparison of records: plain values, without Spark."""
 
 from __future__ import annotations
 
