@@ -72,7 +72,7 @@ def drawn(servers: list[str], seed: int) -> list[Row]:
             ) -> None:
                 into.append((message.partition(), message.offset(), *rest))
 
-            headers = [] if header is None else [("event-id", header)]
+            headers: list[tuple[str, str | bytes | None]] = [] if header is None else [("event-id", header)]
             text = None if value is None else json.dumps(value).encode()
             producer.produce(
                 "compared.drawn", text, key, partition, on_delivery=delivered, timestamp=stamp, headers=headers

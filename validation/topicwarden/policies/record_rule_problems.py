@@ -33,7 +33,7 @@ def record_rule_problems(declaration: Declaration, schemas: ProjectSchemas) -> I
             )
     encoding, path = contents.value.format, schema_path(declaration, "value")
     for location, field in _fields(contents):
-        if encoding not in COMPILERS:
+        if encoding is None or encoding not in COMPILERS:
             expected = ", ".join(COMPILERS)
             yield location, f"a field needs values of a format with fields; write value: {{format: …}}: {expected}"
         elif path is not None:

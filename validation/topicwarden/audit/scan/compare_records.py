@@ -85,7 +85,10 @@ def compare_records(
     topics: dict[str, dict[str, Any]] = {}
     for declaration in declarations:
         topic, contents = declaration.topic.name, declaration.topic.contents
-        declared = {"ordered": contents.ordered or (), "unique": contents.unique or ()}
+        declared: dict[str, tuple[OrderedRule | UniqueRule, ...]] = {
+            "ordered": contents.ordered or (),
+            "unique": contents.unique or (),
+        }
         added = [(f"{kind}:{number}", rule) for kind, each in declared.items() for number, rule in enumerate(each)]
         if added:
             own = [_Rule(len(rules) + number, topic, *each) for number, each in enumerate(added)]
