@@ -266,6 +266,8 @@ ORACLES: Final[dict[str, Callable[[Finding, Scene, Truth], str]]] = {
     "arrival-silence": _silent,
     "arrival-count": _arrived,
     "personal-fields": lambda finding, scene, truth: "it never fails",
+    "ordered": lambda finding, scene, truth: "no order is declared",
+    "unique": lambda finding, scene, truth: "no identity is declared",
     "expression": lambda finding, scene, truth: "no expression is declared",
 }
 

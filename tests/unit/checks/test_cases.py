@@ -10,6 +10,7 @@ from tests.support.subjects import ALL_CONTENTS, subject
 from tests.unit.checks import (
     arrivals,
     compaction,
+    compared,
     contents,
     groups,
     internal_topics,
@@ -31,7 +32,7 @@ CASES = (
     *(*topics.CASES, *replicas.CASES, *internal_topics.CASES, *groups.CASES),
     *(*compaction.CASES, *tombstones.CASES, *transactions.CASES, *retention.CASES),
     *(*usage.CASES, *schemas.CASES),
-    *(*contents.CASES, *arrivals.CASES, *placement.CASES, *lag_in_time.CASES),
+    *(*contents.CASES, *arrivals.CASES, *placement.CASES, *compared.CASES, *lag_in_time.CASES),
 )
 NEVER_FAILS = {"internal-size": UNDECIDABLE, "personal-fields": PASS}
 """The strongest verdict of each check that never returns ``fail``."""
@@ -142,6 +143,8 @@ LEADS_TO: dict[str, tuple[str, ...]] = {
     "key-in-several-partitions": ("", "config/cleanup.policy", "contents/key"),
     "partition-skew": ("contents/partitions/max_skew",),
     "hot-key": ("contents/key/max_share",),
+    "ordered": ("contents/ordered",),
+    "unique": ("contents/unique",),
 }
 """The keys of the topic's YAML to which the findings of a check lead; empty for the whole topic."""
 

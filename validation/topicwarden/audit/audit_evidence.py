@@ -18,6 +18,7 @@ from topicwarden.audit.history.topic_state import (
 )
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.key_placement import KeyPlacement
+from topicwarden.audit.scan.record_comparison import ComparedRecords
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.usage import AuthorizerLogs
 
@@ -49,6 +50,8 @@ class AuditEvidence:
     context: ClusterContext
     known_placements: Mapping[str, KnownPlacement] = field(default_factory=dict)
     """The placements of keys that the next audit need not read again, by topic name."""
+    compared: Mapping[str, Mapping[str, ComparedRecords]] = field(default_factory=dict)
+    """What rules found that compare records, by topic and by the name of the rule."""
     changes: Mapping[str, ChangeDuringAudit] = field(default_factory=dict)
     """What happened to topics during the audit, by topic name."""
     unread: Mapping[TopicPartition, str] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from topicwarden.audit.collect.internal_topics import InternalTopic
 from topicwarden.audit.history.topic_state import SHAPING, Facts, PreviousAudit
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.key_placement import KeyPlacement
+from topicwarden.audit.scan.record_comparison import ComparedRecords
 from topicwarden.kafka.read.group_lags import GroupLag
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kafka_facts.services.profile import LogCode
@@ -89,6 +90,9 @@ class AuditedTopic:
     """Whether no project declares the topics of the cluster."""
     use_context: UseContext | None = None
     """What explains the use of topics; None if no check of use is requested."""
+
+    compared: Mapping[str, ComparedRecords] | None = None
+    """What rules found that compare records, by the name of the rule; None if no rule was applied."""
 
     subjects: Mapping[str, AuditedSubject] = field(default_factory=dict)
     """The subjects that the YAML declares for the ``key`` and the ``value``, as the Schema Registry has them."""

@@ -23,6 +23,7 @@ from topicwarden.audit.collect.internal_topics import InternalTopic, fits_connec
 from topicwarden.audit.history.topic_state import TopicState
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.key_placement import KeyPlacement
+from topicwarden.audit.scan.record_comparison import ComparedRecords
 from topicwarden.kafka.read.group_lags import GroupLag
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.message_text import quoted
@@ -125,6 +126,12 @@ class EveryPartition(Counts):
     """The counts of every partition: the check compares partitions."""
 
 
+class Compared(Counts):
+    """The records that rules have compared with each other, by the name of the rule."""
+
+    compared: Mapping[str, ComparedRecords]
+
+
 class Placement(Counts):
     """The partitioners that explain in which partition each key is, for a number of partitions that did not change."""
 
@@ -195,6 +202,8 @@ def _missing_evidence(required: type[AuditedTopic], topic: AuditedTopic) -> Iter
     if issubclass(required, EveryRecord) and topic.coverage < 1:
         message = f"needs every record, and only {topic.share_read} of the offsets were read"
         yield _undecidable(message, "audit without --sample and --max-records")
+    if issubclass(required, Compared) and topic.compared is None:
+        yield _undecidable("the records were not compared", "audit the topic again")
     if issubclass(required, Placement) and topic.placement is None:
         yield _undecidable("the records were not counted by key", "audit the topic again")
 

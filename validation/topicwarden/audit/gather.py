@@ -29,6 +29,7 @@ from topicwarden.audit.history.topic_state import (
     TopicState,
 )
 from topicwarden.audit.request import AuditRequest
+from topicwarden.audit.scan.compare_records import compare_records
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.full_scan import scan
@@ -36,6 +37,7 @@ from topicwarden.audit.scan.internal_limits import limit_internal_topics
 from topicwarden.audit.scan.java_errors import remedy, root_cause
 from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead, partition_reads
 from topicwarden.audit.scan.progress import Progress, report_progress
+from topicwarden.audit.scan.record_comparison import ComparedRecords
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.audit.scan.superseded_pairs import MOST_PARTITIONS, pair_windows, superseded_pairs
 from topicwarden.audit.scan.timestamp_borders import resolve_timestamp_borders, without_proofs_by_time
@@ -44,6 +46,7 @@ from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import ReadScope
+from topicwarden.specs.schema_files import ProjectSchemas
 
 
 def gather_despite_changes(
@@ -89,7 +92,8 @@ def gather(
     6. Find the superseded pairs of compacted topics.
     7. Settle borders between timestamps that the brokers did not report, and drop what undated records leave unproven.
     8. Count committed records where it matters, and compare where keys are with where partitioners put them.
-    9. Look up the tombstones that the next audit needs.
+    9. Compare the committed records of topics with rules for that.
+    10. Look up the tombstones that the next audit needs.
 
     A history that cannot be read or written is only noted in the report. Spark starts with the first step that needs
     it. No step does if the history has the counts of all records.
@@ -112,23 +116,20 @@ def gather(
         read_ranges = _read_ranges(connection, finished.reads)
         pairs, known_partitions = _pairs(spark, connection, finished, outcome)
         horizons, counts = _settle_times(spark, request, finished, outcome)
-        committed = count_committed(
-            spark,
-            connection,
-            ScanResult(
-                finished.snapshot,
-                finished.observed.readable,
-                tuple(finished.reads),
-                counts,
-                known,
-                outcome.committed,
-                outcome.unchanged,
-                request.metadata_max_age,
-            ),
-            plan.contracts,
-            plan.declared,
-            rate=request.bounds.rate,
+        scan_result = ScanResult(
+            finished.snapshot,
+            finished.observed.readable,
+            tuple(finished.reads),
+            counts,
+            known,
+            outcome.committed,
+            outcome.unchanged,
+            request.metadata_max_age,
         )
+        committed = count_committed(
+            spark, connection, scan_result, plan.contracts, plan.declared, rate=request.bounds.rate
+        )
+        compared = _compare(spark, request, plan, scan_result)
         tombstones = remembered_records.committed_tombstones(
             spark, connection, _new_tombstones(finished.snapshot, counts, known)
         )
@@ -143,6 +144,7 @@ def gather(
         pairs=pairs,
         placements=committed.placements,
         known_placements=committed.remembered,
+        compared=compared,
         scan_seconds=scan_seconds,
         previous_states=previous_states,
         still_present=still_present,
@@ -292,6 +294,29 @@ def _pairs(
     }
     known = {at: replace(known, pairs=searched.get(at, known.pairs)) for at, known in outcome.known.items()}
     return pairs, known
+
+
+def _compare(
+    spark: SparkSource, request: AuditRequest, plan: _ScanPlan, found: ScanResult
+) -> dict[str, dict[str, ComparedRecords]]:
+    """Return what rules find that compare records, by topic."""
+    declarations = [
+        plan.declared.declarations[live.topic.name]
+        for live in found.topics
+        if live.topic.name in plan.declared.declarations
+    ]
+    ranges = [read.range for read in found.stable_reads]
+    schemas = ProjectSchemas(request.root)
+    return compare_records(
+        spark,
+        request.connection,
+        declarations,
+        ranges,
+        contracts=plan.contracts,
+        schemas=schemas,
+        subjects=request.subjects,
+        rate=request.bounds.rate,
+    )
 
 
 def _without(outcome: IncrementalScan, unread: Collection[TopicPartition]) -> IncrementalScan:

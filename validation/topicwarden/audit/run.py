@@ -224,6 +224,7 @@ def _subject(name: str, declared: Declaration | None, live: LiveTopic | None, ev
         pairs=_by_partition(name, partitions, evidence.pairs),
         past=_past(name, live, evidence),
         placement=evidence.placements.get(name),
+        compared=evidence.compared.get(name),
         read_ranges=_by_partition(name, partitions, evidence.read_ranges),
         coverage=evidence.coverage,
         internal=evidence.context.internal.get(name),

@@ -30,6 +30,7 @@ from topicwarden.model.field_types import (
     custom_error,
 )
 from topicwarden.model.message_text import boolean_hint, describe_value
+from topicwarden.model.record_rules import OrderedRule, UniqueRule
 
 
 class RegistryReference(StrictModel):
@@ -196,6 +197,13 @@ class Contents(StrictModel):
     )
     expressions: tuple[RecordRequirement, ...] | None = Field(
         default=(), description="CEL expressions that every record must meet."
+    )
+
+    ordered: tuple[OrderedRule, ...] | None = Field(
+        default=(), description="Fields that never fall from one record of a key to the next."
+    )
+    unique: tuple[UniqueRule, ...] | None = Field(
+        default=(), description="Identities that no two retained records have in common."
     )
 
     def encoding(self, part: str) -> EncodedContents:

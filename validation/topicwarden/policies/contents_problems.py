@@ -13,6 +13,7 @@ from topicwarden.model.contents import Contents, EncodedContents
 from topicwarden.model.problem import Problem
 from topicwarden.policies.arrival_problems import arrival_messages
 from topicwarden.policies.expressions import CelError, compile_record_expression
+from topicwarden.policies.record_rule_problems import record_rule_problems
 from topicwarden.record_schemas import COMPILERS
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
@@ -37,7 +38,11 @@ def contents_problems(declarations: Sequence[Declaration], schemas: ProjectSchem
         messages = known.get(id(contents))  # Equal contents are one object, which the declaration keeps alive.
         if messages is None:
             messages = known[id(contents)] = tuple(_contents_messages(contents))
-        for path, message in (*messages, *_schema_messages(declaration, schemas)):
+        for path, message in (
+            *messages,
+            *_schema_messages(declaration, schemas),
+            *record_rule_problems(declaration, schemas),
+        ):
             yield Problem(declaration.locations.at(path), message, RULE)
 
 

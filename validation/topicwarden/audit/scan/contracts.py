@@ -86,8 +86,8 @@ def build_contracts(
 def _records(declaration: Declaration, schemas: ProjectSchemas, now: int, subjects: DeclaredSubjects) -> dict[str, Any]:
     contents = declaration.topic.contents
     rules = {
-        "key": _encoding(declaration, "key", schemas, subjects),
-        "value": _encoding(declaration, "value", schemas, subjects),
+        "key": encoding(declaration, "key", schemas, subjects),
+        "value": encoding(declaration, "value", schemas, subjects),
         "headers": list(contents.headers.required or ()),
         "expressions": [{"id": rule.id, "require": rule.require} for rule in contents.expressions or ()],
         "largest": contents.records.max_bytes,
@@ -96,23 +96,24 @@ def _records(declaration: Declaration, schemas: ProjectSchemas, now: int, subjec
     return {name: rule for name, rule in rules.items() if rule not in (None, [], {})}
 
 
-def _encoding(
+def encoding(
     declaration: Declaration, part: str, schemas: ProjectSchemas, subjects: DeclaredSubjects
 ) -> dict[str, Any]:
+    """Return the declared encoding of ``part`` (``key`` or ``value``), as ``RecordContract.java`` reads it."""
     declared, path = declaration.topic.contents.encoding(part), schema_path(declaration, part)
     if declared.format is None:
         return {}
-    encoding: dict[str, Any] = {"format": declared.format}
+    found: dict[str, Any] = {"format": declared.format}
     if declared.registry:
-        encoding |= {"registry": True, "subject": subject_name(declaration, part, schemas)}
+        found |= {"registry": True, "subject": subject_name(declaration, part, schemas)}
     referenced = _referenced(declaration, part, subjects)
     if declared.registered:
-        encoding |= {"ids": True, "references": referenced}
+        found |= {"ids": True, "references": referenced}
     by_own_schema = declared.registered is None or (declared.format == "avro" and referenced is not None)
     if by_own_schema:
-        encoding |= {"message": declared.message}
-        encoding |= _schema(path, declared.format, schemas, registry=bool(declared.registry)) if path else {}
-    return {name: value for name, value in encoding.items() if value or name == "schema"}
+        found |= {"message": declared.message}
+        found |= _schema(path, declared.format, schemas, registry=bool(declared.registry)) if path else {}
+    return {name: value for name, value in found.items() if value or name == "schema"}
 
 
 def _referenced(declaration: Declaration, part: str, subjects: DeclaredSubjects) -> list[str] | None:

@@ -23,18 +23,8 @@ _UNDECLARED = "topic-undeclared"
 
 OF_CONTENTS = frozenset(
     {
-        *(
-            "arrival-count",
-            "arrival-silence",
-            "empty-value",
-            "expression",
-            "header",
-            "hot-key",
-            "key-schema",
-            "null-key",
-            "partition-skew",
-            "record-size",
-        ),
+        *("arrival-count", "arrival-silence", "empty-value", "expression", "header", "hot-key", "key-schema"),
+        *("null-key", "ordered", "partition-skew", "record-size", "unique"),
         *("schema-version", "timestamp-future", "timestamp-late", "timestamp-type", "timestamp-unit", "value-schema"),
     }
 )

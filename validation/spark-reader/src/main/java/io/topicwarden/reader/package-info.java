@@ -4,8 +4,9 @@
  * audit/scan/full_scan.py}.
  *
  * <ul>
- *   <li>{@code source}: the data source, and the readers of its tasks. Uses the two others.
+ *   <li>{@code source}: the data source, and the readers of its tasks. Uses the three others.
  *   <li>{@code counting}: counts by offset block, age band and key; the key history.
+ *   <li>{@code fields}: fields of records, as bytes that can be compared. Uses {@code codecs}.
  *   <li>{@code codecs}: contracts and the formats of keys and values. Does not use Spark.
  *   <li>{@code personal}: recognises personal data. Uses only Jackson.
  *   <li>{@code compatibility}: compares schemas with the checkers of a Schema Registry. Does not

@@ -24,7 +24,7 @@ final class ConfluentCodec implements Codec {
   private static final int MAX_MESSAGE_PATH = 16;
 
   /** A decoded value with the codec that decoded it. */
-  private record DecodedValue(Codec codec, Object decoded) {}
+  record DecodedValue(Codec codec, Object decoded) {}
 
   private final SchemaRegistryClient registry;
   private final String format;

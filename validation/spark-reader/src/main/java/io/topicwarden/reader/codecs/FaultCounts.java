@@ -46,6 +46,11 @@ public final class FaultCounts {
     add(rule, reason, "", false, offset);
   }
 
+  /** Counts a record that cannot be judged by {@code rule}, or if not undecidable, need not be. */
+  public void add(String rule, String reason, long offset, boolean undecidable) {
+    add(rule, reason, "", undecidable, offset);
+  }
+
   void add(String rule, RecordFault fault, long offset) {
     add(rule, fault.getMessage(), fault.excerpt, fault.undecidable, offset);
   }

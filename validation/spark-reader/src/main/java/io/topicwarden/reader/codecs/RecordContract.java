@@ -58,7 +58,7 @@ public final class RecordContract {
     declared.path("new_schemas").forEach(each -> newSchemas.add(new NewSchema(each, registry)));
   }
 
-  private static Codec codec(JsonNode declared, SchemaRegistryClient registry) {
+  static Codec codec(JsonNode declared, SchemaRegistryClient registry) {
     try {
       return createCodec(declared, registry);
     } catch (RuntimeException | StackOverflowError | LinkageError error) {

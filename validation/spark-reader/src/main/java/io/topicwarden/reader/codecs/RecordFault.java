@@ -19,6 +19,11 @@ public final class RecordFault extends Exception {
     this.excerpt = excerpt;
   }
 
+  /** Returns whether it cannot be decided if the record breaks its contract. */
+  public boolean isUndecidable() {
+    return undecidable;
+  }
+
   static RecordFault invalid(String reason, String excerpt) {
     return new RecordFault(reason, excerpt, false);
   }

@@ -4,6 +4,7 @@ import io.topicwarden.reader.codecs.Contracts;
 import io.topicwarden.reader.counting.CountingRules;
 import io.topicwarden.reader.counting.GroupRow;
 import io.topicwarden.reader.counting.SparkSpillStorage;
+import io.topicwarden.reader.fields.FieldRules;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -56,6 +57,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 public final class OffsetRangeSource implements TableProvider {
   private static final String NAME = "kafka offset ranges"; // shown instead of options: passwords
   private static final String COUNTED = "counted";
+  private static final String FIELDS = "fields";
 
   /** Returns how many offsets the tasks in this process have read since the process started. */
   public static long offsetsRead() {
@@ -71,6 +73,7 @@ public final class OffsetRangeSource implements TableProvider {
     return switch (options.getOrDefault(COUNTED, "")) {
       case "groups" -> GroupRow.SCHEMA;
       case "totals" -> TotalsReader.SCHEMA;
+      case FIELDS -> FieldReader.SCHEMA;
       default -> RecordReader.SCHEMA;
     };
   }
@@ -192,6 +195,10 @@ public final class OffsetRangeSource implements TableProvider {
       RateLimiter limiter = new RateLimiter(bytesPerSecond);
       if (counted.isEmpty()) {
         return new RecordReader(consumerSettings, ranges, columns, contracts, limiter);
+      }
+      if (counted.equals(FIELDS)) {
+        FieldRules fields = new FieldRules(countingRules, registry);
+        return new FieldReader(consumerSettings, ranges, fields, limiter);
       }
       CountingRules rules = new CountingRules(countingRules);
       SparkSpillStorage storage = new SparkSpillStorage();

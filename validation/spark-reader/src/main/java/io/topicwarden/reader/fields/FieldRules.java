@@ -1,0 +1,172 @@
+package io.topicwarden.reader.fields;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import io.topicwarden.reader.Json;
+import io.topicwarden.reader.codecs.Decoder;
+import io.topicwarden.reader.codecs.RecordFault;
+import java.io.ByteArrayOutputStream;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.header.Header;
+
+/**
+ * The rules that compare the records of a topic with each other: the option {@code fields}, which
+ * {@code audit/scan/compare_records.py} writes. Used by one thread.
+ */
+public final class FieldRules {
+  /** Receives what a rule needs of a record. */
+  public interface Output {
+    /**
+     * Receives the identity by which a rule groups records, and a value to compare.
+     *
+     * @param value a canonical value, or null
+     */
+    void add(int rule, byte[] identity, byte[] value);
+
+    /** Receives why a rule does not judge a record. */
+    void unjudged(int rule, String reason, boolean undecidable);
+  }
+
+  private static final byte[] PRESENT = {};
+
+  private enum Kind {
+    ORDERED,
+    UNIQUE
+  }
+
+  /**
+   * A part of an identity; at most one of both is not null. Without any, it is the record's key.
+   */
+  private record Part(FieldPath field, String header) {}
+
+  private record Rule(int number, Kind kind, List<Part> parts) {}
+
+  private static final class TopicRules {
+    final List<Rule> rules = new ArrayList<>();
+    Decoder value;
+  }
+
+  private final Map<String, TopicRules> byTopic = new HashMap<>();
+  private final boolean needsDigests;
+
+  /** Parses the options {@code fields} and {@code registry}; the second may be null. */
+  public FieldRules(String json, String registry) {
+    try {
+      JsonNode parsed = Json.MAPPER.readTree(json);
+      needsDigests = parsed.path("digests").asBoolean();
+      for (Map.Entry<String, JsonNode> topic : parsed.path("topics").properties()) {
+        TopicRules rules = new TopicRules();
+        topic.getValue().path("rules").forEach(rule -> rules.rules.add(rule(rule)));
+        JsonNode value = topic.getValue().path("value");
+        rules.value = value.isEmpty() ? null : Decoder.of(value, registry);
+        byTopic.put(topic.getKey(), rules);
+      }
+    } catch (JsonProcessingException error) {
+      throw new IllegalArgumentException("the rules of fields are not JSON", error);
+    }
+  }
+
+  /** Returns whether rows have digests, by which the identities of two records can be compared. */
+  public boolean needsDigests() {
+    return needsDigests;
+  }
+
+  private static Rule rule(JsonNode json) {
+    List<Part> parts = new ArrayList<>();
+    for (JsonNode part : json.path("parts")) {
+      List<String> steps = new ArrayList<>();
+      part.path("field").forEach(step -> steps.add(step.asText()));
+      parts.add(
+          new Part(
+              steps.isEmpty() ? null : new FieldPath(steps), part.path("header").asText(null)));
+    }
+    return new Rule(json.path("rule").asInt(), Kind.valueOf(json.path("kind").asText()), parts);
+  }
+
+  /** Applies each rule of the topic to a record, which is committed. */
+  public void apply(ConsumerRecord<byte[], byte[]> record, Output output) {
+    TopicRules topic = byTopic.get(record.topic());
+    Object decoded = null;
+    RecordFault fault = null;
+    if (topic.value != null && record.value() != null) {
+      try {
+        decoded = topic.value.decode(record.value());
+      } catch (RecordFault unreadable) {
+        fault = unreadable;
+      }
+    }
+    for (Rule rule : topic.rules) {
+      try {
+        apply(rule, record, decoded, fault, output);
+      } catch (Unjudged reason) {
+        output.unjudged(rule.number(), reason.getMessage(), false);
+      } catch (RecordFault unreadable) {
+        boolean undecidable = unreadable.isUndecidable();
+        String reason = undecidable ? unreadable.getMessage() : "not in the declared format";
+        output.unjudged(rule.number(), reason, undecidable);
+      }
+    }
+  }
+
+  private static void apply(
+      Rule rule,
+      ConsumerRecord<byte[], byte[]> record,
+      Object decoded,
+      RecordFault fault,
+      Output output)
+      throws Unjudged, RecordFault {
+    byte[] key = record.key();
+    switch (rule.kind()) {
+      case ORDERED -> {
+        if (key == null) {
+          throw new Unjudged("without a key");
+        }
+        // A tombstone ends the versions of its key: the next record may begin again.
+        byte[] value =
+            record.value() == null ? null : part(rule.parts().get(0), record, decoded, fault);
+        output.add(rule.number(), key, value);
+      }
+      case UNIQUE -> output.add(rule.number(), identity(rule, record, decoded, fault), PRESENT);
+    }
+  }
+
+  private static byte[] identity(
+      Rule rule, ConsumerRecord<byte[], byte[]> record, Object decoded, RecordFault fault)
+      throws Unjudged, RecordFault {
+    ByteArrayOutputStream identity = new ByteArrayOutputStream();
+    for (Part part : rule.parts()) {
+      byte[] value = part(part, record, decoded, fault);
+      for (int shift = 24; shift >= 0; shift -= 8) {
+        identity.write(value.length >>> shift); // so that no two identities are the same bytes
+      }
+      identity.writeBytes(value);
+    }
+    return identity.toByteArray();
+  }
+
+  private static byte[] part(
+      Part part, ConsumerRecord<byte[], byte[]> record, Object decoded, RecordFault fault)
+      throws Unjudged, RecordFault {
+    if (part.field() != null) {
+      if (record.value() == null) {
+        throw new Unjudged("without a value");
+      }
+      if (fault != null) {
+        throw fault;
+      }
+      return CanonicalValue.of(part.field().find(decoded));
+    }
+    if (part.header() != null) {
+      Header header = record.headers().lastHeader(part.header());
+      if (header == null) {
+        throw new Unjudged("missing or null");
+      }
+      return CanonicalValue.of(header.value());
+    }
+    return CanonicalValue.of(record.key());
+  }
+}

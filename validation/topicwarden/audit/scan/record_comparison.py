@@ -1,0 +1,38 @@
+"""The result of a comparison of records: plain values, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from topicwarden.audit.scan.counts import ContentFault
+
+
+@dataclass(frozen=True)
+class BrokenRule:
+    """The records of one partition that break a rule, and the first of them, with the earlier record that it repeats.
+
+    ``confirmed``: both records were read again, and break the rule. ``resent``: they have the same bytes and timestamp.
+    """
+
+    records: int
+    offset: int
+    other_partition: int
+    other_offset: int
+    confirmed: bool = False
+    resent: bool = False
+
+
+@dataclass(frozen=True)
+class ComparedRecords:
+    """The result of one rule: how many records it judged, and those that break it, by partition.
+
+    ``moved_keys``: pairs of a key and a further partition with records of the key. ``unjudged``: the records that have
+    no value to compare, by reason. ``unread``: why partitions could not be read to the end.
+    """
+
+    judged: int = 0
+    broken: Mapping[int, BrokenRule] = field(default_factory=dict)
+    moved_keys: int = 0
+    unjudged: tuple[ContentFault, ...] = ()
+    unread: Mapping[int, str] = field(default_factory=dict)
