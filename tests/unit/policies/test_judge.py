@@ -114,6 +114,8 @@ def test_expressions_see_the_contents_as_the_yaml_declares_them() -> None:
         "consumers": {"max_lag": 3_600_000},
         "personal": ["email"],
         "arrival": {"max_silence": "15m", "every": "1d", "timezone": "UTC", "min": 1},
+        "ordered": [{"field": "version", "strict": True}],
+        "unique": [{"fields": ["id"], "within": "1d"}],
         "expressions": [{"id": "paid", "require": "value.paid", "message": "Unpaid."}],
     }
     topic = Topic("x", 1, 1, contents=Contents.model_validate(declared))
@@ -129,8 +131,9 @@ def test_expressions_see_the_contents_as_the_yaml_declares_them() -> None:
         "max": None,
     }
     assert seen.pop("personal") == ["email"]
+    assert seen.pop("unique") == [{"fields": ["id"], "header": None, "key": False, "within": 86_400_000}]
     assert seen.pop("records") == {"max_bytes": 65_536, "per_day": 7}
-    assert seen == {name: declared[name] for name in ("headers", "partitions", "consumers", "expressions")}
+    assert seen == {name: declared[name] for name in ("headers", "partitions", "consumers", "ordered", "expressions")}
 
 
 def _undeclared(section: type[BaseModel]) -> dict[str, Any]:
