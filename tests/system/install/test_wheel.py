@@ -174,6 +174,7 @@ def test_downloads_are_in_the_cache_of_the_user(project: Shell) -> None:
     assert [path for path in (home / "tools").rglob("*") if path.stat().st_mtime > made] == []
 
 
+@pytest.mark.nightly("It needs another install with all extras; spark/platforms keeps the module.")
 def test_the_module_for_spark_submit_is_in_the_wheel(user: Shell) -> None:
     done = user.run("python", "-m", "topicwarden.audit", "--help")
     assert (done.returncode, "Usage: python -m topicwarden.audit audit" in done.stdout) == (0, True), done.stderr
