@@ -15,7 +15,7 @@ FOLDERS = {path.name for path in (REPOSITORY / "tests" / "campaigns").iterdir() 
 def test_every_folder_of_a_campaign_is_in_the_table() -> None:
     folders = {name for name in FOLDERS if not name.startswith("__")}
     assert folders - CAMPAIGNS.keys() == set()
-    assert CAMPAIGNS.keys() - folders == {"examples", "records"}
+    assert CAMPAIGNS.keys() - folders == {"examples", "nightly", "records"}
 
 
 def test_every_command_of_the_table_exists() -> None:

@@ -116,6 +116,10 @@ def topic(broker: SecuredBroker) -> str:
     return "undeclared.v1"
 
 
+@pytest.mark.nightly(
+    "Each format of a key store and each mechanism stays once.",
+    stays=("jks with a password for the key", "scram", "oauthbearer", "plain"),
+)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.usefixtures("spark")
 def test_the_files_of_kafkas_tools(

@@ -209,6 +209,10 @@ HOUR_MS = 3_600_000
 SETTINGS = {"retention.ms": str(HOUR_MS), "segment.ms": "500"}
 
 
+@pytest.mark.nightly(
+    "Each neighbour and each policy stays once.",
+    stays=("alone-delete", "with-future-compact,delete", "with-old-delete"),
+)
 @pytest.mark.parametrize("policy", ["delete", "compact,delete"])
 @pytest.mark.parametrize("also", [None, -2 * HOUR_MS, 2 * HOUR_MS], ids=["alone", "with-old", "with-future"])
 def test_a_young_record_without_a_timestamp_does_not_count_as_old(

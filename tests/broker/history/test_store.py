@@ -141,6 +141,7 @@ def test_every_key_is_counted_once_if_most_keys_are_spilled(whole: TopicFacts) -
     assert sum(one.superseded or 0 for one in whole.partitions) == KEYS
 
 
+@pytest.mark.nightly("broker/contents keeps several tasks for a partition.")
 def test_keys_merged_from_several_tasks_are_the_same(
     project: Project, whole: TopicFacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,6 +253,7 @@ def found(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Found:
     return Found(folder, shared, json.loads(done.stdout.splitlines()[-1]))
 
 
+@pytest.mark.nightly("spark_cluster/test_standalone.py keeps a history that only the driver can write.")
 def test_a_history_on_local_disks_is_refused_and_not_marked_complete(found: Found) -> None:
     own = found.answers[OWN]
     assert "do not write to the disk that the driver reads" in own["refused"]
@@ -263,6 +265,7 @@ def test_a_history_on_local_disks_is_refused_and_not_marked_complete(found: Foun
     assert list((found.folder / "history" / VERSION / FOLDER).rglob("_complete")) == []
 
 
+@pytest.mark.nightly("spark_cluster/test_standalone.py keeps a history that only the driver can write.")
 def test_a_shared_disk_is_used_for_the_history(found: Found) -> None:
     assert found.answers[found.shared] == {"refused": "", "notes": [], "states": ["t"], "keys": "", "parts": 1}
     assert list((found.folder / "shared").glob("v4/probe/*")) == []

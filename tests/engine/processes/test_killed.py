@@ -134,6 +134,7 @@ def slow(tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> t
     return project, variables
 
 
+@pytest.mark.nightly("One signal that a process may handle and SIGKILL stay.", stays=("9", "15"))
 @pytest.mark.parametrize("number", SIGNALS)
 def test_the_preview_ends_with_the_command(
     slow: tuple[Project, dict[str, str]], number: signal.Signals, tmp_path: Path
@@ -144,6 +145,7 @@ def test_the_preview_ends_with_the_command(
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+@pytest.mark.nightly("One signal, SIGTERM, stays in the suite.", stays=("15",))
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_starting_jvm_ends_with_the_command(
     tools: Toolchain, number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

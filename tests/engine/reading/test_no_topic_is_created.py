@@ -78,6 +78,16 @@ def topics_that_go(servers: list[str], name: str) -> Iterator[set[str]]:
         thread.join()
 
 
+@pytest.mark.nightly(
+    "The full audit stays, and each other command.",
+    stays=(
+        "audit --stack dev --history history",
+        "plan --stack dev",
+        "import --stack dev --dry-run",
+        "usage --stack dev",
+        "doctor --stack dev",
+    ),
+)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_command_that_reads_creates_no_topic_that_is_deleted_meanwhile(
     command: tuple[str, ...], shell: tuple[Shell, list[str]]

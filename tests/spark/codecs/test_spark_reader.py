@@ -32,6 +32,7 @@ def test_the_spark_reader_passes_its_checks_and_unit_tests() -> None:
     assert done.returncode == 0, done.stdout[-5000:]
 
 
+@pytest.mark.nightly("One mechanism of SASL stays.", stays=("PLAIN",))
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_login_modules_are_found_in_relocated_kafka_classes(java: Path, tmp_path: Path, mechanism: str) -> None:
     connection = Connection(("localhost:1",), tls=False, sasl_mechanism=mechanism, username="user", password="secret")

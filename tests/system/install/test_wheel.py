@@ -123,6 +123,7 @@ def test_the_commands_of_the_tutorial_do_what_it_says(tutorial: dict[str, str]) 
     assert "1 fail, 0 suspect, 0 undecidable" in audited
 
 
+@pytest.mark.nightly("It follows the tutorial. The suite keeps README's commands.")
 def test_the_tutorial_has_the_commands_that_init_prints(tutorial: dict[str, str]) -> None:
     printed = tutorial["topicwarden init my-topics"].partition("Next:\n")[2].splitlines()
     commands = [line.partition("#")[0].strip() for line in printed]
@@ -131,6 +132,7 @@ def test_the_tutorial_has_the_commands_that_init_prints(tutorial: dict[str, str]
     assert len(commands) == 3
 
 
+@pytest.mark.nightly("It follows the tutorial. The suite keeps a new project of the wheel.")
 def test_no_command_uses_the_repository(project: Shell) -> None:
     home = Path(project.variables["HOME"])
     for python in ("python", project.folder / ".venv" / "bin" / "python"):
@@ -138,6 +140,7 @@ def test_no_command_uses_the_repository(project: Shell) -> None:
         assert Path(package).is_relative_to(home)
 
 
+@pytest.mark.nightly("It follows the tutorial. The suite keeps these commands on other clusters.")
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
@@ -153,6 +156,7 @@ def test_the_other_commands_work_too(project: Shell, command: list[str], shown: 
     assert (done.returncode, shown in done.stdout + done.stderr) == (0, True), done.stdout + done.stderr
 
 
+@pytest.mark.nightly("It follows the tutorial. The suite keeps plain Pulumi in other projects.")
 def test_plain_pulumi_works_with_the_environment(project: Shell) -> None:
     variables = 'eval "$(topicwarden sandbox env --stack dev)"'
     done = project.run(
@@ -161,6 +165,7 @@ def test_plain_pulumi_works_with_the_environment(project: Shell) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.nightly("It follows the tutorial. The suite keeps the units of downloads.")
 def test_downloads_are_in_the_cache_of_the_user(project: Shell) -> None:
     home = Path(project.variables["HOME"])
     assert (home / ".cache" / "topicwarden" / "jars" / "kafka" / "kafka-clients-4.1.1.jar").is_file()
@@ -169,6 +174,7 @@ def test_downloads_are_in_the_cache_of_the_user(project: Shell) -> None:
     assert [path for path in (home / "tools").rglob("*") if path.stat().st_mtime > made] == []
 
 
+@pytest.mark.nightly("It needs another install with all extras; spark/platforms keeps the module.")
 def test_the_module_for_spark_submit_is_in_the_wheel(user: Shell) -> None:
     done = user.run("python", "-m", "topicwarden.audit", "--help")
     assert (done.returncode, "Usage: python -m topicwarden.audit audit" in done.stdout) == (0, True), done.stderr

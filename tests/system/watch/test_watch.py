@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.clients import until
 from tests.support.command import process
 from tests.support.http_answers import Request, answering, http
@@ -63,6 +65,7 @@ def test_a_fault_and_a_broken_declaration_are_visible_while_it_runs(
     assert "Traceback" not in watch.printed
 
 
+@pytest.mark.nightly("A fault that is visible while a watch runs stays, and campaigns/notices keeps deliveries.")
 def test_a_receiver_and_a_catalogue_learn_of_a_fault_after_a_secret_is_rotated(
     project: Project, sandbox: Sandbox, tmp_path: Path
 ) -> None:
@@ -110,6 +113,7 @@ def test_a_receiver_and_a_catalogue_learn_of_a_fault_after_a_secret_is_rotated(
     assert "-token" not in watch.printed
 
 
+@pytest.mark.nightly("campaigns/watch keeps watches that are killed.")
 def test_a_running_audit_is_abandoned_in_time_and_nothing_is_lost_or_doubled(
     project: Project, sandbox: Sandbox
 ) -> None:

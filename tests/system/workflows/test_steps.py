@@ -201,6 +201,7 @@ def test_a_missing_plan_is_named_in_the_comment(clone: Clone, planned: dict[str,
     assert "The log of https://github.example/acme/topics/actions/runs/42 has the reason." in second
 
 
+@pytest.mark.nightly("The stacks of a fork stay in test_a_fork_gets_no_stack_that_would_need_secrets.")
 def test_a_forks_run_writes_no_comment(clone: Clone, planned: dict[str, Ran]) -> None:
     before = len(clone.server.calls)
     folder = clone.project.root.parent / "fork"
