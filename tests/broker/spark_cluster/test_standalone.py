@@ -130,7 +130,6 @@ def cluster() -> Iterator[SparkCluster]:
         yield running_cluster
 
 
-@pytest.mark.nightly("The suite keeps spark-submit on the same cluster.")
 def test_a_cluster_reports_the_same_as_one_machine_even_if_an_executor_is_killed(
     project: Project, cluster: SparkCluster, local_report: dict[str, Any]
 ) -> None:
@@ -194,6 +193,7 @@ def test_spark_submit_uses_a_history_on_a_shared_disk(project: Project, cluster:
     assert (len(first["trend"]), len(second["trend"])) == (0, 1)
 
 
+@pytest.mark.nightly("The suite keeps audits on the cluster, and spark-submit on one machine.")
 def test_spark_submit_needs_neither_jars_nor_a_configuration_of_ours(
     project: Project, cluster: SparkCluster, tmp_path: Path
 ) -> None:

@@ -253,7 +253,6 @@ def test_a_pull_request_target_event_with_secrets_is_refused(clone: Clone) -> No
     }
 
 
-@pytest.mark.nightly("The suite keeps the first deploy, and empty plans of the engine.")
 def test_a_second_deploy_changes_nothing(clone: Clone, planned: dict[str, Ran]) -> None:
     ran = clone.runner.job("deploy.yml", "deploy")
     assert failures(ran) == {}

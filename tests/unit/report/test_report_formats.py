@@ -19,7 +19,7 @@ from rich.console import Console
 from tests.support import reports
 from tests.support.reports import partition
 from topicwarden.audit.checks import CHECKS
-from topicwarden.audit.evidence import CommittedCounts
+from topicwarden.audit.evidence import CommittedCounts, Compared
 from topicwarden.audit.history.check_revisions import revision
 from topicwarden.audit.history.outcomes import with_changes
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, PastAudit, PastFinding, TopicFacts
@@ -392,7 +392,8 @@ def test_records_that_are_lost_come_before_what_producers_write() -> None:
 
 
 def test_the_checks_of_contents_are_those_that_judge_committed_records() -> None:
-    assert {name for name, check in CHECKS.items() if issubclass(check.Required, CommittedCounts)} == OF_CONTENTS
+    of_records = (CommittedCounts, Compared)
+    assert {name for name, check in CHECKS.items() if issubclass(check.Required, of_records)} == OF_CONTENTS
 
 
 # The timelines of a report, and that the work to write a report grows linearly with the number of topics.
