@@ -18,6 +18,7 @@ from rich.console import Console
 
 from tests.support import reports
 from tests.support.reports import partition
+from topicwarden.audit.access_checks import ACCESS_CHECKS
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.evidence import CommittedCounts, Compared
 from topicwarden.audit.history.check_revisions import revision
@@ -28,7 +29,7 @@ from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
 from topicwarden.report.audit import formats, html, json, markdown, openmetrics, text
 from topicwarden.report.audit.background import ReportBackground
-from topicwarden.report.audit.digest import OF_CONTENTS, digest
+from topicwarden.report.audit.digest import OF_CONTENTS, OF_ORDER, digest
 from topicwarden.report.audit.formats import FORMATS
 from topicwarden.report.audit.timeline import timeline
 
@@ -381,7 +382,7 @@ def test_the_page_marks_them_and_shows_how_to_confirm_them() -> None:
     assert "open since 1970-01-01" in page
     assert ">new</span>" in page
     assert "Resolved since the last audit" in page
-    assert "kafka-x --topic a --partition 3 --offset 17 --max-messages 1 prints it." in page
+    assert "<code>kafka-x --topic a --partition 3 --offset 17 --max-messages 1</code> prints it." in page
 
 
 def test_records_that_are_lost_come_before_what_producers_write() -> None:
@@ -389,6 +390,17 @@ def test_records_that_are_lost_come_before_what_producers_write() -> None:
     only_contents = Finding(check="value-schema", verdict=FAIL, topic="a")
     drift = Finding(check="retention-blocked", verdict=FAIL, topic="b")
     assert [topic.name for topic in digest(report(only_contents, drift)).topics] == ["b", "a"]
+
+
+def test_what_is_to_be_tidied_up_comes_last() -> None:
+    checks = ["idle-topic", "null-key", "unused-access", "retention-blocked"]
+    in_one = digest(report(*(Finding(check=check, verdict=FAIL, topic="a") for check in checks))).topics[0]
+    assert [each.check for each in in_one.findings] == ["retention-blocked", "null-key", "idle-topic", "unused-access"]
+    in_several = (Finding(check=check, verdict=FAIL, topic=f"t.{check}") for check in checks)
+    assert [topic.name for topic in digest(report(*in_several)).topics[:4]] == [
+        *("t.retention-blocked", "t.null-key", "t.idle-topic", "t.unused-access"),
+    ]
+    assert {*CHECKS, *ACCESS_CHECKS} >= OF_ORDER
 
 
 def test_the_checks_of_contents_are_those_that_judge_committed_records() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from typing import Final
 
 from topicwarden.model.timestamps import utc
 from topicwarden.model.units import duration_text, size_text
@@ -29,6 +30,9 @@ _ESCAPES = {
     )
     if chr(code) not in "\n\t"
 }
+
+_CODE: Final = re.compile(r"(?<![^\s(])`([^`]+)`(?=[\s.,;:)]|$)")
+"""Code in a message. A backtick elsewhere is part of a name."""
 
 
 def printable(text: str) -> str:
@@ -130,6 +134,12 @@ def ranges(values: Iterable[int]) -> str:
             runs.append([value])
     shown = (f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
     return ", ".join(shown)
+
+
+def code_spans(sentence: str) -> list[tuple[str, bool]]:
+    """Return the parts of a sentence on one line, each with whether it is code: in backticks, with none inside."""
+    parts = _CODE.split(one_line(sentence))
+    return [(part, number % 2 == 1) for number, part in enumerate(parts) if part]
 
 
 def evidence(name: str, value: int | float | str | None) -> str:

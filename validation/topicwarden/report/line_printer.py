@@ -11,6 +11,8 @@ from rich.text import Text
 from topicwarden.report import display
 
 INDENT: Final = 4
+_SENTENCES: Final = {"because", "remedy"}
+"""The labels of sentences. What has another label is made of names, in which a backtick is a character."""
 _PIPED_WIDTH: Final = 120
 """The fewest columns of text for a file or a pipe, for which rich assumes 80."""
 
@@ -46,7 +48,8 @@ class LinePrinter:
             self._print(Text(" " * INDENT) + continuation)
 
     def _labelled(self, label: str, text: str, style: str = "") -> None:
-        lines = self._text(text, style).wrap(self._console, self._width - INDENT - self._label_width)
+        line = self._prose(text, style) if label in _SENTENCES else self._text(text, style)
+        lines = line.wrap(self._console, self._width - INDENT - self._label_width)
         for number, line in enumerate(lines):
             self._print(self._label("" if number else label) + line)
 
@@ -63,6 +66,13 @@ class LinePrinter:
 
     def _text(self, text: str, style: str = "") -> Text:
         return self._shown(display.one_line(text), style)
+
+    def _prose(self, text: str, style: str = "") -> Text:
+        """Return a sentence as one line, in which code is bold, without its backticks."""
+        line = Text(style=style)
+        for part, is_code in display.code_spans(text):
+            line.append_text(self._shown(part, "bold" if is_code else ""))
+        return line
 
     def _verbatim(self, text: str, style: str = "") -> Text:
         """Return one line of a file, with its white space."""

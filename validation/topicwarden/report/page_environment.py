@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from topicwarden.report import display
 
@@ -30,6 +30,7 @@ def page_environment(*packages: str) -> Environment:
         "timestamp": display.timestamp,
         "multiple": display.multiple,
         "ranges": display.ranges,
+        "prose": prose,
     }
     return environment
 
@@ -38,6 +39,12 @@ def filter_script() -> tuple[Markup, str]:
     """Return the script that filters the topics of a page, and its hash for the page's security policy."""
     script = resources.files("topicwarden.report.audit").joinpath("report.js").read_text(encoding="utf-8")
     return Markup(script), b64encode(sha256(script.encode()).digest()).decode()
+
+
+def prose(sentence: str) -> Markup:
+    """Return a sentence as one line of HTML, in which code is monospaced, without its backticks."""
+    parts = ((escape(display.printable(part)), is_code) for part, is_code in display.code_spans(sentence))
+    return Markup().join(Markup("<code>{}</code>").format(part) if is_code else part for part, is_code in parts)
 
 
 def _printable(value: Any) -> Any:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from topicwarden.model.finding import Finding
 from topicwarden.model.verdict import FailOn
+from topicwarden.report.display import one_line
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,18 @@ class ReportBackground:
         return (sentence + dot.strip()).replace("``", "").replace("**", "")
 
     def confirmation(self, finding: Finding) -> str:
-        """Return how to confirm a finding with Kafka's own tools, with its topic, partition and offset."""
+        """Return how to confirm a finding with Kafka's own tools, with its topic, partition, offset and group.
+
+        Commands are in backticks.
+        """
         paragraphs = self.checks.get(finding.check, "").split("\n\n")
         text = next((each.removeprefix("Confirm:") for each in paragraphs if each.startswith("Confirm:")), "")
         partition = finding.evidence.get("partition", next(iter(finding.partitions), None))
         values = {"topic": finding.topic, "partition": partition, "offset": finding.evidence.get("offset")}
+        values["group"] = finding.evidence.get("group")
         for name, value in values.items():
             if value is not None:
-                for end in (" ", "`"):
-                    text = text.replace(f"--{name} {name[0].upper()}{end}", f"--{name} {value}{end}")
-        return " ".join(text.split()).replace("``", "")
+                shown = shlex.quote(one_line(str(value))).replace("`", "\\x60")
+                for end in (" ", "`", "\n"):
+                    text = text.replace(f"--{name} {name[0].upper()}{end}", f"--{name} {shown}{end}")
+        return " ".join(text.split()).replace("``", "`")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from topicwarden.model.finding import Finding
-from topicwarden.model.verdict import Verdict
+from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report.audit.background import ReportBackground
-from topicwarden.report.audit.digest import AuditDigest, TopicDigest
+from topicwarden.report.audit.digest import AuditDigest, TopicDigest, urgency
 
 MAX_OPEN = 20
 """Number of findings that are expanded at first; the others are collapsed to one line."""
@@ -57,7 +57,7 @@ class FindingCards:
 
 
 def cards(view: AuditDigest, background: ReportBackground) -> FindingCards:
-    """Return the findings in reading order, and the checks with the most failures first."""
+    """Return the findings in reading order, and the checks by their worst verdict, urgency and number of findings."""
     by_topic: list[tuple[TopicDigest, list[FindingCard]]] = []
     first: dict[str, int] = {}
     verdicts: dict[str, Counter[Verdict]] = {}
@@ -73,5 +73,12 @@ def cards(view: AuditDigest, background: ReportBackground) -> FindingCards:
         if topic_cards:
             by_topic.append((topic, topic_cards))
     rows = [CheckRow(check, background.summary(check), counts, first.get(check)) for check, counts in verdicts.items()]
-    rows.sort(key=lambda row: (-row.verdicts[Verdict.FAIL], -row.verdicts[Verdict.SUSPECT], row.check))
+    rows.sort(
+        key=lambda row: (
+            min(map(WORST_FIRST.index, row.verdicts)),
+            urgency(row.check),
+            *(-row.verdicts[verdict] for verdict in WORST_FIRST),
+            row.check,
+        )
+    )
     return FindingCards(by_topic, rows, max(0, number - MAX_CARDS))

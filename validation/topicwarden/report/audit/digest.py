@@ -30,6 +30,14 @@ OF_CONTENTS = frozenset(
 )
 """The checks of what producers write. Others come first: they tell of records that are lost, or that nobody deletes."""
 
+OF_ORDER: Final = frozenset(
+    {
+        *("broker-defaults", "idle-topic", _UNDECLARED, "undeclared-consumer", "undeclared-producer"),
+        *("unused-access", "unused-schema-version"),
+    }
+)
+"""The checks of what is to be tidied up, and harms no record. They come last."""
+
 SYMBOLS = {Verdict.FAIL: "✗", Verdict.SUSPECT: "!", Verdict.UNDECIDABLE: "?", Verdict.PASS: "✓"}
 
 
@@ -70,9 +78,9 @@ class TopicDigest:
         return bool(self.findings) and {finding.check for finding in self.findings} == {_UNDECLARED}
 
     @property
-    def only_contents(self) -> bool:
-        """Return whether all findings with the worst verdict are about what producers write."""
-        return all(finding.check in OF_CONTENTS for finding in self.findings if finding.verdict is self.verdict)
+    def urgency(self) -> int:
+        """The lowest ``urgency`` of the findings with the worst verdict: the lower, the more urgent."""
+        return min((urgency(each.check) for each in self.findings if each.verdict is self.verdict), default=0)
 
 
 @dataclass(frozen=True)
@@ -189,10 +197,13 @@ def digest(report: AuditReport) -> AuditDigest:
         replace(_topic(name, facts.get(name), findings.get(name, [])), may_be_undeclared=not report.declared)
         for name in {**facts, **findings}
     ]
-    topics.sort(
-        key=lambda topic: (WORST_FIRST.index(topic.verdict), topic.only_undeclared, topic.only_contents, topic.name)
-    )
+    topics.sort(key=lambda topic: (WORST_FIRST.index(topic.verdict), topic.only_undeclared, topic.urgency, topic.name))
     return AuditDigest(report, topics, report.counts())
+
+
+def urgency(check: str) -> int:
+    """Return 0 for a check of records that are lost or kept, 1 for one of their contents, 2 for one of order."""
+    return 2 if check in OF_ORDER else int(check in OF_CONTENTS)
 
 
 def time_span(topic: TopicFacts) -> tuple[int | None, int | None]:
@@ -259,7 +270,7 @@ def _groups(verdicts_by_name: list[tuple[str, Verdict]]) -> list[FindingGroup]:
 
 def _topic(name: str, facts: TopicFacts | None, findings: list[Finding]) -> TopicDigest:
     ordered = sorted(
-        findings, key=lambda f: (WORST_FIRST.index(f.verdict), f.check in OF_CONTENTS, f.check, f.partitions, f.message)
+        findings, key=lambda f: (WORST_FIRST.index(f.verdict), urgency(f.check), f.check, f.partitions, f.message)
     )
     return TopicDigest(
         name=name,

@@ -14,7 +14,16 @@ from topicwarden.model.finding import AuditReport, Finding, SettledFinding, Topi
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
-from topicwarden.report.audit.digest import NEXT_STEP, SYMBOLS, AuditDigest, TopicDigest, age_of, digest, time_span
+from topicwarden.report.audit.digest import (
+    NEXT_STEP,
+    SYMBOLS,
+    AuditDigest,
+    TopicDigest,
+    age_of,
+    digest,
+    time_span,
+    urgency,
+)
 from topicwarden.report.fixed_width_table import FixedWidthTable
 from topicwarden.report.line_printer import LinePrinter, width_of
 
@@ -62,7 +71,7 @@ class _ReportPrinter(LinePrinter):
         if view.limits:
             self._print(Text())
         for limit in view.limits:
-            self._wrapped(Text(" ").join([Text("limit", style="yellow"), self._text(limit)]))
+            self._wrapped(Text(" ").join([Text("limit", style="yellow"), self._prose(limit)]))
         self._print(Text())
         self._print(Text(view.summary, style="bold"))
         if view.next_step:
@@ -112,7 +121,7 @@ class _ReportPrinter(LinePrinter):
             if printed[kind] <= _MAX_PER_CHECK:
                 self._print(Text())
                 self._finding(finding, view.report)
-        for verdict, check in sorted(printed, key=lambda kind: (WORST_FIRST.index(kind[0]), kind[1])):
+        for verdict, check in sorted(printed, key=lambda kind: (WORST_FIRST.index(kind[0]), urgency(kind[1]), kind[1])):
             if (more := printed[verdict, check] - _MAX_PER_CHECK) > 0:
                 self._print(Text())
                 findings = f"{more:,} more {'finding' if more == 1 else 'findings'}"
@@ -152,7 +161,7 @@ class _ReportPrinter(LinePrinter):
         partitions = f" [{display.ranges(finding.partitions)}]" if finding.partitions else ""
         subject = self._text(f"{finding.check} {finding.topic}{partitions}:", "bold")
         self._wrapped(
-            Text(" ").join([self._word(finding.verdict), subject, self._text(finding.message or "no message")])
+            Text(" ").join([self._word(finding.verdict), subject, self._prose(finding.message or "no message")])
         )
         if age := age_of(finding, report):
             self._labelled("seen", age)
