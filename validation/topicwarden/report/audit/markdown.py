@@ -8,7 +8,7 @@ from topicwarden.model.finding import AuditReport, Finding, PastAudit, SettledFi
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
 from topicwarden.report.audit.digest import NEXT_STEP, SYMBOLS, FindingGroup, TopicDigest, digest, time_span
-from topicwarden.report.plan.markdown import code, plain
+from topicwarden.report.plan.markdown import code, plain, prose
 
 
 def render(report: AuditReport) -> str:
@@ -71,7 +71,7 @@ def _table(topics: list[TopicDigest]) -> Iterator[str]:
 
 def _limits(limits: list[str]) -> Iterator[str]:
     for limit in limits:
-        yield f"- {plain(limit)}"
+        yield f"- {prose(limit)}"
     if limits:
         yield ""
 
@@ -112,18 +112,18 @@ def _settled(settled: list[SettledFinding]) -> Iterator[str]:
 def _finding(finding: Finding) -> Iterator[str]:
     word = "note" if finding.verdict is Verdict.PASS else finding.verdict.value
     partitions = f" [{display.ranges(finding.partitions)}]" if finding.partitions else ""
-    message = plain(finding.message or "no message")
+    message = prose(finding.message or "no message")
     yield (
         f"<details><summary>{SYMBOLS[finding.verdict]} <b>{word}</b>"
         f" {code(finding.check)}{partitions}: {message}</summary>"
     )
     yield ""
     for reason in finding.because:
-        yield f"- because {plain(reason)}"
+        yield f"- because {prose(reason)}"
     for name, value in finding.evidence.items():
         yield f"- {plain(name)}: {plain(display.evidence(name, value))}"
     if finding.remedy:
-        yield f"- **remedy**: {plain(finding.remedy)}"
+        yield f"- **remedy**: {prose(finding.remedy)}"
     if finding.location:
         yield f"- declared at {plain(str(finding.location))}"
     yield ""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import (
+    MOST_SEVERE_FIRST,
     AccessPlan,
     Consequence,
     PlanReport,
     RegistryPlan,
+    Severity,
     SubjectPlan,
     TopicPlan,
     user_sentences,
@@ -31,6 +33,7 @@ from topicwarden.report.plan.digest import (
 )
 from topicwarden.report.plan.tables import PlanTable, setting_changes
 
+_Planned = TypeVar("_Planned")
 LIMIT: Final = 65_000
 """GitHub's limit is 65,536 characters, with the folder of the project. Here it limits bytes, which are never fewer."""
 
@@ -79,11 +82,13 @@ def render(report: PlanReport) -> str:
     subjects, subjects_cut = _within(_registry(view.registry), LIMIT // 4) if view.registry else ("", False)
     space = LIMIT - _RESERVE - _size(header) - _size(access) - _size(subjects) - _size(footer)
     # At least a third is for the details, because a refusal without its reasons does not help.
-    rows = _fitting(view.topics, _row, space * 2 // 3)
+    listed: list[TopicPlan | SubjectPlan] = [*view.topics, *_urgent(view.registry)]
+    listed.sort(key=lambda each: (*MOST_SEVERE_FIRST, None).index(each.severity))
+    rows = _fitting(listed, _row, space * 2 // 3)
     table = _TABLE_HEADER + "".join(rows) + "\n" if rows else ""
     details = _fitting([topic for topic in view.topics if _has_details(topic)], _details, space - _size(table))
     hint = f"see the job's artifact, or run {code(f'topicwarden plan --stack {report.stack}')}."
-    if omitted := len(view.topics) - len(rows):
+    if omitted := sum(isinstance(each, TopicPlan) for each in listed[len(rows) :]):
         table += f"… and {topic_count(omitted)} more: {hint}\n\n"
     access += f"… and more consequences of access: {hint}\n\n" if cut else ""
     subjects += f"… and more subjects: {hint}\n\n" if subjects_cut else ""
@@ -98,8 +103,8 @@ def _header(view: PlanDigest) -> Iterator[str]:
     yield f"{marker(report.stack)}\n"
     yield f"**Plan for stack {code(report.stack)}: {plain(view.headline)}**\n\n{plain(view.summary)}\n\n"
     errors = [f"Pulumi: {plain(_cut(error, 1_000))}" for error in report.engine.errors]
-    unseen = [f"Not visible: {plain(_cut(line, 400))}" for line in report.unseen]
-    remarks = [f"Remark: {plain(_cut(line, 400))}" for line in report.remarks]
+    unseen = [f"Not visible: {prose(_cut(line, 400))}" for line in report.unseen]
+    remarks = [f"Remark: {prose(_cut(line, 400))}" for line in report.remarks]
     allowances = [f"Allowed: {plain(_cut(allowance_text(each), 400))}" for each in report.allowances]
     for lines in (errors, unseen, remarks, allowances):
         yield from (f"- {line}\n" for line in lines[:_MAX_ITEMS])
@@ -114,14 +119,21 @@ def _footer(report: PlanReport) -> str:
     return f"<sub>Cluster {cluster} as of {taken_at}, topicwarden {plain(report.topicwarden)}.</sub>\n"
 
 
-def _row(topic: TopicPlan) -> str:
-    change = setting_changes(topic)
-    cells = [SYMBOLS[topic.severity], code(topic.topic), topic.action.value + (f": {plain(change)}" if change else "")]
+def _urgent(registry: RegistryPlan | None) -> list[SubjectPlan]:
+    """Return the subjects with a refused or dangerous change, which the table names beside the topics."""
+    subjects = registry.subjects if registry else ()
+    return [subject for subject in subjects if subject.severity in (Severity.REFUSED, Severity.DANGER)]
+
+
+def _row(planned: TopicPlan | SubjectPlan) -> str:
+    name = code(planned.topic) if isinstance(planned, TopicPlan) else f"subject {code(planned.subject)}"
+    change = setting_changes(planned)
+    cells = [SYMBOLS[planned.severity], name, planned.action.value + (f": {plain(change)}" if change else "")]
     consequence = display.NOTHING
-    if topic.consequences:
-        first, *rest = topic.consequences
+    if planned.consequences:
+        first, *rest = planned.consequences
         more = f" (and {len(rest):,} more)" if rest else ""
-        consequence = f"**{first.severity.value}**: {plain(_cut(first.message, _MAX_MESSAGE))}{more}"
+        consequence = f"**{first.severity.value}**: {prose(_cut(first.message, _MAX_MESSAGE))}{more}"
     return f"| {' | '.join([*cells, consequence])} |\n"
 
 
@@ -206,13 +218,13 @@ def _within(blocks: Iterable[str], space: int) -> tuple[str, bool]:
 
 
 def _consequence(consequence: Consequence) -> Iterator[str]:
-    yield f"**{consequence.severity.value}** {code(consequence.kind)}: {plain(consequence.message)}\n"
+    yield f"**{consequence.severity.value}** {code(consequence.kind)}: {prose(consequence.message)}\n"
     reasons, omitted = consequence.because[:_MAX_ITEMS], len(consequence.because) - _MAX_ITEMS
-    yield from (f"- because {plain(reason)}\n" for reason in reasons)
+    yield from (f"- because {prose(reason)}\n" for reason in reasons)
     yield f"- … and {omitted:,} more reasons\n" if omitted > 0 else ""
     yield from (f"- used: {plain(sentence)}\n" for sentence in user_sentences(consequence.users))
     yield f"- measured: {plain(consequence.measured)}\n" if consequence.measured else ""
-    yield f"- **remedy**: {plain(consequence.remedy)}\n" if consequence.remedy else ""
+    yield f"- **remedy**: {prose(consequence.remedy)}\n" if consequence.remedy else ""
     yield f"- declared at {code(str(consequence.location))}\n" if consequence.location else ""
     yield "\n"
     for table in (tables.partitions(consequence), tables.groups(consequence)):
@@ -228,11 +240,11 @@ def _table(table: PlanTable) -> Iterator[str]:
     yield f"\n{table.omitted}\n\n" if table.omitted else "\n"
 
 
-def _fitting(topics: Sequence[TopicPlan], render_topic: Callable[[TopicPlan], str], space: int) -> list[str]:
-    """Return the rendered first topics, as many as fit into ``space`` bytes."""
+def _fitting(planned: Sequence[_Planned], render_one: Callable[[_Planned], str], space: int) -> list[str]:
+    """Return the first of ``planned``, rendered, as many as fit into ``space`` bytes."""
     texts: list[str] = []
-    for topic in topics:
-        text = render_topic(topic)
+    for each in planned:
+        text = render_one(each)
         space -= _size(text)
         if space < 0:
             break
@@ -256,6 +268,16 @@ def plain(text: str) -> str:
     """Return one line of Markdown that shows ``text`` literally: GitHub creates no mentions, links or markup."""
     shown = _MENTION.sub(rf"\1{_ZERO_WIDTH_SPACE}", one_line(text).translate(_REFERENCES))
     return _EMOJI.sub(f":{_ZERO_WIDTH_SPACE}", shown)
+
+
+def prose(sentence: str) -> str:
+    """Return a sentence as ``plain`` Markdown, in which what is in backticks is code."""
+    return "".join(
+        code(part)
+        if is_code
+        else f"{' ' * part.startswith(' ')}{plain(part)}{' ' * (part != ' ' and part.endswith(' '))}"
+        for part, is_code in display.code_spans(sentence)
+    )
 
 
 def code(text: str) -> str:
