@@ -14,7 +14,12 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support import reports, usage_reports
 from tests.support.browser import chromium
 from topicwarden.report.audit import formats
+from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.usage import html as usage_html
+from topicwarden.watch.http_server import serving
+from topicwarden.watch.listen_address import ListenAddress
+from topicwarden.watch.served_pages import ServedPages
+from topicwarden.watch.watch_state import WatchState
 
 LOOKS = [(400, "dark"), (1400, "light")]
 ALL_LOOKS = pytest.mark.parametrize(
@@ -197,6 +202,19 @@ def test_the_filter_narrows_every_part_and_says_so(page: Page) -> None:
     assert page.locator("#attention .group:visible").count() == 1
     page.get_by_role("link", name="payments", exact=True).click()
     assert page.locator("#topics tbody tr:visible").count() == 2
+
+
+def test_the_page_of_a_watch_keeps_its_filter_when_it_is_loaded_again(browser: Browser) -> None:
+    state = WatchState("prod", 300.0, report=reports.rich())
+    page = browser.new_page()
+    with serving(ListenAddress("127.0.0.1", 0), ServedPages([state], ReportBackground(), lambda: True)) as address:
+        page.goto(f"http://127.0.0.1:{address.port}/report")
+        page.get_by_label("Filter topics").fill("ORDERS lag")
+        with page.expect_navigation(timeout=20_000):  # by itself, after 5 seconds
+            pass
+        expect(page.get_by_label("Filter topics")).to_have_value("ORDERS lag")
+        assert page.locator("#topics tbody tr:visible").count() == 1
+    page.close()
 
 
 def test_a_log_has_a_timeline_and_a_description(page: Page) -> None:

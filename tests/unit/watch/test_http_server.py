@@ -110,6 +110,13 @@ def test_the_report_may_run_its_own_script_and_nothing_else(port: int) -> None:
     assert "'unsafe-inline'" not in script
 
 
+def test_an_open_report_is_loaded_again_after_the_next_audit(port: int) -> None:
+    assert get(port, "/report").headers["Refresh"] == "5"
+    assert "Refresh" not in get(port, "/report.json").headers
+    state = replace(STATE, next_audit=1_000.0, audit_seconds=20.5)
+    assert [state.next_result_s(now) for now in (900.0, 1_010.0, 1_019.9, 2_000.0)] == [122, 12, 5, 5]
+
+
 def test_metrics_are_valid_openmetrics_with_those_of_the_watch(port: int) -> None:
     page = get(port, "/metrics", Accept="application/openmetrics-text; version=1.0.0")
     assert page.headers["Content-Type"].startswith("application/openmetrics-text")

@@ -45,12 +45,16 @@ _PORT: Final = re.compile(r":[0-9]{1,5}\Z", re.ASCII)
 
 @dataclass(frozen=True)
 class ServedPage:
-    """An answer. ``policy`` is the Content-Security-Policy, in addition to what holds for all pages."""
+    """An answer. ``policy`` is the Content-Security-Policy, in addition to what holds for all pages.
+
+    A browser requests the page again after ``again_s`` seconds, if this is not None.
+    """
 
     body: bytes
     content_type: str = _PLAIN
     status: HTTPStatus = HTTPStatus.OK
     policy: str = _NOTHING
+    again_s: int | None = None
 
 
 @dataclass(frozen=True)
@@ -230,6 +234,8 @@ class _Handler(BaseHTTPRequestHandler):
             "Cache-Control": "no-store",
             "Connection": "close",
         }
+        if page.again_s is not None:
+            headers["Refresh"] = str(page.again_s)
         if page.status is HTTPStatus.METHOD_NOT_ALLOWED:
             headers["Allow"] = "GET, HEAD"
         if page.status is HTTPStatus.UNAUTHORIZED:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from http import HTTPStatus
 from typing import Final, TypeAlias
@@ -137,7 +139,10 @@ class ServedPages:
             return None
         if report is None:
             return _text(state.waiting(), _UNAVAILABLE) if path.endswith(".json") else _waiting(state)
-        return self._kept((report,), path, lambda: renderer(report, self._background))
+        page = self._kept((report,), path, lambda: renderer(report, self._background))
+        if page is None or path.endswith(".json"):
+            return page
+        return replace(page, again_s=state.next_result_s(time.time()))
 
     def _page_of_fleet(self, path: str, compare: Comparison) -> ServedPage | None:
         states = tuple(self._states.values())

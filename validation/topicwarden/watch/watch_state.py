@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
+from typing import Final
 
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.fleet_report import COULD_NOT_RUN, StackOutcome
@@ -12,6 +14,8 @@ from topicwarden.model.timestamps import utc
 from topicwarden.model.verdict import FailOn
 from topicwarden.report.audit.digest import digest
 from topicwarden.report.prometheus_text import Families
+
+_SOON_S: Final = 5
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,12 @@ class WatchState:
             last = f"; its report is of {_utc(self.last_success)}" if self.last_success is not None else ""
             code, summary = COULD_NOT_RUN, f"{failure or 'no audit has finished'}{last}"
         return StackOutcome(stack=self.stack, exit_code=code, summary=summary, report=report)
+
+    def next_result_s(self, now: float) -> int:
+        """Return in how many seconds the next audit will probably have ended: the last one tells how long it takes."""
+        if self.next_audit is None:
+            return _SOON_S
+        return max(_SOON_S, ceil(self.next_audit + (self.audit_seconds or 0) + 1 - now))
 
     def waiting(self) -> str:
         """Return why there is no report yet, and when there will be one."""

@@ -29,5 +29,15 @@
   addEventListener("hashchange", open);
   for (const link of all("a[data-words]"))
     link.addEventListener("click", () => { words.value = '"' + link.dataset.words + '"'; verdict.value = ""; filter(); });
+  if (location.protocol !== "file:") {
+    // A page of a watch is loaded again after each audit: what was typed and where the reader was remain.
+    const before = JSON.parse(sessionStorage.getItem(location.pathname) || "{}");
+    words.value = before.words || "";
+    verdict.value = before.verdict || "";
+    filter();
+    if (before.y && !location.hash) addEventListener("load", () => scrollTo(0, before.y));
+    addEventListener("pagehide", () => sessionStorage.setItem(
+      location.pathname, JSON.stringify({ words: words.value, verdict: verdict.value, y: scrollY })));
+  }
   open();
 })();
