@@ -168,6 +168,19 @@ def test_every_row_of_every_table_has_the_cells_of_its_head() -> None:
         assert {row.count("|") for row in rows} == {head.count("|")}, head
 
 
+def test_a_terminal_shows_a_screen_of_many_topics_and_counts_the_others() -> None:
+    report = plans.many(1_000, refused=40)
+    drawn = text.render(report, Console(file=io.StringIO(), width=100))
+    assert len(re.findall("^✗ recreate", drawn, re.MULTILINE)) == 30
+    assert len(re.findall("^! update", drawn, re.MULTILINE)) == 30
+    assert "✗ 10 more refused: 10 recreate\n    in        10 topics/orders\n" in drawn
+    assert "! 930 more danger: 930 update\n    in        930 topics/payments\n" in drawn
+    assert "topicwarden plan --out FOLDER" in drawn
+    written = render(report, "text")
+    assert len(re.findall("^[✗!] ", written, re.MULTILINE)) == 1_000
+    assert "more" not in written.partition("\n")[0]
+
+
 @pytest.mark.parametrize("number", [1, 60, 400, 1_200])
 def test_markdown_stays_below_githubs_limit_and_counts_what_it_cuts(number: int) -> None:
     report = plans.many(number, refused=min(number, 7))

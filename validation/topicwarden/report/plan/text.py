@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
 from typing import Final
 
 from rich.cells import cell_len
@@ -36,6 +39,9 @@ from topicwarden.report.plan.tables import PlanTable
 _STYLES: Final = {Severity.REFUSED: "bold red", Severity.DANGER: "yellow", Severity.NOTE: "cyan", None: "green"}
 _DIFFERENCE_STYLES: Final = {"+": "green", "-": "red"}
 _LABEL: Final = 10
+_MOST_TOPICS: Final = 30
+"""How many topics of one severity a terminal shows."""
+_MOST_FOLDERS: Final = 8
 _ASCII: Final = str.maketrans({"–": "-", "→": ">", "✓": "+", "✗": "x", "·": "-", "…": "~"})
 
 
@@ -43,9 +49,11 @@ def render(report: PlanReport, console: Console | None = None) -> str:
     """Return the changed topics (the most severe first), the consequences for each, and a summary line.
 
     Width, colours and encoding are those of ``console``. Without ``console``, or if it is not a terminal, the text
-    has at least 120 columns and no colours.
+    has at least 120 columns and no colours. Only without ``console`` it has every topic: else, many topics of one
+    severity are counted by action and folder.
     """
-    return _PlanRenderer(console or Console(file=io.StringIO(), force_terminal=False)).render(report)
+    renderer = _PlanRenderer(console or Console(file=io.StringIO(), force_terminal=False))
+    return renderer.render(report, None if console is None else _MOST_TOPICS)
 
 
 class _PlanRenderer(LinePrinter):
@@ -59,13 +67,18 @@ class _PlanRenderer(LinePrinter):
         )
         super().__init__(out, width, _LABEL, _ASCII, ascii_only=console.options.ascii_only)
 
-    def render(self, report: PlanReport) -> str:
+    def render(self, report: PlanReport, most: int | None) -> str:
+        """Return the text, with at most ``most`` topics of each severity."""
         view = digest(report)
         with self._console.capture() as body_capture:
             for error in report.engine.errors:
                 self._wrapped(Text(" ").join([Text("pulumi", style="bold red"), self._text(error)]))
-            for topic in view.topics:
-                self._topic(topic)
+            for severity, topics in groupby(view.topics, key=lambda topic: topic.severity):
+                of_severity = list(topics)
+                for topic in of_severity[:most]:
+                    self._topic(topic)
+                if rest := of_severity[len(of_severity[:most]) :]:
+                    self._more(severity, rest)
             if view.access:
                 self._access(view.access)
             if view.registry:
@@ -100,6 +113,18 @@ class _PlanRenderer(LinePrinter):
             self._consequence(consequence, topic.topic)
         if topic.location and not any(consequence.location for consequence in topic.consequences):
             self._located(str(topic.location))
+        self._print(Text())
+
+    def _more(self, severity: Severity | None, topics: Sequence[TopicPlan]) -> None:
+        """Print how many topics of a severity are not printed, by action and by folder."""
+        actions = Counter(topic.action.value for topic in topics)
+        folders = Counter(str(Path(topic.location.file).parent) if topic.location else "no file" for topic in topics)
+        word = f" {severity.value}" if severity else ""
+        self._wrapped(
+            self._text(f"{SYMBOLS[severity]} {len(topics):,} more{word}: {_counts(actions)}", _STYLES[severity])
+        )
+        self._labelled("in", _counts(folders))
+        self._labelled("all", "topicwarden plan --out FOLDER writes them to plan.txt and plan.json")
         self._print(Text())
 
     def _access(self, access: AccessPlan) -> None:
@@ -173,6 +198,13 @@ class _PlanRenderer(LinePrinter):
             self._print(line)
         if table.omitted:
             self._print(Text(" " * INDENT + table.omitted, style="dim"))
+
+
+def _counts(numbers: Counter[str]) -> str:
+    """Return the names with their numbers, the most frequent first: ``90 create, 5 update``."""
+    shown = [f"{number:,} {name}" for name, number in sorted(numbers.items(), key=lambda item: (-item[1], item[0]))]
+    more = [f"{len(shown) - _MOST_FOLDERS:,} more"] if len(shown) > _MOST_FOLDERS else []
+    return ", ".join([*shown[:_MOST_FOLDERS], *more])
 
 
 def _column_widths(rows: Sequence[Sequence[Text]], width: int) -> list[int]:
