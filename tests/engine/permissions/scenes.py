@@ -392,7 +392,8 @@ AUDITED = {
         "contents: {key: {required: true, format: string, partitioner: murmur2, max_share: 0.9}, "
         "value: {format: json}, headers: {required: [trace]}, "
         "timestamps: {type: CreateTime, max_ahead: 1h, max_late: 7d}, records: {max_bytes: 64KiB}, "
-        "partitions: {max_skew: 4.0}, consumers: {max_lag: 30d}, "
+        "partitions: {max_skew: 4.0}, consumers: {max_lag: 30d}, arrival: {max_silence: 1d, every: 1d, max: 1000}, "
+        "ordered: [{field: amount}], unique: [{fields: [amount], header: trace}], "
         "expressions: [{id: positive, require: value.amount > 0}]}",
         factor=2,
     ),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from topicwarden.model.message_text import quoted
+from topicwarden.model.message_text import kind_of, quoted
 from topicwarden.record_schemas.ecma_patterns import pattern_error
 from topicwarden.record_schemas.json_text import JsonError, parse
 from topicwarden.record_schemas.referenced_schemas import References, unknown_names
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 _DRAFTS: Final = (
     "http://json-schema.org/draft-04/schema",
@@ -73,7 +76,23 @@ def _require_valid(schema: Any, draft: str) -> None:
     validator = validator_for({"$schema": draft})
     if error := best_match(validator(validator.META_SCHEMA).iter_errors(schema)):
         location = "/" + "/".join(map(str, error.absolute_path))
-        raise _SchemaError(f"is not a JSON Schema: at {quoted(location)}, {error.message[:200]}")
+        raise _SchemaError(f"is not a JSON Schema: at {quoted(location)}, {_expected(error)}")
+
+
+def _expected(error: ValidationError) -> str:
+    """Return what the meta-schema expects. jsonschema's own message quotes the value, which may be a secret."""
+    if error.validator == "type":
+        types = error.validator_value
+        return f"expected {' or '.join([types] if isinstance(types, str) else types)}, got {kind_of(error.instance)}"
+    if words := next(
+        (each.validator_value for each in (error, *(error.context or ())) if each.validator == "enum"), None
+    ):
+        return f"expected one of {', '.join(map(str, words))}"
+    if error.validator == "uniqueItems":
+        return "an item appears twice"
+    bound = error.validator_value
+    limit = f" {bound}" if isinstance(bound, (int, float, str)) else ""
+    return f"the value breaks the rule {error.validator}{limit} of the draft"
 
 
 def _schemas(schema: Any, draft: str, references: References | None) -> Iterator[dict[str, Any]]:
