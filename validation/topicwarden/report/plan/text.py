@@ -84,9 +84,9 @@ class _PlanRenderer(LinePrinter):
             if view.registry:
                 self._registry(view.registry)
             for line in report.unseen:
-                self._wrapped(Text(" ").join([Text("not visible", style="yellow"), self._text(line)]))
+                self._wrapped(Text(" ").join([Text("not visible", style="yellow"), self._prose(line)]))
             for line in report.remarks:
-                self._wrapped(Text(" ").join([Text("remark", style="yellow"), self._text(line)]))
+                self._wrapped(Text(" ").join([Text("remark", style="yellow"), self._prose(line)]))
             for each in report.allowances:
                 location = f" ({each.location})" if each.location else ""
                 self._wrapped(
@@ -171,7 +171,7 @@ class _PlanRenderer(LinePrinter):
     def _consequence(self, consequence: Consequence, name: str) -> None:
         word = Text(f"  {consequence.severity.value}", style=_STYLES[consequence.severity])
         subject = self._text(f"{consequence.kind} {name}".rstrip() + ":", "bold")
-        self._wrapped(Text(" ").join([word, subject, self._text(consequence.message)]))
+        self._wrapped(Text(" ").join([word, subject, self._prose(consequence.message)]))
         for reason in consequence.because:
             self._labelled("because", reason)
         for sentence in user_sentences(consequence.users):
