@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from kafka import KafkaAdminClient, TopicPartition
-from kafka.errors import ClusterAuthorizationFailedError, UnsupportedVersionError
+from kafka.errors import ClusterAuthorizationFailedError, UnknownTopicOrPartitionError, UnsupportedVersionError
 from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
@@ -20,9 +20,30 @@ def read_offsets(
     specs: Mapping[TopicPartition, Any],
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
 ) -> dict[tuple[str, int], Any]:
-    """Return ListOffsets' results by (topic, partition). ``specs`` are times (ms) or members of ``OffsetSpec``."""
-    results = admin.list_partition_offsets(specs, isolation_level=isolation) if specs else {}
+    """Return ListOffsets' results by (topic, partition). ``specs`` are times (ms) or members of ``OffsetSpec``.
+
+    Partitions that do not exist any more are left out, so that a topic that is deleted meanwhile hides no other one.
+    """
+    try:
+        results = admin.list_partition_offsets(specs, isolation_level=isolation) if specs else {}
+    except UnknownTopicOrPartitionError:
+        existing = _existing(admin, specs)
+        if len(existing) == len(specs):  # a broker did not know a new topic yet
+            raise
+        return read_offsets(admin, existing, isolation)
     return {(partition.topic, partition.partition): result for partition, result in results.items()}
+
+
+def _existing(admin: KafkaAdminClient, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, Any]:
+    """Return the ``specs`` of the partitions that are on the cluster now."""
+    described = admin.describe_topics(sorted({partition.topic for partition in specs}))
+    there = {
+        (topic["name"], state["partition_index"])
+        for topic in described
+        if topic["error_code"] != UnknownTopicOrPartitionError.errno
+        for state in topic["partitions"]
+    }
+    return {partition: spec for partition, spec in specs.items() if tuple(partition) in there}
 
 
 def read_extents(
@@ -30,6 +51,7 @@ def read_extents(
 ) -> tuple[dict[str, dict[int, PartitionExtent]], dict[tuple[str, int, int], int], LogDirsAnswer]:
     """Return the extents of all partitions with a leader, by topic, and the bytes of all logs on ``brokers``.
 
+    Those of a topic that is deleted meanwhile are left out.
     The bytes are read last, by topic, partition and broker. The last value is how the brokers answered this request.
     """
     leaders = {
@@ -46,6 +68,8 @@ def read_extents(
     sizes, log_dirs = _log_bytes(admin, brokers)
     extents: dict[str, dict[int, PartitionExtent]] = {}
     for (name, partition), leader in leaders.items():
+        if not all((name, partition) in offsets for offsets in (start, stable, end)):
+            continue  # deleted meanwhile
         newest = latest.get((name, partition))
         if newest is not None and newest.offset < 0:  # no record has a timestamp
             newest = None
