@@ -51,7 +51,7 @@ def test_topics_that_are_deleted_one_after_the_other_are_left_out() -> None:
 
 def test_an_error_of_a_topic_that_exists_is_not_hidden() -> None:
     broken = admin({"a"})
-    broken.list_partition_offsets = lambda *_, **__: (_ for _ in ()).throw(UnknownTopicOrPartitionError)  # type: ignore[method-assign]
+    broken.list_partition_offsets = lambda *_, **__: (_ for _ in ()).throw(UnknownTopicOrPartitionError)
     with pytest.raises(UnknownTopicOrPartitionError):
         read_offsets(broken, {TopicPartition("a", 0): OffsetSpec.LATEST})
 
