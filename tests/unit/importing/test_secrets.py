@@ -44,6 +44,7 @@ CRAFTED = {
     "jikkou": "apiVersion: kafka.jikkou.io/v1\nkind: KafkaUser\nmetadata: {name: u}\n"
     f"spec: {{authentications: [{{type: scram-sha-1, password: {SECRET}}}]}}\n",
     "compose": f'services:\n  kafka: {{environment: {{SASL_PASSWORD: {SECRET}, KAFKA_CREATE_TOPICS: "a:0:1"}}}}\n',
+    "shell-one-line": f'KAFKA_CREATE_TOPICS="a:1:1:deletePASSWORD={SECRET},b:1:1PASSWORD={SECRET}"\n',
     "shell": f'KAFKA_CREATE_TOPICS="a:1:1\nexport PASSWORD={SECRET}\n',
     "describe": "Topic: a\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: \n"
     f"client-properties password={SECRET}\nTopic: b\tPartitionCount: x\tReplicationFactor: 1\tConfigs: \n",

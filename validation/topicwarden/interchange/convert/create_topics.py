@@ -162,6 +162,10 @@ def _topic(entry: str, location: Location, reader: TopicReader) -> None:
         message = f"expected name:partitions:replicas[:cleanup.policy], got {counted(len(parts), 'part')}"
         reader.add_problem(location, message, "value")
         return
+    if "=" in entry:  # of another line, whose text may be a secret
+        message = "expected name:partitions:replicas[:cleanup.policy], got an equals sign; is a line break missing?"
+        reader.add_problem(location, message, "value")
+        return
     name, partitions, replicas, *policy = parts
     config = {"cleanup.policy": (policy[0], location, location)} if policy and policy[0] else {}
     counts = {"partitions": (partitions, location), "replication factor": (replicas, location)}
