@@ -241,7 +241,7 @@ def _silent(finding: Finding, scene: Scene, truth: Truth) -> str:
 
 def _arrived(finding: Finding, scene: Scene, truth: Truth) -> str:
     """Count the committed records of the first period that the finding names."""
-    arrival, period, number = _contents(truth).arrival, finding.evidence["first"], 0
+    arrival, period, number = _contents(truth).arrival, finding.evidence["first_time"], 0
     for partition in range(truth.partitions):
         stable = scene.partition(finding.topic, partition).last_stable or 0
         log = scene.steady(finding.topic, partition)

@@ -218,7 +218,7 @@ def _result(
         evidence={
             "periods": len(found),
             "judged": judged,
-            "first": next(iter(found)),
+            "first_time": next(iter(found)),
             "records": min(found.values()) if is_least else max(found.values()),
             "declared": declared,
         },
