@@ -157,8 +157,12 @@ COUNTS = (
     Case(
         COUNT, "too few yesterday", of_days(arrived(15, 10, 9, 5)), (FAIL,), {"periods": 1, "judged": 3, "records": 9}
     ),
-    Case(COUNT, "a day without a record", of_days(arrived(15, 0, 15, 5)), (FAIL,), {"first_time": day(-2), "records": 0}),
-    Case(COUNT, "too many today", of_days(arrived(15, 21)), (FAIL,), {"first_time": TODAY, "records": 21}, says="at most"),
+    Case(
+        COUNT, "a day without a record", of_days(arrived(15, 0, 15, 5)), (FAIL,), {"first_time": day(-2), "records": 0}
+    ),
+    Case(
+        COUNT, "too many today", of_days(arrived(15, 21)), (FAIL,), {"first_time": TODAY, "records": 21}, says="at most"
+    ),
     Case(COUNT, "the partitions together", of_days(arrived(9, 5), arrived(9, 5)), ()),
     Case(COUNT, "an empty partition", of_days(arrived(9, 5), PartitionCounts()), (FAIL,)),
     Case(COUNT, "no record", of_days(PartitionCounts()), (UNDECIDABLE,), says="first audit"),

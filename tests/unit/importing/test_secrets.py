@@ -50,6 +50,8 @@ CRAFTED = {
     f"client-properties password={SECRET}\nTopic: b\tPartitionCount: x\tReplicationFactor: 1\tConfigs: \n",
     "describe-wrapped": "Topic: a\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: retention.ms=1,\n"
     f"{SECRET}\nsegment.bytes=1\n",
+    "setting": "apiVersion: kafka.strimzi.io/v1beta2\nkind: KafkaTopic\nmetadata: {name: a}\n"
+    f"spec: {{partitions: 1, replicas: 1, config: {{password {SECRET}: 1}}}}\n",
     "syntax": f"topics:\n  a: {{partitions: 1, replication: 1}}\npassword: {SECRET}\n  b: {{partitions: 1\n",
     "tag": f"topics:\n  a: {{partitions: 1, replication: 1}}\npassword: !!int {SECRET}\n",
     "key": f"topics:\n  a: {{partitions: 1, replication: 1}}\npasswords: {{!!binary {SECRET}: 1, [{SECRET}]: 2}}\n",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from topicwarden.interchange.convert.topic_reader import UNKNOWN, ConvertedTopic, TopicReader
+from topicwarden.interchange.convert.unread_fields import shown_key
 from topicwarden.kafka_facts import configs
 from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.contents import NO_CONTENTS, Contents
@@ -116,7 +117,7 @@ def _checked_setting(reader: TopicReader, name: str, value: Any, locations: list
         return None
     if definition is None:
         suggestion = configs.nearest(name)
-        message = f"Kafka {configs.kafka_version()} has no topic configuration {quoted(name)}"
+        message = f"Kafka {configs.kafka_version()} has no topic configuration {quoted(shown_key(name))}"
         message += f"; did you mean {suggestion}?" if suggestion else ""
         reader.add_problem(locations[0], message, "config-unknown")
         return None
