@@ -26,6 +26,7 @@ HOSTILE: Final = (
     "%0A::error::planted",
     "]]><!--",
     "@everyone #1 :smile:",
+    "https://evil.example/x www.evil.example a@evil.example ftp://evil.example",
     "[link](javascript:alert(1)) ![i](http://evil.example/x.png)",
     "| a | `b` | **c** |\n# heading",
     "{{ 7*7 }}{% raw %}",

@@ -69,6 +69,7 @@ def assert_harmless(form: str, output: str) -> None:
         # GitHub searches the rendered page for mentions and issues, except in code.
         text = html.unescape(re.sub("<[^>]*>", "", re.sub("<code.*?</code>", "", page, flags=re.DOTALL)))
         assert re.findall(r"(?<![\w&])[@#][A-Za-z0-9_-]+", text) == []
+        assert re.findall(r"\w://|www\.|\w@\w", text) == []  # GitHub makes links of these
         assert (rendered.planted, rendered.scripts) == ([], 0)
     elif form in ("sarif", "check-json"):
         assert not forbidden("".join(strings(json.loads(output))).replace("\n", ""))

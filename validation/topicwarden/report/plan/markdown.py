@@ -47,10 +47,11 @@ _TABLE_HEADER: Final = "| | Topic | Change | Consequence |\n|---|---|---|---|\n"
 
 # Character references have no meaning for Markdown, neither in a table cell nor in an HTML block.
 _REFERENCES: Final = str.maketrans({character: f"&#{ord(character)};" for character in "\\`*_[]#|~$<>&@"})
-# GitHub searches the rendered page for mentions, issues and emoji. A zero-width space prevents a match.
+# GitHub searches the rendered page for mentions, issues, emoji and links. A zero-width space prevents a match.
 _ZERO_WIDTH_SPACE: Final = "&#8203;"
 _MENTION: Final = re.compile(r"(&#64;|&#35;)(?=[\w-])")
 _EMOJI: Final = re.compile(r":(?=[\w+-]+:)")
+_LINK: Final = re.compile(r":(?=//)|\bwww(?=\.)", re.IGNORECASE)
 
 
 def marker(stack: str) -> str:
@@ -267,6 +268,7 @@ def _size(text: str) -> int:
 def plain(text: str) -> str:
     """Return one line of Markdown that shows ``text`` literally: GitHub creates no mentions, links or markup."""
     shown = _MENTION.sub(rf"\1{_ZERO_WIDTH_SPACE}", one_line(text).translate(_REFERENCES))
+    shown = _LINK.sub(rf"\g<0>{_ZERO_WIDTH_SPACE}", shown)
     return _EMOJI.sub(f":{_ZERO_WIDTH_SPACE}", shown)
 
 
