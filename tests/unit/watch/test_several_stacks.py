@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,17 @@ def test_the_first_page_is_the_report_on_all_stacks() -> None:
     pages = served(GOOD, LOST)
     assert page(pages, "/") == page(pages, "/report")
     assert page(pages, "/")[0] == 200
+
+
+def test_the_open_page_of_all_stacks_is_loaded_again_after_the_next_audit_of_any() -> None:
+    soon, later = (replace(GOOD, stack=name, next_audit=time.time() + s) for name, s in (("a", 60), ("b", 600)))
+    pages = served(later, soon)
+    shown, data = (pages(PageRequest(path, "", authorized=True)) for path in ("/report", "/report.json"))
+    assert shown is not None
+    assert data is not None
+    assert shown.again_s is not None
+    assert 55 <= shown.again_s <= 62
+    assert data.again_s is None
 
 
 def test_each_stack_has_its_report_and_all_have_one_with_links() -> None:

@@ -140,13 +140,12 @@ class ServedPages:
         if report is None:
             return _text(state.waiting(), _UNAVAILABLE) if path.endswith(".json") else _waiting(state)
         page = self._kept((report,), path, lambda: renderer(report, self._background))
-        if page is None or path.endswith(".json"):
-            return page
-        return replace(page, again_s=state.next_result_s(time.time()))
+        return _renewed(page, path, [state])
 
     def _page_of_fleet(self, path: str, compare: Comparison) -> ServedPage | None:
         states = tuple(self._states.values())
-        return self._kept(states, path, lambda: _render_fleet(path, compare([state.outcome() for state in states])))
+        page = self._kept(states, path, lambda: _render_fleet(path, compare([state.outcome() for state in states])))
+        return _renewed(page, path, states)
 
     def _kept(self, of: tuple[object, ...], path: str, render: Callable[[], ServedPage | None]) -> ServedPage | None:
         """Return the page ``path`` of the objects ``of``. Only the pages of the last such objects are kept."""
@@ -158,6 +157,14 @@ class ServedPages:
             if page is not None:
                 pages[path] = page
             return page
+
+
+def _renewed(page: ServedPage | None, path: str, states: Sequence[WatchState]) -> ServedPage | None:
+    """Return an HTML page with the time at which a browser loads it again: after the next audit of ``states``."""
+    if page is None or path.endswith(".json"):
+        return page
+    now = time.time()
+    return replace(page, again_s=min(state.next_result_s(now) for state in states))
 
 
 def _text(text: str, status: HTTPStatus) -> ServedPage:
