@@ -376,6 +376,13 @@ def test_without_an_earlier_audit_nothing_is_new() -> None:
         assert changed.resolved == []
 
 
+def test_the_trend_counts_the_topics_of_each_audit_by_itself() -> None:
+    of_cluster = Finding(check="unused-access", verdict=FAIL, topic=OF_CLUSTER)
+    earlier = PastAudit(started=4_000, topics={Verdict.PASS: 2})
+    page = html.render(report(FOUND.findings[0], of_cluster).model_copy(update={"trend": [earlier]}))
+    assert "2 of 2 topics passed; now 1 of 2 pass. Each column is an audit, the latest one last;" in page
+
+
 def test_the_page_marks_them_and_shows_how_to_confirm_them() -> None:
     confirm = "Confirm: ``kafka-x --topic T --partition P --offset O --max-messages 1``\nprints it."
     docs = {"value-schema": f"Sentence.\n\n{confirm}"}

@@ -153,7 +153,7 @@ def skew_plot(topics: Sequence[TopicFacts], width: int) -> Markup | None:
         return None
     left, bottom = _label_width(width), len(shown) * _ROW
     top = max(topic.skew or 0 for topic in shown)
-    # After the dot on the permission, there is space for its label.
+    # After the rightmost dot, there is space for its label.
     scale = (width - left - 45) / max(top, 1.2)
     elements = [*_row_labels(shown, width, 0), _line(left, bottom, width, bottom)]
     for tick, label in _decimal_ticks((width - left) / scale, 4 if width < _NARROW else 6):
