@@ -13,8 +13,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support import reports, usage_reports
 from tests.support.browser import chromium
+from tests.unit.report.test_fleet_formats import small
 from topicwarden.report.audit import formats
 from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.fleet import html as fleet_html
 from topicwarden.report.usage import html as usage_html
 from topicwarden.watch.http_server import serving
 from topicwarden.watch.listen_address import ListenAddress
@@ -56,6 +58,15 @@ WEAK_TEXTS = """() => {
   return { seen, weak };
 }"""
 
+# The captions or first words of the tables that are wider than the box or the paper that shows them.
+WIDE_TABLES = """() => [...document.querySelectorAll('table')].filter(
+  t => t.scrollWidth > t.closest('.scroll').clientWidth + 1 || t.getBoundingClientRect().right > innerWidth
+).map(t => (t.caption || t).textContent.trim())"""
+
+# The size of the smallest text of the plots, in pixels of the screen.
+SMALLEST_TEXT = """() => Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.checkVisibility())
+  .map(t => parseFloat(getComputedStyle(t).fontSize) * Math.hypot(t.getScreenCTM().a, t.getScreenCTM().b)))"""
+
 STOPS = "a[href], summary, input, select, button, [tabindex='0']"
 
 
@@ -80,6 +91,14 @@ def page(request: pytest.FixtureRequest, browser: Browser, page_file: Path) -> I
 def usage_page(request: pytest.FixtureRequest, browser: Browser, tmp_path: Path) -> Iterator[Page]:
     file = tmp_path / "usage.html"
     file.write_text(usage_html.render(usage_reports.rich()), encoding="utf-8")
+    with opened(browser, file, *request.param) as page:
+        yield page
+
+
+@pytest.fixture(params=[(390, "dark"), (1400, "light")], ids=lambda look: f"{look[0]}-{look[1]}")
+def fleet_page(request: pytest.FixtureRequest, browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    file = tmp_path / "fleet.html"
+    file.write_text(fleet_html.render(small(), {}), encoding="utf-8")
     with opened(browser, file, *request.param) as page:
         yield page
 
@@ -111,6 +130,31 @@ def test_it_fits_and_shows_its_plots(page: Page) -> None:
         assert len(drawn) == 1
         assert drawn[0]["width"] > 250
         assert drawn[0]["height"] > 150
+
+
+@pytest.mark.parametrize("page", [(390, "light"), (1400, "light")], indirect=True, ids=str)
+def test_the_text_of_plots_has_12_pixels(page: Page) -> None:
+    assert page.evaluate(SMALLEST_TEXT) >= 12
+
+
+@pytest.mark.parametrize("page", [(1400, "light")], indirect=True, ids=str)
+def test_no_table_is_wider_than_a_screen_or_paper(page: Page) -> None:
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate(WIDE_TABLES) == []
+    print_on_a4(page)
+    assert page.evaluate(WIDE_TABLES) == []
+
+
+@pytest.mark.parametrize("page", [(390, "dark")], indirect=True, ids=str)
+def test_the_tables_of_topics_and_findings_fit_a_phone(page: Page) -> None:
+    of_an_engineer = ("Records read, by partition", "Replicas and offsets", "Records by age")
+    assert [name for name in page.evaluate(WIDE_TABLES) if name not in of_an_engineer] == []
+
+
+def print_on_a4(page: Page) -> None:
+    """Lay out the page for paper: A4 without margins of 1 cm has 718 pixels."""
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 718, "height": 1_000})
 
 
 @ALL_LOOKS
@@ -264,3 +308,22 @@ def test_the_page_of_usage_has_landmarks_labels_and_a_filter(usage_page: Page) -
     usage_page.get_by_role("button", name="Clear").press("Enter")
     usage_page.get_by_role("combobox", name="Use").select_option("idle")
     assert usage_page.locator("#topics tbody tr:visible th").all_inner_texts() == ["legacy.clicks.v1"]
+
+
+def test_no_table_of_usage_is_wider_than_a_screen_or_paper(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "usage.html"
+    file.write_text(usage_html.render(usage_reports.rich()), encoding="utf-8")
+    for width in (390, 1400):
+        with opened(browser, file, width, "light") as page:
+            page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+            assert page.evaluate(WIDE_TABLES) == []
+            print_on_a4(page)
+            assert page.evaluate(WIDE_TABLES) == []
+
+
+def test_the_page_of_several_stacks_fits_and_can_be_read(fleet_page: Page) -> None:
+    assert fleet_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert fleet_page.evaluate(WIDE_TABLES) == []
+    assert fleet_page.evaluate(WEAK_TEXTS)["weak"] == []
+    print_on_a4(fleet_page)
+    assert fleet_page.evaluate(WIDE_TABLES) == []

@@ -11,9 +11,9 @@ from topicwarden.report.audit import plots
 from topicwarden.report.audit.digest import AuditDigest
 from topicwarden.report.display import one_line
 
-_NARROW = 350
-_WIDE = 1090
-_HALF = 530
+_NARROW = 320
+_WIDE = 1075
+_HALF = 510
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ MAX_TOPICS = 20
 _NARROW: Final = 480
 _ROW: Final = 24
 """The height of a row, in pixels."""
-_FONT: Final = 11
-_CHARACTER: Final = 5.9
+_FONT: Final = 12.5
+_CHARACTER: Final = 6.7
 """About the width of a character in a font of this size, in pixels."""
 _AXIS: Final = 20
 """The height of an axis with its labels."""
@@ -192,7 +192,7 @@ def _row_labels(topics: Sequence[TopicFacts], width: int, top: float) -> Iterato
     """Yield the names of the rows. Long names are cut in the middle, because names often differ only at their ends."""
     right = _label_width(width) - 8
     for row, topic in enumerate(topics):
-        name = display.shorten(topic.name, int(right / 6.9))
+        name = display.shorten(topic.name, int(right / 7.8))
         y = top + row * _ROW + _middle()
         yield _label(right, y, name, "end", "text", title=topic.name)
 
