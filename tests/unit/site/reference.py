@@ -27,8 +27,8 @@ _COMMANDS: Final = """\
 # Commands
 
 `topicwarden COMMAND --help` prints the same. `-q`, `--quiet` before a command prints results and errors only;
-`-v`, `--verbose` adds the details of an error; `--version` prints the version. [Exit codes](exit-codes.md) are the same
-for all commands.
+`-v`, `--verbose` adds the details of an error and the rest of long lists; `--version` prints the
+version. [Exit codes](exit-codes.md) are the same for all commands.
 """
 _NAMED_TYPES: Final = {"integer": "number", "number": "number", "boolean": "true or false", "string": "text"}
 _PATTERNS: Final = {"(ms|s|m|h|d)": "duration", "(B|kB|MB": "size", "date": "date"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 from difflib import unified_diff
@@ -23,12 +24,16 @@ from topicwarden.report import terminal_output
 from topicwarden.report.display import printable
 from topicwarden.report.problems import text
 from topicwarden.report.problems.digest import ProblemDigest
+from topicwarden.report.terminal_output import VERBOSITY
 from topicwarden.specs.write import NewFile
 from topicwarden.stacks.stack_settings import SCOPE
 
 if TYPE_CHECKING:
     from topicwarden.operations.import_ import PendingAdoption
 
+_MOST_LINES: Final = 30
+_MOST_KINDS: Final = 5
+"""How many lines of one list, and how many kinds of the others, are printed."""
 _DAY: Final[TypeAdapter[date]] = TypeAdapter(Day)
 
 
@@ -170,8 +175,7 @@ def show(report: ImportReport, root: Path, dry_run: bool) -> None:
         many_errors = counted(len(report.errors), "error")
         print_wrapped(f"nothing was imported: {many_errors} in topics/ may hide what is declared")
         return
-    for note in report.notes:
-        print_wrapped(str(note))
+    _show_lines([(str(each), f"{each.rule} in {_folder(each)}") for each in report.notes])
     if report.rejected:
         # Without excerpts: a password may be on any line of another tool's file.
         terminal_output.write("".join(f"{printable(str(problem))}\n" for problem in report.rejected))
@@ -207,8 +211,22 @@ def _show_skipped(skipped: SkippedTopics, refused: Mapping[str, str]) -> None:
     ]
     if any(number for number, _ in counts):
         print_wrapped("skipped: " + ", ".join(f"{number:,} {reason}" for number, reason in counts if number))
-    for name, reason in sorted(refused.items()):
-        print_wrapped(f"not imported: {name}: {reason}")
+    _show_lines([(f"not imported: {name}: {reason}", reason) for name, reason in sorted(refused.items())])
+
+
+def _show_lines(lines: Sequence[tuple[str, str]]) -> None:
+    """Print the first of ``lines``, each with its kind, and the number of the others by kind; all with --verbose."""
+    most = len(lines) if VERBOSITY.verbose else _MOST_LINES
+    for line, _ in lines[:most]:
+        print_wrapped(line)
+    if rest := Counter(kind for _, kind in lines[most:]):
+        kinds = [f"{number:,} {kind}" for kind, number in rest.most_common(_MOST_KINDS)]
+        kinds += ["others"] if len(rest) > _MOST_KINDS else []
+        print_wrapped(f"{rest.total():,} more: {', '.join(kinds)}; `topicwarden --verbose import` prints all")
+
+
+def _folder(problem: Problem) -> str:
+    return problem.location.file.rpartition("/")[0] or problem.location.file
 
 
 def _show_problems(root: Path, problems: Sequence[Problem]) -> None:

@@ -45,7 +45,10 @@ def top(
     version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only, no progress.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="After an error, also print its details, as in the log file.")
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Print all of long lists and, after an error, its details, as in the log file."
+        ),
     ] = False,
 ) -> None:
     VERBOSITY.quiet, VERBOSITY.verbose = quiet, verbose

@@ -1,0 +1,37 @@
+"""Test that an import of many topics prints a screen, counts the others, and prints all on request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from topicwarden.cli.import_ import show
+from topicwarden.model.problem import Level, Location, Problem
+from topicwarden.operations.import_files import ImportReport
+from topicwarden.report.terminal_output import VERBOSITY
+
+MANY = ImportReport(
+    "prod",
+    notes=tuple(
+        Problem(Location(f"{'a' if n < 900 else 'b'}/topics.tf", n + 1, 1), f"t{n} has tags", "left-out", Level.WARNING)
+        for n in range(1_000)
+    ),
+    refused={f"topic.{n:04}": "it has a replication throttle" for n in range(100)},
+)
+
+
+def test_the_others_are_counted_by_rule_and_folder_or_by_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    show(MANY, Path(), dry_run=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 30 + 1 + 30 + 1 + 1  # the last one has the number of new topics
+    assert "970 more: 870 left-out in a, 100 left-out in b; `topicwarden --verbose import` prints all" in lines
+    assert "70 more: 70 it has a replication throttle; `topicwarden --verbose import` prints all" in lines
+
+
+def test_verbose_prints_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(VERBOSITY, "verbose", True)
+    show(MANY, Path(), dry_run=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1_101
+    assert "not imported: topic.0099: it has a replication throttle" in lines
