@@ -14,6 +14,7 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+from topicwarden.audit.scan import spark_session
 from topicwarden.audit.scan.spark_classes import SparkClasses, spark_classes
 from topicwarden.audit.scan.spark_session import JAVA_OPTIONS, spill_folder
 from topicwarden.model.project import Project
@@ -137,6 +138,18 @@ def test_a_read_only_cache_or_a_missing_java_disables_the_archive(
     assert spark_classes(project, [reader], record=True) is None
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     assert spark_classes(project, [reader], record=True) is None
+
+
+def test_caches_that_link_to_the_same_jar_share_archive_and_class_path(
+    project: Project, reader: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "another cache" / reader.name
+    link.parent.mkdir()
+    link.symlink_to(reader)
+    archives = [spark_classes(project, [jar], record=False) for jar in (reader, link)]
+    assert archives[0] is not None and archives[1] is not None and archives[0].path == archives[1].path
+    paths = [spark_session._own_settings(project, [jar], None)["spark.driver.extraClassPath"] for jar in (reader, link)]
+    assert paths == [str(reader)] * 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -100,8 +100,8 @@ def spark_classes(project: Project, jars: Sequence[Path], *, record: bool) -> Sp
     if java is None:
         return None
     spark = Path(pyspark.__path__[0]).resolve()
-    identity = [pyspark.__version__, str(spark), *map(_identity, [java, *jars])]
     folder = (project.tools_cache / "jars" / "spark-classes").resolve()
+    identity = [pyspark.__version__, str(spark), str(folder), *map(_identity, [java, *jars])]
     path = folder / f"classes-{hashlib.sha256(repr(identity).encode()).hexdigest()[:16]}.jsa"
     seen = path.with_suffix(".seen")
     try:

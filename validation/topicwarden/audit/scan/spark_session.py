@@ -267,7 +267,8 @@ def _own_settings(project: Project, jars: Sequence[Path], archive: SparkClasses 
     scratch = f'-Djava.io.tmpdir="{spill_folder()}"'
     options = [JAVA_OPTIONS, logging, scratch, archive.java_options if archive else ""]
     settings = _settings(jars, " ".join(filter(None, options)))
-    return {**settings, "spark.driver.extraClassPath": os.pathsep.join(map(str, jars))}
+    # The JVM uses an archive only with the class path that it was made with, and caches may share jars by links.
+    return {**settings, "spark.driver.extraClassPath": os.pathsep.join(str(jar.resolve()) for jar in jars)}
 
 
 @functools.cache
