@@ -50,6 +50,10 @@ CRAFTED = {
     f"client-properties password={SECRET}\nTopic: b\tPartitionCount: x\tReplicationFactor: 1\tConfigs: \n",
     "describe-wrapped": "Topic: a\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: retention.ms=1,\n"
     f"{SECRET}\nsegment.bytes=1\n",
+    "terraform-quota": '{"version": 4, "terraform_version": "1.7.5", "resources": [{"mode": "managed", '
+    '"type": "kafka_quota", "name": "q", "instances": [{"attributes": {"entity_name": "app", '
+    '"entity_type": "client-id", '
+    f'"config": {{"producer_byte_rate": 1, "password": "{SECRET}"}}}}}}]}}]}}',
     "setting": "apiVersion: kafka.strimzi.io/v1beta2\nkind: KafkaTopic\nmetadata: {name: a}\n"
     f"spec: {{partitions: 1, replicas: 1, config: {{password {SECRET}: 1}}}}\n",
     "syntax": f"topics:\n  a: {{partitions: 1, replication: 1}}\npassword: {SECRET}\n  b: {{partitions: 1\n",

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from topicwarden.interchange.convert.access_values import add_user, take_acls, take_quota, take_text
+from topicwarden.interchange.convert.access_values import QUOTA_KEYS, add_user, take_acls, take_quota, take_text
 from topicwarden.interchange.convert.converted_subject import ConvertedSubject
 from topicwarden.interchange.convert.source_file import SourceFile
 from topicwarden.interchange.convert.subject_values import take_compatibility, take_name, take_subject
@@ -207,9 +207,7 @@ class _State:
         elif kind == "kafka_quota":
             name, _ = fields.take((*path, "entity_name"))
             entity = ((str(fields.take((*path, "entity_type"))[0]), name or None),)
-            names = fields.peek((*path, "config"))[0]
-            keys = {key: key for key in names} if isinstance(names, dict) else {}
-            take_quota(fields, (*path, "config"), entity, keys, reader)
+            take_quota(fields, (*path, "config"), entity, {key: key for key in QUOTA_KEYS.values()}, reader)
         elif kind == "kafka_user_scram_credential":
             name = take_text(fields, (*path, "username"), reader)
             mechanism, location = fields.take((*path, "scram_mechanism"))
