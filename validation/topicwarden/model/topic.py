@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -70,6 +70,11 @@ class Allowance:
         return self.until is None or today <= self.until
 
 
+def allowed_on(allow: Iterable[Allowance], today: date) -> frozenset[AllowedChange]:
+    """Return the changes that ``allow`` allows on ``today`` (UTC)."""
+    return frozenset(each.change for each in allow if each.valid_on(today))
+
+
 @dataclass(frozen=True)
 class Topic:
     """A topic as declared for one stack, or as it is on the cluster.
@@ -98,7 +103,7 @@ class Topic:
 
     def allowed(self, today: date) -> frozenset[AllowedChange]:
         """Return the destructive changes that the YAML allows on ``today`` (UTC)."""
-        return frozenset(allowance.change for allowance in self.allow if allowance.valid_on(today))
+        return allowed_on(self.allow, today)
 
     @property
     def compacted(self) -> bool:

@@ -16,6 +16,7 @@ from topicwarden.plan.consequence_text import shorten
 from topicwarden.plan.consequences import CONSEQUENCES
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.earlier_use import EarlierUse, planned_use
+from topicwarden.plan.needed_allowances import needed_allowances
 from topicwarden.plan.placement.replica_placement import place_replicas, with_replicas
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, gather, union
 from topicwarden.plan.predict_access import AccessPrediction, predict_access
@@ -138,7 +139,7 @@ def _plan(change: TopicChange, rules: Mapping[str, RequiredEvidence], evidence: 
         settings=list(change.settings),
         consequences=sorted(consequences, key=lambda each: MOST_SEVERE_FIRST.index(each.severity)),
         held=drift_left,
-        needs=[] if drift_left else sorted(_needed_allowances(change, rules, evidence, consequences)),
+        needs=[] if drift_left else sorted(word for _, word in _needed(change, rules, evidence, consequences)),
         location=change.at(),
     )
 
@@ -153,17 +154,17 @@ def _consequences(
     ]
 
 
-def _needed_allowances(
+def _needed(
     change: TopicChange,
     rules: Mapping[str, RequiredEvidence],
     evidence: PlanEvidence,
     consequences: Sequence[Consequence],
-) -> Iterable[AllowedChange]:
-    """Yield the allowances without which more consequences would be refused."""
-    for allowance in change.allowed:
-        without = replace(change, allowed=change.allowed - {allowance})
-        if _refused(_consequences(without, rules, evidence)) > _refused(consequences):
-            yield allowance
+) -> frozenset[tuple[str, AllowedChange]]:
+    return needed_allowances(
+        {change.name: change.allowed},
+        consequences,
+        lambda _, words: _consequences(replace(change, allowed=words), rules, evidence),
+    )
 
 
 def _allowance_for(
@@ -175,11 +176,6 @@ def _allowance_for(
         if not any(each.severity is Severity.REFUSED and each.kind == consequence.kind for each in allowed):
             return allowance
     return None
-
-
-def _refused(consequences: Iterable[Consequence]) -> int:
-    """Return the number of refused consequences."""
-    return sum(consequence.severity is Severity.REFUSED for consequence in consequences)
 
 
 def _leaves_drift(change: TopicChange, consequences: Iterable[Consequence]) -> bool:

@@ -20,7 +20,7 @@ from topicwarden.model.planned_change import (
     PrincipalAccess,
     Severity,
 )
-from topicwarden.model.topic import AllowedChange
+from topicwarden.model.topic import AllowedChange, allowed_on
 from topicwarden.plan.access_change import ACCESS_PARTS, AccessChange, access_change
 from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
@@ -28,6 +28,7 @@ from topicwarden.plan.access_effects import EVERYONE_ELSE, Decisions, PrincipalE
 from topicwarden.plan.access_evidence import AccessEvidence, gather_access
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.earlier_use import EarlierUse
+from topicwarden.plan.needed_allowances import needed_allowances
 from topicwarden.specs.resolve import Declaration
 from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
 
@@ -106,13 +107,13 @@ def judge_access(
         effects,
         evidence,
         topics,
-        {file: frozenset(each.change for each in words if each.valid_on(today)) for file, words in allow.items()},
+        {file: allowed_on(words, today) for file, words in allow.items()},
         own,
         scope,
         now,
     )
     consequences = _consequences(context)
-    needed = frozenset(_needed(context, consequences))
+    needed = _needed(context, consequences)
     plan = AccessPlan(
         items=change.items,
         principals=principals(effects),
@@ -150,32 +151,26 @@ def _consequences(context: AccessContext) -> list[Consequence]:
     return [consequence for rule in ACCESS_CONSEQUENCES for consequence in rule.evaluate(context)]
 
 
-def _needed(context: AccessContext, consequences: Sequence[Consequence]) -> Iterable[tuple[str, AllowedChange]]:
-    """Yield the allowances without which more consequences would be refused."""
-    dangers = any(each.severity is Severity.DANGER for each in consequences)
-    if not dangers:
-        return
-    refused = _refused(consequences)
-    for file, words in sorted(context.allowed.items()):
-        for allowance in sorted(words):
-            without = replace(context, allowed={**context.allowed, file: words - {allowance}})
-            if _refused(_consequences(without)) > refused:
-                yield file, allowance
+def _needed(context: AccessContext, consequences: Sequence[Consequence]) -> frozenset[tuple[str, AllowedChange]]:
+    if not any(each.severity is Severity.DANGER for each in consequences):
+        return frozenset()
     # Only an ACL that changes is judged by what the YAML of its topics allows.
-    for topic in sorted(home for home in context.homes(context.change.changed_acls) if home in context.topics.allowed):
-        allowed = context.topics.allowed[topic]
-        for allowance in sorted(allowed & _OF_ACCESS):
-            others = {**context.topics.allowed, topic: allowed - {allowance}}
-            without = replace(context, topics=replace(context.topics, allowed=others))
-            if _refused(_consequences(without)) > refused:
-                yield topic, allowance
+    of_topics = {
+        home: allowed & _OF_ACCESS
+        for home in context.homes(context.change.changed_acls)
+        if (allowed := context.topics.allowed.get(home)) is not None
+    }
+
+    def consequences_if(home: str, words: frozenset[AllowedChange]) -> list[Consequence]:
+        if home in context.allowed:
+            return _consequences(replace(context, allowed={**context.allowed, home: words}))
+        topics = replace(context.topics, allowed={**context.topics.allowed, home: words})
+        return _consequences(replace(context, topics=topics))
+
+    return needed_allowances({**of_topics, **context.allowed}, consequences, consequences_if)
 
 
 _OF_ACCESS = frozenset(word for rule in ACCESS_CONSEQUENCES for guard in rule.GUARDS for word in guard.allow)
-
-
-def _refused(consequences: Iterable[Consequence]) -> int:
-    return sum(consequence.severity is Severity.REFUSED for consequence in consequences)
 
 
 def _unseen(change: AccessChange) -> Iterable[str]:
@@ -190,10 +185,7 @@ def _unseen(change: AccessChange) -> Iterable[str]:
 def stack_topics(declarations: Iterable[Declaration], deployed: DeployedStack, snapshot: Snapshot) -> StackTopics:
     """Return the topics of the stack with what their YAML allows today; a deleted one, what it allowed before."""
     declared = {declaration.topic.name: declaration for declaration in declarations}
-    before = {
-        name: frozenset(each.change for each in allow if each.valid_on(snapshot.day))
-        for name, allow in deployed.allow.items()
-    }
+    before = {name: allowed_on(allow, snapshot.day) for name, allow in deployed.allow.items()}
     return StackTopics(
         owners={name: declaration.topic.owner for name, declaration in declared.items()},
         locations={name: declaration.locations.at(("access",)) for name, declaration in declared.items()},

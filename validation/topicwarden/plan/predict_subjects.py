@@ -23,6 +23,7 @@ from topicwarden.model.planned_change import (
 from topicwarden.model.problem import Location
 from topicwarden.model.subject import RegisteredSchema, SchemaReference
 from topicwarden.model.topic import AllowedChange
+from topicwarden.plan.needed_allowances import needed_allowances
 from topicwarden.plan.schema_difference import schema_difference
 
 UNSEEN: Final = "registry-unseen"
@@ -54,12 +55,12 @@ def predict_subjects(change: RegistryChange, evidence: SubjectEvidence, today: d
         return None
     undeployed = _undeployed(change)
     plans, needed = [], set[tuple[str, AllowedChange]]()
-    for name, each in change.changes.items():
+    for each in change.changes.values():
         context = SubjectContext(each, change, evidence, today)
         consequences = _consequences(context)
-        allowances = sorted(_needed(context, consequences))
-        needed |= {(name, allowance) for allowance in allowances}
-        plans.append(_plan(change, each, consequences, allowances))
+        needs = _needed(context, consequences)
+        needed |= needs
+        plans.append(_plan(change, each, consequences, sorted(word for _, word in needs)))
     unseen = _unseen(change)
     plan = RegistryPlan(
         subjects=plans,
@@ -144,20 +145,15 @@ def _consequences(context: SubjectContext) -> list[Consequence]:
     return [consequence for rule in SUBJECT_CONSEQUENCES for consequence in rule.evaluate(context)]
 
 
-def _needed(context: SubjectContext, consequences: Sequence[Consequence]) -> Iterable[AllowedChange]:
-    """Yield the allowances without which more consequences would be refused, or the subject would stay."""
+def _needed(context: SubjectContext, consequences: Sequence[Consequence]) -> frozenset[tuple[str, AllowedChange]]:
     change = context.change
-    if change.action is Action.DELETE:
-        yield AllowedChange.DELETE_SUBJECT
-        return
-    for allowance in change.allowed:
-        without = replace(change, allowed=change.allowed - {allowance})
-        if _refused(_consequences(replace(context, change=without))) > _refused(consequences):
-            yield allowance
-
-
-def _refused(consequences: Iterable[Consequence]) -> int:
-    return sum(consequence.severity is Severity.REFUSED for consequence in consequences)
+    if change.action is Action.DELETE:  # without the allowance, the subject would stay
+        return frozenset({(change.name, AllowedChange.DELETE_SUBJECT)})
+    return needed_allowances(
+        {change.name: change.allowed},
+        consequences,
+        lambda _, words: _consequences(replace(context, change=replace(change, allowed=words))),
+    )
 
 
 def _undeployed(change: RegistryChange) -> dict[str, str]:

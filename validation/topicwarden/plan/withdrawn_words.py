@@ -9,7 +9,7 @@ from datetime import date
 from topicwarden.model.access import DeclaredAccess
 from topicwarden.model.planned_change import Consequence, RegistryPlan, Severity
 from topicwarden.model.subject import DeclaredSubjects
-from topicwarden.model.topic import Allowance, AllowedChange
+from topicwarden.model.topic import Allowance, AllowedChange, allowed_on
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.specs.resolve import Declaration
 
@@ -55,8 +55,8 @@ def with_withdrawn_subjects(
         )
         for name, subject in sorted(deployed.subjects.items())
         if name in subjects.subjects
-        and AllowedChange.DELETE_SUBJECT in _valid(subject.allow, today)
-        and AllowedChange.DELETE_SUBJECT not in _valid(subjects.subjects[name].allow, today)
+        and AllowedChange.DELETE_SUBJECT in allowed_on(subject.allow, today)
+        and AllowedChange.DELETE_SUBJECT not in allowed_on(subjects.subjects[name].allow, today)
     ]
     if not refusals or plan is None:
         return plan
@@ -65,8 +65,4 @@ def with_withdrawn_subjects(
 
 def _kept(allow: frozenset[Allowance], now: frozenset[Allowance] | None, today: date) -> frozenset[Allowance]:
     """Return the words in ``allow`` that ``now``, what the same file allows now, still has; all if it is gone."""
-    return allow if now is None else frozenset(each for each in allow if each.change in _valid(now, today))
-
-
-def _valid(allow: Iterable[Allowance], today: date) -> frozenset[AllowedChange]:
-    return frozenset(each.change for each in allow if each.valid_on(today))
+    return allow if now is None else frozenset(each for each in allow if each.change in allowed_on(now, today))

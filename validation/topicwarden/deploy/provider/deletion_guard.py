@@ -7,12 +7,11 @@ by what the engine has asked in this deploy, or else by Pulumi's state.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from topicwarden.deploy.access_state import ACCESS_TYPES, access_title, registered_access
 from topicwarden.model.access import AccessKey
 from topicwarden.model.problem import Refusal
-from topicwarden.model.topic import AllowedChange
+from topicwarden.model.timestamps import today
+from topicwarden.model.topic import AllowedChange, allowed_on
 from topicwarden.plan.deployed_stack import DeployedStack
 
 _ANOTHER_RESOURCE = (
@@ -110,12 +109,8 @@ def check_access(state: DeployedStack, urn: str, key: AccessKey, type: str, *, j
     needed = ACCESS_TYPES[type].allowance(key)
     if judged or needed is None:
         return
-    today, allow = datetime.now(UTC).date(), {**access.allow, **state.allow}
-    lacking = [
-        home
-        for home in access.homes[key]
-        if not any(each.change is needed and each.valid_on(today) for each in allow.get(home, ()))
-    ]
+    allow = {**access.allow, **state.allow}
+    lacking = [home for home in access.homes[key] if needed not in allowed_on(allow.get(home, ()), today())]
     if lacking:
         raise Refusal(
             f"`topicwarden destroy` says who would lose {title}, and this command does not: run that, or write "
@@ -136,7 +131,7 @@ def _check_state(state: DeployedStack, urn: str, name: str) -> None:
         raise Refusal(_UNDECLARED.format(urn=urn))
     if topic.declared is None:
         raise Refusal(_UNDECLARED.format(urn=urn))
-    if AllowedChange.DELETE in topic.declared.allowed(datetime.now(UTC).date()):
+    if AllowedChange.DELETE in topic.declared.allowed(today()):
         return
     expired = [
         allowance.until

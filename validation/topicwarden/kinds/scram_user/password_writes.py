@@ -9,7 +9,7 @@ from typing import Final
 from topicwarden.kinds.scram_user.resource import RESOURCE
 from topicwarden.model.access import DeclaredAccess, DeployedAccess, LiveAccess, ScramUser
 from topicwarden.model.timestamps import today
-from topicwarden.model.topic import AllowedChange
+from topicwarden.model.topic import AllowedChange, allowed_on
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,6 @@ def _adopts(
 
 def _replaceable(key: tuple[str, str], declared: DeclaredAccess) -> bool:
     return any(
-        each.change is AllowedChange.REPLACE_CREDENTIAL and each.valid_on(today())
+        AllowedChange.REPLACE_CREDENTIAL in allowed_on(declared.allow.get(home, ()), today())
         for home in declared.homes[key]
-        for each in declared.allow.get(home, ())
     )

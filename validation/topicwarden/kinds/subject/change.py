@@ -6,7 +6,7 @@ and changes nothing: also if another version is the latest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -26,7 +26,7 @@ from topicwarden.model.subject import (
     SchemaReference,
     SubjectVersion,
 )
-from topicwarden.model.topic import Allowance, AllowedChange
+from topicwarden.model.topic import AllowedChange, allowed_on
 from topicwarden.record_schemas import record_name
 from topicwarden.registry.same_schema import same
 
@@ -308,7 +308,7 @@ def _declared_change(
         registers,
         written,
         edited,
-        allowed_today(declared.allow, today),
+        allowed_on(declared.allow, today),
         replaces,
     )
     return replace(change, action=_action(change))
@@ -328,13 +328,8 @@ def _action(change: SubjectChange) -> Action | None:
 
 
 def _removed(subject: DeployedSubject, registry: LiveRegistry, today: date) -> SubjectChange:
-    live, allowed = registry.subjects.get(subject.name), allowed_today(subject.allow, today)
+    live, allowed = registry.subjects.get(subject.name), allowed_on(subject.allow, today)
     gone = registry.error is None and live is not None and live.error is None and live.latest is None
     deletes = AllowedChange.DELETE_SUBJECT in allowed and not gone
     action = Action.DELETE if deletes else Action.RELEASE
     return SubjectChange(subject.name, action, deployed=subject, live=live, allowed=allowed)
-
-
-def allowed_today(allow: Iterable[Allowance], today: date) -> frozenset[AllowedChange]:
-    """Return what ``allow`` allows on ``today``."""
-    return frozenset(each.change for each in allow if each.valid_on(today))

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 from topicwarden.kinds.properties import UNKNOWN, Properties, has_unknown
@@ -28,7 +27,8 @@ from topicwarden.model.subject import (
     SchemaReference,
     SubjectVersion,
 )
-from topicwarden.model.topic import AllowedChange
+from topicwarden.model.timestamps import today
+from topicwarden.model.topic import AllowedChange, allowed_on
 from topicwarden.registry.client import RegistryClient
 from topicwarden.registry.read import find_version, read_subject
 from topicwarden.registry.referrers import referrers
@@ -220,12 +220,8 @@ class Subjects:
 
     async def delete(self, id: str, properties: Properties) -> None:
         """Soft-delete the subject if its YAML allowed that at the last deploy; else leave it, with a warning."""
-        today = datetime.now(UTC).date()
-        allowed = any(
-            each.change is AllowedChange.DELETE_SUBJECT and each.valid_on(today)
-            for each in allowances(properties.get("allow") or ())
-        )
-        if not allowed:
+        allowed = allowed_on(allowances(properties.get("allow") or ()), today())
+        if AllowedChange.DELETE_SUBJECT not in allowed:
             await self._released(id, f"its YAML did not allow its deletion ({AllowedChange.DELETE_SUBJECT.line})")
             return
         self._refuse_undeployed(id)
