@@ -27,7 +27,7 @@ from topicwarden.deploy.pulumi_engine import PartialState, PulumiEngine, raise_i
 from topicwarden.deploy.pulumi_project import require_program
 from topicwarden.deploy.sdk_registration import shortened
 from topicwarden.deploy.write_options import backend_url, write_options
-from topicwarden.model.planned_change import AccessPlan, Action, Consequence, Severity, TopicPlan
+from topicwarden.model.planned_change import AccessPlan, Action, Consequence, Severity, TopicPlan, planned_parts
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.operations.find_pulumi import engine_of
@@ -288,26 +288,27 @@ def plan(topic: str, *severities: Severity, kind: str = "min-insync") -> TopicPl
 
 def test_a_line_for_each_danger_sorted_and_nothing_else() -> None:
     plans = [plan("b", Severity.DANGER, Severity.NOTE), plan("a", Severity.DANGER), plan("c", Severity.REFUSED)]
-    assert dangers(plans, "dev") == ["a: danger of it [min-insync]", "b: danger of it [min-insync]"]
+    assert dangers(planned_parts(plans), "dev") == ["a: danger of it [min-insync]", "b: danger of it [min-insync]"]
 
 
 def test_dangers_of_access_come_first() -> None:
     lost = Consequence(kind="access-lost", severity=Severity.DANGER, message="a group stops")
-    lines = dangers([plan("a", Severity.DANGER)], "dev", AccessPlan(items=[], consequences=[lost]))
+    parts = planned_parts([plan("a", Severity.DANGER)], AccessPlan(items=[], consequences=[lost]))
+    lines = dangers(parts, "dev")
     assert lines == ["access: a group stops [access-lost]", "a: danger of it [min-insync]"]
 
 
 def test_replicas_left_to_rebalance_are_always_reported() -> None:
     moved = [plan("a", Severity.NOTE, kind="replication-factor")]
-    assert dangers(moved, "dev") == ["a: note of it [replication-factor]"]
+    assert dangers(planned_parts(moved), "dev") == ["a: note of it [replication-factor]"]
 
 
 def test_long_lists_are_cut_and_counted() -> None:
     plans = [plan(f"t{number:04}", Severity.DANGER) for number in range(MOST + 1_234)]
-    lines = dangers(plans, "prod")
+    lines = dangers(planned_parts(plans), "prod")
     assert len(lines) == MOST + 1
     assert lines[-1] == "and 1,234 more: see `topicwarden plan --stack prod`"
-    assert dangers(plans[:MOST], "prod")[-1].startswith(f"t{MOST - 1:04}: ")
+    assert dangers(planned_parts(plans[:MOST]), "prod")[-1].startswith(f"t{MOST - 1:04}: ")
 
 
 # What is left of a long debug message.

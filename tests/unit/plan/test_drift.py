@@ -9,7 +9,7 @@ import pytest
 from tests.unit.plan.consequences.scenario import DAY, NOW, Scenario, hourly
 from topicwarden.deploy.dangers import dangers, drift_line
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
-from topicwarden.model.planned_change import Action, Severity
+from topicwarden.model.planned_change import Action, Severity, planned_parts
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.plan.consequences import CONSEQUENCES, drift, unseen
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
@@ -144,7 +144,7 @@ def test_a_deploy_that_leaves_a_topic_recreated_by_hand_moves_no_keys_and_names_
     assert found["more-partitions"].message.startswith(
         "`topicwarden up --refresh` would revert the drift: from 3 to 12"
     )
-    assert dangers([plan], "dev") == []
+    assert dangers(planned_parts([plan]), "dev") == []
     line = drift_line([plan], "dev")
     assert line is not None
     assert line.startswith("t (partitions is 3, declared 12): changed by hand, and this deploy leaves it")

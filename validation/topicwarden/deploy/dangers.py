@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from topicwarden.model.planned_change import AccessPlan, Action, Consequence, RegistryPlan, Severity, TopicPlan
+from topicwarden.model.planned_change import Action, PlannedPart, Section, Severity, TopicPlan
 from topicwarden.plan.consequence_text import shorten
+from topicwarden.plan.predict_subjects import OF_REGISTRY
 
 MOST: Final = 100
 """Largest number of dangers listed for a deploy; one more line counts the others."""
 
-_BY_REBALANCE: Final = "replication-factor"
+_LEFT_UNDONE: Final = ("replication-factor", *OF_REGISTRY)
+"""Kinds of consequences that only say what the deploy does not do."""
 
 
-def dangers(
-    plans: Iterable[TopicPlan], stack: str, access: AccessPlan | None = None, registry: RegistryPlan | None = None
-) -> list[str]:
-    """Return a line for each danger, sorted by topic, including replicas that a deploy leaves to `rebalance`.
+def dangers(parts: Iterable[PlannedPart], stack: str) -> list[str]:
+    """Return a line for each danger of a part of the plan, sorted by section and part.
 
-    Those of ``access`` come first, and those of ``registry`` last, with the subjects that cannot be deployed now.
+    These include replicas that a deploy leaves to `rebalance`, and subjects that it cannot write now.
     """
-    lines = [
-        *sorted(_line("access", each) for each in (access.consequences if access else ()) if _is_danger(each)),
-        *sorted(_line(plan.topic, each) for plan in plans for each in plan.consequences if _is_danger(each)),
-        *(_of_registry(registry) if registry else ()),
+    found = [
+        ([*Section].index(part.section), f"{part.title}: {' '.join(each.message.split())} [{each.kind}]")
+        for part in parts
+        for each in part.consequences
+        if each.severity is Severity.DANGER or each.kind in _LEFT_UNDONE
     ]
+    lines = [line for _, line in sorted(found)]
     more = len(lines) - MOST
     if more > 0:
         lines[MOST:] = [f"and {more:,} more: see `topicwarden plan --stack {stack}`"]
@@ -53,17 +55,3 @@ def _changed_by_hand(plan: TopicPlan) -> Iterable[str]:
         if setting.name in names:
             declared = "not declared" if setting.declared is None else f"declared {setting.declared}"
             yield f"{setting.name} is {setting.live}, {declared}"
-
-
-def _of_registry(registry: RegistryPlan) -> Iterable[str]:
-    yield from (_line("Schema Registry", each) for each in registry.consequences)
-    for subject in registry.subjects:
-        yield from (_line(f"subject {subject.subject}", each) for each in subject.consequences if _is_danger(each))
-
-
-def _is_danger(consequence: Consequence) -> bool:
-    return consequence.severity is Severity.DANGER or consequence.kind == _BY_REBALANCE
-
-
-def _line(subject: str, consequence: Consequence) -> str:
-    return f"{subject}: {' '.join(consequence.message.split())} [{consequence.kind}]"

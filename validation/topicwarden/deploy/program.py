@@ -224,14 +224,8 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
     provider = _provider(declared.settings, declared.connection)
     if not pulumi.runtime.is_dry_run() and live.cluster_id is not None:
         require_cluster(live.cluster_id, provider)
-    predicted_access = observed.prediction.access
     predicted_subjects = observed.prediction.subjects
-    lines = dangers(
-        plans,
-        stack,
-        predicted_access.plan if predicted_access else None,
-        predicted_subjects.plan if predicted_subjects else None,
-    )
+    lines = dangers(observed.prediction.parts, stack)
     missing = observed.access.missing()
     remarks = [*([observed.remark] if observed.remark else []), *([missing_line(missing, stack)] if missing else [])]
     if (drift := drift_line(plans, stack)) is not None:

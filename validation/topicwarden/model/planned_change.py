@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
@@ -292,6 +293,44 @@ class RegistryPlan(StrictModel):
         return Counter(severity for severity in every if severity is not None)
 
 
+class Section(StrEnum):
+    """The sections of a plan, in the order in which a deploy registers them."""
+
+    ACCESS = "access"
+    TOPICS = "topics"
+    REGISTRY = "registry"
+
+
+@dataclass(frozen=True)
+class PlannedPart:
+    """A part of a plan that is judged by itself: one topic, the access, the Schema Registry, or one of its subjects.
+
+    ``title`` names it in messages, such as ``subject orders-value``. ``action`` is None if several things change.
+    """
+
+    section: Section
+    title: str
+    consequences: Sequence[Consequence]
+    action: Action | None = None
+    location: Location | None = None
+
+
+def planned_parts(
+    topics: Iterable[TopicPlan] = (), access: AccessPlan | None = None, registry: RegistryPlan | None = None
+) -> list[PlannedPart]:
+    """Return all that has consequences: the topics first, and the subjects last."""
+    parts = [PlannedPart(Section.TOPICS, each.topic, each.consequences, each.action, each.location) for each in topics]
+    if access:
+        parts.append(PlannedPart(Section.ACCESS, "access", access.consequences))
+    if registry:
+        parts.append(PlannedPart(Section.REGISTRY, "Schema Registry", registry.consequences))
+        parts += [
+            PlannedPart(Section.REGISTRY, f"subject {each.subject}", each.consequences, each.action, each.location)
+            for each in registry.subjects
+        ]
+    return parts
+
+
 class ActiveAllowance(StrictModel):
     """A destructive change that the YAML allows on the day of the plan."""
 
@@ -338,10 +377,14 @@ class PlanReport(StrictModel):
     engine: PreviewResult
 
     @property
+    def parts(self) -> list[PlannedPart]:
+        """All that has consequences, for whatever treats all kinds of resources in the same way."""
+        return planned_parts(self.topics, self.access, self.registry)
+
+    @property
     def refused(self) -> bool:
         """True if the YAML does not allow at least one of the changes."""
-        severities = [each.severity for each in (self.access, self.registry) if each]
-        return Severity.REFUSED in severities or any(topic.severity is Severity.REFUSED for topic in self.topics)
+        return any(each.severity is Severity.REFUSED for part in self.parts for each in part.consequences)
 
     @property
     def deployable(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from topicwarden.model.planned_change import Consequence, PlanReport, Severity
@@ -24,18 +24,12 @@ def new_losses(shown: PlanReport, now: PlanReport) -> list[str]:
 
 
 def _losses(report: PlanReport) -> Iterator[tuple[_Key, Consequence]]:
-    parts: list[tuple[str, Iterable[Consequence]]] = [(plan.topic, plan.consequences) for plan in report.topics]
-    if report.access:
-        parts.append(("access", report.access.consequences))
-    if report.registry:
-        parts.append(("Schema Registry", report.registry.consequences))
-        parts += [(f"subject {each.subject}", each.consequences) for each in report.registry.subjects]
-    for subject, consequences in parts:
-        for each in consequences:
+    for part in report.parts:
+        for each in part.consequences:
             if each.severity is not Severity.NOTE:
                 # Who is concerned, such as a group or a user, is a text in the evidence; counts are numbers.
                 names = frozenset(f"{name} {value}" for name, value in each.evidence.items() if isinstance(value, str))
-                yield (subject, each.kind, names), each
+                yield (part.title, each.kind, names), each
 
 
 def _was_nothing(before: Mapping[str, object], now: Mapping[str, object]) -> bool:

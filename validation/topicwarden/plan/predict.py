@@ -9,7 +9,16 @@ from functools import partial
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess, LiveAccess
-from topicwarden.model.planned_change import MOST_SEVERE_FIRST, Action, Consequence, Severity, TopicPlan, user_sentences
+from topicwarden.model.planned_change import (
+    MOST_SEVERE_FIRST,
+    Action,
+    Consequence,
+    PlannedPart,
+    Severity,
+    TopicPlan,
+    planned_parts,
+    user_sentences,
+)
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import shorten
@@ -40,6 +49,13 @@ class Prediction:
     remarks: tuple[str, ...] = ()
     access: AccessPrediction | None = None
     subjects: SubjectPrediction | None = None
+
+    @property
+    def parts(self) -> list[PlannedPart]:
+        """All that has consequences: topics, access and subjects."""
+        return planned_parts(
+            self.plans, self.access.plan if self.access else None, self.subjects.plan if self.subjects else None
+        )
 
 
 def predict(
@@ -227,23 +243,10 @@ _BY_CONFIG = frozenset(kind for kind, rule in CONSEQUENCES.items() if rule.AVOID
 
 def refusals(prediction: Prediction) -> list[Problem]:
     """Return the refused consequences as problems, each at the YAML line that causes it; guards preview and deploy."""
-    of_topics = [(plan.topic, plan.location, each) for plan in prediction.plans for each in plan.consequences]
-    of_access = prediction.access.plan.consequences if prediction.access else []
-    registry = prediction.subjects.plan if prediction.subjects else None
-    of_subjects = [
-        (f"subject {each.subject}", each.location, consequence)
-        for each in (registry.subjects if registry else ())
-        for consequence in each.consequences
-    ]
-    of_registry = [("Schema Registry", None, each) for each in (registry.consequences if registry else ())]
     return [
-        Problem(_location(each.location or location), _message(subject, each), rule=each.kind)
-        for subject, location, each in (
-            *of_topics,
-            *(("access", None, each) for each in of_access),
-            *of_registry,
-            *of_subjects,
-        )
+        Problem(_location(each.location or part.location), _message(part.title, each), rule=each.kind)
+        for part in prediction.parts
+        for each in part.consequences
         if each.severity is Severity.REFUSED
     ]
 

@@ -8,7 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
-from topicwarden.model.planned_change import PlanReport, SubjectPlan
+from topicwarden.model.field_types import StrictModel
+from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.problem import Location
 from topicwarden.report.problems.digest import ProblemDigest
 
@@ -38,41 +39,15 @@ def with_prefix(report: PlanReport, prefix: str) -> PlanReport:
     """Return the plan with ``prefix``, such as ``kafka/``, in front of each file name."""
     if not prefix:
         return report
-
-    def prefixed(location: Location | None) -> Location | None:
-        return location and replace(location, file=prefix + location.file)
-
-    topics = [
-        topic.model_copy(
-            update={
-                "location": prefixed(topic.location),
-                "consequences": [
-                    each.model_copy(update={"location": prefixed(each.location)}) for each in topic.consequences
-                ],
-            }
-        )
-        for topic in report.topics
-    ]
-    allowances = [each.model_copy(update={"location": prefixed(each.location)}) for each in report.allowances]
-    access = report.access and report.access.model_copy(
-        update={
-            key: [each.model_copy(update={"location": prefixed(each.location)}) for each in getattr(report.access, key)]
-            for key in ("items", "consequences")
-        }
-    )
-    registry = report.registry and report.registry.model_copy(
-        update={
-            "subjects": [_prefixed_subject(each, prefixed) for each in report.registry.subjects],
-            "consequences": [
-                each.model_copy(update={"location": prefixed(each.location)}) for each in report.registry.consequences
-            ],
-        }
-    )
-    return report.model_copy(
-        update={"topics": topics, "allowances": allowances, "access": access, "registry": registry}
-    )
+    return cast("PlanReport", _prefixed(report, prefix))
 
 
-def _prefixed_subject(subject: SubjectPlan, prefixed: Callable[[Location | None], Location | None]) -> SubjectPlan:
-    consequences = [each.model_copy(update={"location": prefixed(each.location)}) for each in subject.consequences]
-    return subject.model_copy(update={"location": prefixed(subject.location), "consequences": consequences})
+def _prefixed(value: object, prefix: str) -> object:
+    """Return ``value`` with ``prefix`` in front of the file of each location in it."""
+    if isinstance(value, Location):
+        return replace(value, file=prefix + value.file)
+    if isinstance(value, list):
+        return [_prefixed(each, prefix) for each in value]
+    if isinstance(value, StrictModel):
+        return value.model_copy(update={name: _prefixed(each, prefix) for name, each in value})
+    return value

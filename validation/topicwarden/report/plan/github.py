@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from topicwarden.model.planned_change import ActiveAllowance, Consequence, PlanReport, Severity, user_sentences
+from topicwarden.model.planned_change import (
+    ActiveAllowance,
+    Consequence,
+    PlannedPart,
+    PlanReport,
+    Severity,
+    planned_parts,
+    user_sentences,
+)
 from topicwarden.model.problem import Location
 from topicwarden.report.display import one_line, printable
 from topicwarden.report.plan.digest import allowance_text, digest
@@ -19,24 +27,12 @@ def render(report: PlanReport) -> str:
     The most severe of all topics come first, because GitHub Actions shows at most ten of each command.
     """
     view = digest(report)
-    consequences = [
-        (f"{topic.topic} ({topic.action.value})", topic.location, each)
-        for topic in view.topics
-        for each in topic.consequences
-    ]
-    consequences += [("access", None, each) for each in (view.access.consequences if view.access else ())]
-    if view.registry:
-        consequences += [("Schema Registry", None, each) for each in view.registry.consequences]
-        consequences += [
-            (f"subject {subject.subject} ({subject.action.value})", subject.location, each)
-            for subject in view.registry.subjects
-            for each in subject.consequences
-        ]
     lines = [annotation("error", printable(error), {"title": "pulumi preview"}) for error in report.engine.errors]
     lines += [
-        _command(subject, location, each)
+        _command(part, each)
         for severity in _COMMANDS
-        for subject, location, each in consequences
+        for part in planned_parts(view.topics, view.access, view.registry)
+        for each in part.consequences
         if each.severity is severity
     ]
     lines += [
@@ -47,8 +43,9 @@ def render(report: PlanReport) -> str:
     return "".join(lines) + f"plan of stack {one_line(report.stack)}: {view.summary}\n".replace("##[", "## [")
 
 
-def _command(subject: str, of_subject: Location | None, consequence: Consequence) -> str:
-    location = consequence.location or of_subject
+def _command(part: PlannedPart, consequence: Consequence) -> str:
+    subject = f"{part.title} ({part.action.value})" if part.action else part.title
+    location = consequence.location or part.location
     users = "; ".join(map(one_line, user_sentences(consequence.users)))
     more = f" {one_line(consequence.remedy)}" * bool(consequence.remedy) + f" Used: {users}." * bool(users)
     # GitHub's log shows only the message, so the message repeats the location.
