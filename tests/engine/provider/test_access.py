@@ -19,7 +19,6 @@ from tests.support.killed_deploys import killed_up
 from tests.support.projects import empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.deploy.access_state import ACCESS_SET_TYPE
 from topicwarden.deploy.intent_log import access_intent_log
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.acl_reads import list_acls
@@ -28,6 +27,7 @@ from topicwarden.kafka.read.topic_reads import list_topics
 from topicwarden.kafka.write.access_admin import create_acls, delete_acls
 from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
 from topicwarden.kafka.write.quota_admin import alter_quotas
+from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
 from topicwarden.model.access import Acl, Operation, PatternType, PermissionType, Resource, ResourceType
 from topicwarden.toolchain import Toolchain
 

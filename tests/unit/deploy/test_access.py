@@ -27,7 +27,8 @@ from tests.support.access_names import (
     user_properties,
 )
 from topicwarden.deploy.access_program import AccessBefore
-from topicwarden.deploy.access_state import ACCESS_SET_TYPE, deployed_access, recorded_access
+from topicwarden.deploy.access_state import deployed_access, recorded_access
+from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.access import (
     AccessSource,

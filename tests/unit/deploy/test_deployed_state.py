@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from topicwarden.deploy.access_state import ACCESS_RESOURCES, ACCESS_SET_TYPE, deployed_access, recorded_access
+from topicwarden.deploy.access_state import ACCESS_RESOURCES, deployed_access, recorded_access
+from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
 from topicwarden.model.access import DeclaredAccess, LiveAccess
 from topicwarden.plan.access_change import access_change
 from topicwarden.specs.access_files import load_access, resolve_access

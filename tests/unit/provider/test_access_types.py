@@ -21,10 +21,10 @@ from tests.support.access_names import (
     quota_properties,
     resource_name,
 )
-from topicwarden.deploy.access_state import ACCESS_SET_TYPE
 from topicwarden.deploy.provider.deletion_guard import DeletionGuard, check_access
 from topicwarden.deploy.stack_state import TOPIC_PATH
 from topicwarden.kafka.write.admin_session import AdminSession
+from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
 from topicwarden.kinds.acl.resource import ACL, parsed_acl_id
 from topicwarden.kinds.batches import EngineCalls
 from topicwarden.kinds.group_config.resource import GROUP_CONFIG

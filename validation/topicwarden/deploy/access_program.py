@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from typing import Final
 
 import pulumi
-import pulumi_kafka as kafka
 
 from topicwarden.deploy.access_resources import AccessRegistration
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.intent_log import access_intent_log, orphaned_access, unfinished
 from topicwarden.kafka.read.cluster import Cluster
-from topicwarden.kinds.acl.resource import CREATE_TOGETHER, acl_properties
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.scram_user.password_writes import password_writes
-from topicwarden.kinds.scram_user.resource import PROTECT_CREDENTIALS
 from topicwarden.kinds.scram_user.resource import RESOURCE as USER
 from topicwarden.model.access import (
     WILDCARD,
@@ -99,7 +94,7 @@ class AccessBefore:
     def registration(self, passwords: Mapping[tuple[str, str], str]) -> AccessRegistration:
         """Return what the engine gets."""
         writes = password_writes(self.declared, self.deployed, self.live, self.intents)
-        return AccessRegistration(self.declared, passwords, self.deployed, writes)
+        return AccessRegistration(self.declared, passwords, self.deployed, writes, self.first_acls())
 
 
 def access_before(
@@ -153,21 +148,6 @@ def _password(user: ScramUser, location: Location, stack: str) -> str | Problem:
 def _matching(topic: str, literal: Mapping[str, Acl], prefixed: Iterable[Acl]) -> Acl | None:
     by_prefix = (acl for acl in prefixed if topic.startswith(acl.resource_name))
     return literal.get(topic) or next(by_prefix, None) or literal.get(WILDCARD)
-
-
-def create_together(acls: Sequence[Acl], provider: kafka.Provider | None) -> None:
-    """Ask the provider to create all of ``acls`` with the first one that the engine asks for."""
-    if not acls:
-        return
-    options = pulumi.InvokeOptions(provider=provider, version=None if provider else version("pulumi-kafka"))
-    pulumi.runtime.invoke(CREATE_TOGETHER, {"acls": json.dumps([acl_properties(acl) for acl in acls])}, options)
-
-
-def protect_credentials(users: Iterable[tuple[str, str]], provider: kafka.Provider | None) -> None:
-    """Let the provider refuse to write the credentials of ``users`` in this deploy, whatever step asks for it."""
-    options = pulumi.InvokeOptions(provider=provider, version=None if provider else version("pulumi-kafka"))
-    ids = [f"{user}|{mechanism}" for user, mechanism in sorted(users)]
-    pulumi.runtime.invoke(PROTECT_CREDENTIALS, {"users": json.dumps(ids)}, options)
 
 
 def missing_line(missing: Sequence[str], stack: str) -> str:

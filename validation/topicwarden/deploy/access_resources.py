@@ -17,7 +17,7 @@ another one exists before the other one is revoked. The rest of the order is thi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,13 +25,14 @@ from typing import Any
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.deploy.access_state import ACCESS_RESOURCES, ACCESS_SET_TYPE, DENIALS_TYPE, recorded_access
-from topicwarden.deploy.lean_registration import LeanResource, known_output, register
-from topicwarden.kinds.acl.resource import ACL_TYPE, acl_properties
+from topicwarden.deploy.access_state import ACCESS_RESOURCES, DENIALS_TYPE, recorded_access
+from topicwarden.deploy.lean_registration import LeanResource, known_output, prepare, register
+from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
+from topicwarden.kinds.acl.resource import ACL_TYPE, CREATE_TOGETHER, acl_properties
 from topicwarden.kinds.acl.resource import RESOURCE as ACL
 from topicwarden.kinds.properties import secret
 from topicwarden.kinds.scram_user.password_writes import NO_WRITES, PasswordWrites
-from topicwarden.kinds.scram_user.resource import credential_import_id
+from topicwarden.kinds.scram_user.resource import PROTECT_CREDENTIALS, credential_import_id
 from topicwarden.model.access import ACLS, AccessSource, Acl, DeclaredAccess, DeployedAccess, PermissionType, ScramUser
 
 
@@ -42,17 +43,14 @@ class AccessRegistration:
     - ``passwords``: the password of each user, by name and mechanism.
     - ``deployed``: the access in the state. The record of what departs stays, in case that its deletion fails.
     - ``writes``: whose password the deploy writes, and whose it must not replace.
+    - ``together``: the ACLs that the provider creates with the first one that the engine asks for.
     """
 
     access: DeclaredAccess
     passwords: Mapping[tuple[str, str], str] = field(default_factory=dict, repr=False)
     deployed: DeployedAccess = field(default_factory=DeployedAccess)
     writes: PasswordWrites = NO_WRITES
-
-
-def acl_urn(stack_urn_prefix: str, acl: Acl) -> str:
-    """Return the URN of the resource of an ALLOW; ``stack_urn_prefix`` is ``urn:pulumi:<stack>::<project>``."""
-    return f"{stack_urn_prefix}::{ACCESS_SET_TYPE}${ACL_TYPE}::{ACL.name(acl)}"
+    together: Sequence[Acl] = ()
 
 
 class _Denials(pulumi.ComponentResource):
@@ -79,15 +77,26 @@ class AccessResources(pulumi.ComponentResource):
         self._denials = None
         if any(acl.permission is PermissionType.DENY for acl in registration.access.acls):
             self._denials = _Denials(f"{name}/denials", pulumi.ResourceOptions(parent=self))
+        self._prepared = asyncio.ensure_future(self._prepare())
         self.acls = asyncio.ensure_future(self._register_acls())
         self.done = known_output(self._registered())
         record = recorded_access(registration.access, registration.writes.written, registration.deployed)
         self.register_outputs({key: known_output(_known(value)) for key, value in record.items()})
 
+    async def _prepare(self) -> None:
+        if together := self._registration.together:
+            await prepare(CREATE_TOGETHER, [acl_properties(acl) for acl in together], self._kafka)
+        if protected := self._registration.writes.protected:
+            await prepare(
+                PROTECT_CREDENTIALS, [f"{user}|{mechanism}" for user, mechanism in sorted(protected)], self._kafka
+            )
+
     async def _registered(self) -> None:
+        await self._prepared
         await asyncio.gather(self.acls, register(self._others(), self._kafka, self._root))
 
     async def _register_acls(self) -> None:
+        await self._prepared
         denials, acls = self._denials, self._registration.access.acls
         after: list[str] = []
         refused = 0

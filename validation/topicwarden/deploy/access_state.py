@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any, Final, TypeAlias
 
-from topicwarden.kinds import modules
-from topicwarden.kinds.access_resource import AccessResource
+from topicwarden.kinds import every_kind, modules
+from topicwarden.kinds.access_resource import ACCESS_SET_TYPE, AccessResource
 from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
 from topicwarden.kinds.resource_type import DEFAULTS
 from topicwarden.model.access import (
@@ -26,7 +26,6 @@ from topicwarden.model.problem import Location
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.access_change import ACCESS_PARTS
 
-ACCESS_SET_TYPE: Final = "topicwarden:index:AccessSet"
 DENIALS_TYPE: Final = "topicwarden:index:Denials"
 if "pulumi" not in sys.modules and find_spec("pulumi") is None:  # else the Kafka client, of the same extra, is named
     raise ModuleNotFoundError("No module named 'pulumi'", name="pulumi")
@@ -35,6 +34,10 @@ ACCESS_TYPES: Final[Mapping[str, AccessResource]] = {
     type.token: resource for resource in ACCESS_RESOURCES for type in resource.types
 }
 """The kinds by the types of their resources."""
+RESOURCE_TYPES: Final[Mapping[str, AccessResource]] = {
+    type.token: each.RESOURCE for each in every_kind("resource") for type in each.RESOURCE.types
+}
+"""The kinds of access and the subjects by the types of their resources."""
 _USERS: Final = next(resource for resource in ACCESS_RESOURCES if resource.part == "users")
 _TITLES: Final = {part.name: part.title for part in ACCESS_PARTS}
 
@@ -135,7 +138,7 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
             undeclared.append(UndeclaredResource(urn, urn, urn))
             continue
         name = kind.name(key)
-        registered = registered_access(urn) and urn.endswith(f"::{name}")
+        registered = kind.registered(urn) and urn.endswith(f"::{name}")
         record = records.get(name) if registered else None
         if registered:
             found[kind.part][key] = kind.value_of(properties)
@@ -155,8 +158,3 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
 def _names(properties: Properties) -> frozenset[str]:
     """Return the names of the rates, or of the settings, of a resource."""
     return frozenset(str(name) for name in properties.get("config") or {} if name != DEFAULTS)
-
-
-def registered_access(urn: str) -> bool:
-    """Return whether the program of topicwarden registers the resource with this URN."""
-    return f"::{ACCESS_SET_TYPE}$" in urn

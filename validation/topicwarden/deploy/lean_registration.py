@@ -8,6 +8,7 @@ parallel as far as its ``--parallel`` allows.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -93,6 +94,12 @@ async def register(
         request = _request(templates[each.type], each, parents[each.parent], root)
         responses.append(_awaitable(monitor.RegisterResource.future(request)))
     return [from_struct(response.object) for response in await asyncio.gather(*responses)]
+
+
+async def prepare(function: str, value: object, provider: kafka.Provider | None) -> None:
+    """Call a function that only this provider has, which prepares resources for the deploy; see ``AccessResource``."""
+    options = pulumi.InvokeOptions(provider=provider, version=None if provider else version("pulumi-kafka"))
+    await pulumi.runtime.invoke_async(function, {"value": json.dumps(value)}, options)
 
 
 async def _reference(provider: kafka.Provider | None) -> str:

@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from topicwarden.deploy.access_state import ACCESS_TYPES, registered_access
+from topicwarden.deploy.access_state import ACCESS_TYPES
 from topicwarden.deploy.program_run import ProgramRun, Purpose
 from topicwarden.deploy.pulumi_commands import pulumi_preview
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, log_of, without_traceback
 from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE, TOPIC_PATH, deployed_stack
-from topicwarden.kinds.subject.resource import SUBJECT_TYPE, registered_subject
+from topicwarden.kinds.subject.resource import RESOURCE as SUBJECT
+from topicwarden.kinds.subject.resource import SUBJECT_TYPE
 from topicwarden.model import planned_change
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic_selection import none_selected, selected
@@ -72,7 +73,7 @@ def preview(engine: PulumiEngine, checked: CheckedStacks, patterns: Sequence[str
     subject_steps = tuple(
         step
         for step in answer.steps
-        if step.op != "same" and step.type == SUBJECT_TYPE and registered_subject(step.urn)
+        if step.op != "same" and step.type == SUBJECT_TYPE and SUBJECT.registered(step.urn)
     )
     counts = dict(sorted(Counter(step.op for step in steps).items()))
     engine_report = planned_change.PreviewResult(ran=answer.done.returncode == 0, steps=counts, errors=errors)
@@ -83,10 +84,10 @@ def preview(engine: PulumiEngine, checked: CheckedStacks, patterns: Sequence[str
 
 def _leaves_state(step: EngineStep, declared: Collection[str]) -> bool:
     """Return whether a step only removes a further resource of access that the program registers as well."""
-    if step.op != "delete" or registered_access(step.urn):
+    kind = ACCESS_TYPES[step.type]
+    if step.op != "delete" or kind.registered(step.urn):
         return False
     try:
-        kind = ACCESS_TYPES[step.type]
         return kind.name(kind.key_of(step.properties)) in declared
     except (KeyError, ValueError):
         return False

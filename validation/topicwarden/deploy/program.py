@@ -13,12 +13,10 @@ import pulumi_kafka as kafka
 from topicwarden.deploy.access_program import (
     AccessBefore,
     access_before,
-    create_together,
     missing_line,
     passwords,
-    protect_credentials,
 )
-from topicwarden.deploy.access_resources import AccessResources, acl_urn
+from topicwarden.deploy.access_resources import AccessResources
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.dangers import dangers, drift_line
 from topicwarden.deploy.intent_log import access_intent_log, intent_log, orphans, unfinished
@@ -44,6 +42,7 @@ from topicwarden.kafka.connect.stack_connection import (
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kafka_facts.throttle_settings import REPLICAS
+from topicwarden.kinds.acl.resource import RESOURCE as ACL
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess, DeployedAccess
 from topicwarden.model.planned_change import Action, TopicPlan
@@ -238,9 +237,6 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
     registration = observed.access.registration(declared.passwords)
     access = None
     if not registration.access.empty:
-        create_together(observed.access.first_acls(), provider)
-        if registration.writes.protected:
-            protect_credentials(registration.writes.protected, provider)
         access = AccessResources(stack, registration, root=run.engine.project.root, provider=provider)
     topics = TopicResources(
         stack,
@@ -299,7 +295,7 @@ def _registrations(
             unchanged=_drifted(plan) if plan and plan.held else ("partitions",) if declared_as_added else (),
             throttles=throttles if written and action is not Action.RECREATE else {},
             throttled=bool(throttles or throttles_in_state) and not written,
-            dependencies=(acl_urn(urns, last_acls[name]),) if name in last_acls else (),
+            dependencies=(ACL.urn(urns, last_acls[name]),) if name in last_acls else (),
         )
 
 

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import version
-from json import dumps
 from pathlib import Path
 from typing import Any
 
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.deploy.lean_registration import LeanResource, known_output, register
+from topicwarden.deploy.lean_registration import LeanResource, known_output, prepare, register
 from topicwarden.kinds.properties import UNKNOWN
 from topicwarden.kinds.subject.change import RegistryChange, waves
 from topicwarden.kinds.subject.resource import (
     PREPARE_SUBJECTS,
+    RESOURCE,
     SUBJECT_SET_TYPE,
     SUBJECT_TYPE,
     subject_properties,
-    subject_urn,
 )
 from topicwarden.model.subject import DeclaredSubject, SchemaReference
 
@@ -78,7 +76,8 @@ class SubjectResources(pulumi.ComponentResource):
     async def _registered(self) -> None:
         deployed = frozenset(await self._topics or ())
         undeployed = self._registration.without_topics(lambda topic: topic not in deployed)
-        await _prepare(undeployed, self._kafka)
+        # The provider reads the registry's settings, with secrets, itself.
+        await prepare(PREPARE_SUBJECTS, dict(undeployed), self._kafka)
         prefix = f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}"
         for wave in waves(self._registration.change.declared):
             outputs = await register([self._resource(each, prefix) for each in wave], self._kafka, self._root)
@@ -112,7 +111,7 @@ class SubjectResources(pulumi.ComponentResource):
             self,
             properties,
             subject.location,
-            dependencies=[subject_urn(prefix, name) for name in referenced],
+            dependencies=[RESOURCE.urn(prefix, name) for name in referenced],
         )
 
     def _registered_version(self, reference: SchemaReference) -> int | None:
@@ -121,9 +120,3 @@ class SubjectResources(pulumi.ComponentResource):
         if registered == UNKNOWN:
             return None
         return int(registered) if isinstance(registered, float) else reference.version
-
-
-async def _prepare(undeployed: Mapping[str, str], provider: kafka.Provider | None) -> None:
-    """Tell the provider which subjects it must not write. It reads the registry's settings, with secrets, itself."""
-    options = pulumi.InvokeOptions(provider=provider, version=None if provider else version("pulumi-kafka"))
-    await pulumi.runtime.invoke_async(PREPARE_SUBJECTS, {"undeployed": dumps(dict(undeployed))}, options)

@@ -26,6 +26,11 @@ def modules(layer: str) -> tuple[ModuleType, ...]:
     return tuple(import_module(f"{__name__}.{kind}.{layer}") for kind in KINDS)
 
 
+def every_kind(layer: str) -> tuple[ModuleType, ...]:
+    """Return the module ``layer`` of each kind of access, and that of subjects, which are deployed last."""
+    return (*modules(layer), import_module(f"{__name__}.subject.{layer}"))
+
+
 def in_file_order(layer: str) -> tuple[ModuleType, ...]:
     """Return the module ``layer`` of each kind, in the order of their keys in a file: first, who may do what."""
     return tuple(import_module(f"{__name__}.{kind}.{layer}") for kind in dict.fromkeys((*_FIRST_IN_FILES, *KINDS)))

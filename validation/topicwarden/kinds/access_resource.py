@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from topicwarden.kinds.announced_writes import Announce
 from topicwarden.kinds.batches import EngineCalls
@@ -17,6 +17,7 @@ from topicwarden.model.topic import AllowedChange
 
 if TYPE_CHECKING:
     from topicwarden.kafka.write.admin_session import AdminSession
+    from topicwarden.stacks.registry_settings import RegistrySettings
 
 
 class Resources(Protocol):
@@ -30,9 +31,33 @@ class Resources(Protocol):
     async def delete(self, id: str, properties: Properties) -> None: ...
 
 
+ACCESS_SET_TYPE: Final = "topicwarden:index:AccessSet"
+"""The component that has all access."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The cluster and the Schema Registry that the provider writes to, and how it reports what it does.
+
+    - ``calls``: the calls of the engine. ``announce`` records the names of the resources that are about to be written.
+    - ``registry`` returns the registry of the stack, None if it names none; ``warn`` shows a line.
+    """
+
+    session: AdminSession
+    calls: EngineCalls
+    announce: Announce
+    registry: Callable[[], RegistrySettings | None]
+    warn: Callable[[str], None]
+
+    @property
+    def cluster(self) -> tuple[AdminSession, EngineCalls, Announce]:
+        """The part of the target that the kinds of access need."""
+        return self.session, self.calls, self.announce
+
+
 @dataclass(frozen=True)
 class AccessResource:
-    """One kind of access as resources of Pulumi.
+    """One kind of access, or the subjects, as resources of Pulumi.
 
     - ``part``: the attribute of the access that has the entries; see ``AccessPart``.
     - ``types``: the types of the resources.
@@ -42,8 +67,12 @@ class AccessResource:
     - ``properties``: the properties of an entry, given its key and value.
     - ``key_of``, ``value_of``: the key and the value in properties; both raise KeyError or ValueError if the state was
       edited. Where a value is None, the entry has none.
-    - ``open``: the resources of a cluster.
+    - ``open``: the resources of a cluster or a registry.
     - ``allowance``: the word that each file must have if a command without a plan removes an entry; None for none.
+    - ``named``: the name of a resource, if it is not a hash.
+    - ``component``: the type of the component that has the resources.
+    - ``functions``: the functions that only this provider has, which prepare the resources for a deploy, by token. Each
+      takes the resources and a value.
     """
 
     part: str
@@ -52,17 +81,31 @@ class AccessResource:
     properties: Callable[[Any, Any], dict[str, Any]]
     key_of: Callable[[Mapping[str, Any]], AccessKey]
     value_of: Callable[[Mapping[str, Any]], Any]
-    open: Callable[[AdminSession, EngineCalls, Announce], Resources]
+    open: Callable[[Target], Resources]
     allowance: Callable[[Any], AllowedChange | None] = lambda _: None
     type_of: Callable[[Any], str] | None = None
+    named: Callable[[Any], str] | None = None
+    component: str = ACCESS_SET_TYPE
+    functions: Mapping[str, Callable[[Any, Any], None]] = field(default_factory=dict)
 
     def name(self, key: AccessKey) -> str:
         """Return the name of the resource of an entry."""
-        return resource_hash(*self.parts_of(key))
+        return self.named(key) if self.named else resource_hash(*self.parts_of(key))
 
     def type(self, key: AccessKey) -> str:
         """Return the type of the resource of an entry."""
         return self.type_of(key) if self.type_of else self.types[0].token
+
+    def urn(self, prefix: str, key: AccessKey) -> str:
+        """Return the URN that the program registers; ``prefix`` is ``urn:pulumi:<stack>::<project>``.
+
+        Not for an ACL that denies, which has another component.
+        """
+        return f"{prefix}::{self.component}${self.type(key)}::{self.name(key)}"
+
+    def registered(self, urn: str) -> bool:
+        """Return whether the program of topicwarden registers the resource with this URN."""
+        return f"::{self.component}$" in urn
 
 
 def resource_hash(*parts: object) -> str:

@@ -7,7 +7,7 @@ by what the engine has asked in this deploy, or else by Pulumi's state.
 
 from __future__ import annotations
 
-from topicwarden.deploy.access_state import ACCESS_TYPES, access_title, registered_access
+from topicwarden.deploy.access_state import ACCESS_TYPES, access_title
 from topicwarden.model.access import AccessKey
 from topicwarden.model.problem import Refusal
 from topicwarden.model.timestamps import today
@@ -96,7 +96,8 @@ def check_access(state: DeployedStack, urn: str, key: AccessKey, type: str, *, j
     other command, each file that declared an ACL or a user must have allowed the removal.
     """
     access, title = state.access, access_title(key, type)
-    ours = registered_access(urn) and urn.endswith(f"::{ACCESS_TYPES[type].name(key)}")
+    kind = ACCESS_TYPES[type]
+    ours = kind.registered(urn) and urn.endswith(f"::{kind.name(key)}")
     if (
         not ours
         or key not in access.homes
@@ -106,7 +107,7 @@ def check_access(state: DeployedStack, urn: str, key: AccessKey, type: str, *, j
             f"no deploy has declared {title} as it is in Pulumi's state, so nothing allows its removal: "
             f"`pulumi state delete --force '{urn}'` removes it from the state and does not change the cluster"
         )
-    needed = ACCESS_TYPES[type].allowance(key)
+    needed = kind.allowance(key)
     if judged or needed is None:
         return
     allow = {**access.allow, **state.allow}

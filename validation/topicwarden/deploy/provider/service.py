@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeAlias
 import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
-from topicwarden.deploy.access_state import ACCESS_RESOURCES, ACCESS_TYPES, access_key
+from topicwarden.deploy.access_state import ACCESS_TYPES, RESOURCE_TYPES, access_key
 from topicwarden.deploy.provider import provider_settings
 from topicwarden.deploy.provider.deletion_guard import DeletionGuard, check_access
 from topicwarden.deploy.provider.engine_log import EngineLog
@@ -26,8 +26,7 @@ from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
 from topicwarden.deploy.provider.topic_type import GET_TOPIC, GET_TOPICS, REQUIRE_CLUSTER, TOPIC, Topics
 from topicwarden.kafka.connect.request_error import RequestError
 from topicwarden.kafka.write.admin_session import AdminSession
-from topicwarden.kinds.access_resource import Resources
-from topicwarden.kinds.acl.resource import ACL, CREATE_TOGETHER, Acls
+from topicwarden.kinds.access_resource import Resources, Target
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.batches import EngineCalls
 from topicwarden.kinds.properties import (
@@ -39,14 +38,19 @@ from topicwarden.kinds.properties import (
     with_secrets,
 )
 from topicwarden.kinds.resource_type import DEFAULTS, Difference, PulumiType
-from topicwarden.kinds.scram_user.resource import PROTECT_CREDENTIALS, SCRAM, Credentials
-from topicwarden.kinds.subject.resource import PREPARE_SUBJECTS, SUBJECT, Subjects, location_key
+from topicwarden.kinds.subject.resource import SUBJECT, location_key
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.plan.deployed_stack import DeployedStack
 
 _TYPES: Mapping[str, PulumiType] = {
-    each.token: each for each in (TOPIC, *(type for kind in ACCESS_RESOURCES for type in kind.types), SUBJECT)
+    each.token: each for each in (TOPIC, *(type for kind in RESOURCE_TYPES.values() for type in kind.types))
 }
+_FUNCTIONS: Mapping[str, tuple[str, Callable[[Any, Any], None]]] = {
+    token: (kind.types[0].token, prepare)
+    for kind in RESOURCE_TYPES.values()
+    for token, prepare in kind.functions.items()
+}
+"""The functions that prepare resources for a deploy, and the type of these resources."""
 _SUFFIX_LENGTH = 7  # as in the names that the official provider makes
 _Context: TypeAlias = grpc.aio.ServicerContext
 
@@ -109,11 +113,17 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             except Refusal as refusal:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(refusal))
             self._session = session
-            access = {kind.part: kind.open(session, self._calls, self._announce_access) for kind in ACCESS_RESOURCES}
+            target = Target(
+                session,
+                self._calls,
+                self._announce_access,
+                lambda: self._home.registry(self._stack or ""),
+                self._log.warn,
+            )
+            opened = {kind.part: kind.open(target) for kind in RESOURCE_TYPES.values()}
             self._resources = {
                 TOPIC.token: Topics(session, self._log.progress, self._announce, self._check_adoption, self._calls),
-                **{token: access[kind.part] for token, kind in ACCESS_TYPES.items()},
-                SUBJECT.token: Subjects(lambda: self._home.registry(self._stack or ""), self._log.warn),
+                **{token: opened[kind.part] for token, kind in RESOURCE_TYPES.items()},
             }
         # Without `acceptSecrets` the engine sends plain values, and marks outputs of secret inputs as secrets itself.
         return rpc.ConfigureResponse(acceptSecrets=False, supportsPreview=True, supports_autonaming_configuration=True)
@@ -216,20 +226,10 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
     async def Invoke(self, request: rpc.InvokeRequest, context: _Context) -> rpc.InvokeResponse:
         if request.tok == REQUIRE_CLUSTER:
             return await self._require_cluster(str(from_struct(request.args)["clusterId"]))
-        if request.tok == CREATE_TOGETHER:
-            acls = self._resources[ACL.token] if self._resources else None
-            if isinstance(acls, Acls):
-                acls.create_together(json.loads(from_struct(request.args)["acls"]))
-            return rpc.InvokeResponse()
-        if request.tok == PROTECT_CREDENTIALS:
-            credentials = self._resources[SCRAM.token] if self._resources else None
-            if isinstance(credentials, Credentials):
-                credentials.protect(json.loads(from_struct(request.args)["users"]))
-            return rpc.InvokeResponse()
-        if request.tok == PREPARE_SUBJECTS:
-            subjects = self._resources[SUBJECT.token] if self._resources else None
-            if isinstance(subjects, Subjects):
-                subjects.refuse(json.loads(from_struct(request.args)["undeployed"]))
+        if request.tok in _FUNCTIONS:
+            token, prepare = _FUNCTIONS[request.tok]
+            if self._resources:
+                prepare(self._resources[token], json.loads(from_struct(request.args)["value"]))
             return rpc.InvokeResponse()
         if request.tok not in (GET_TOPIC, GET_TOPICS):
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"unknown function {request.tok}")

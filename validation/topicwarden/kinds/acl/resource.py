@@ -188,6 +188,7 @@ RESOURCE: Final = AccessResource(
     lambda acl, _: acl_properties(acl),
     acl_of,
     lambda _: True,
-    Acls,
+    lambda target: Acls(*target.cluster),
     _allowance,
+    functions={CREATE_TOGETHER: Acls.create_together},
 )

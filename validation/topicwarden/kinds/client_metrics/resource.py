@@ -27,5 +27,5 @@ RESOURCE: Final[AccessResource] = AccessResource(
     lambda key, settings: {"name": key.name, "config": dict(settings)},
     lambda properties: Subscription(str(properties["name"])),
     settings_of,
-    lambda *cluster: SettingsResources(*cluster, kind=RESOURCE, requests=_REQUESTS, key_of_id=Subscription),
+    lambda target: SettingsResources(*target.cluster, kind=RESOURCE, requests=_REQUESTS, key_of_id=Subscription),
 )

@@ -27,5 +27,5 @@ RESOURCE: Final[AccessResource] = AccessResource(
     lambda group, settings: {"group": group, "config": dict(settings)},
     lambda properties: str(properties["group"]),
     settings_of,
-    lambda *cluster: SettingsResources(*cluster, kind=RESOURCE, requests=_REQUESTS, key_of_id=str),
+    lambda target: SettingsResources(*target.cluster, kind=RESOURCE, requests=_REQUESTS, key_of_id=str),
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from topicwarden.kafka.read.quota_reads import read_quotas
@@ -111,8 +112,10 @@ RESOURCE: Final[AccessResource] = AccessResource(
     quota_properties,
     quota_entity_of,
     lambda properties: {key: float(rate) for key, rate in settings_of(properties).items()},
-    lambda *cluster: SettingsResources(*cluster, kind=RESOURCE, requests=_REQUESTS, key_of_id=parsed_quota_id),
+    lambda target: Quotas(*target.cluster),
     type_of=lambda entity: QUOTA_TYPE if len(entity) == 1 else CLIENT_QUOTA_TYPE,
 )
 """The official type knows only one part of an entity."""
-Quotas: Final = RESOURCE.open
+Quotas: Final[partial[SettingsResources]] = partial(
+    SettingsResources, kind=RESOURCE, requests=_REQUESTS, key_of_id=parsed_quota_id
+)

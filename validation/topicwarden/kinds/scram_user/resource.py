@@ -175,6 +175,7 @@ RESOURCE: Final = AccessResource(
     lambda _, user: user_properties(user),
     lambda properties: (str(properties["username"]), str(properties["scramMechanism"])),
     _user,
-    Credentials,
+    lambda target: Credentials(*target.cluster),
     lambda _: AllowedChange.REMOVE_CREDENTIAL,
+    functions={PROTECT_CREDENTIALS: Credentials.protect},
 )

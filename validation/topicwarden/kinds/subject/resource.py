@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
+from topicwarden.kinds.access_resource import AccessResource
 from topicwarden.kinds.properties import UNKNOWN, Properties, has_unknown
 from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, one_of
@@ -109,21 +110,11 @@ def deployed_subjects(resources: Iterable[Mapping[str, Any]]) -> dict[str, Deplo
     """
     found = {}
     for resource in resources:
-        if resource["type"] == SUBJECT_TYPE and registered_subject(str(resource["urn"])):
+        if resource["type"] == SUBJECT_TYPE and RESOURCE.registered(str(resource["urn"])):
             inputs, outputs = resource.get("inputs") or {}, resource.get("outputs") or {}
             subject = subject_of({**inputs, **{key: outputs[key] for key in ("version", "schemaId") if key in outputs}})
             found[subject.name] = subject
     return found
-
-
-def registered_subject(urn: str) -> bool:
-    """Return whether the program of topicwarden registers the resource with this URN."""
-    return f"::{SUBJECT_SET_TYPE}$" in urn
-
-
-def subject_urn(stack_urn_prefix: str, name: str) -> str:
-    """Return the URN of the resource of a subject; ``stack_urn_prefix`` is ``urn:pulumi:<stack>::<project>``."""
-    return f"{stack_urn_prefix}::{SUBJECT_SET_TYPE}${SUBJECT_TYPE}::{name}"
 
 
 def subject_title(properties: Properties) -> str:
@@ -306,3 +297,17 @@ def _delete(client: RegistryClient, name: str, kept: frozenset[str] = frozenset(
             return f"{', '.join(others)}, which this registry keeps for the same reason, refer to it"
         return "deleted subjects, which this registry still counts, refer to it"
     return None
+
+
+RESOURCE: Final = AccessResource(
+    "subjects",
+    (SUBJECT,),
+    lambda name: (name,),
+    lambda _, subject: dict(subject),
+    lambda properties: str(properties["subject"]),
+    lambda properties: subject_of(dict(properties)),
+    lambda target: Subjects(target.registry, target.warn),
+    named=str,
+    component=SUBJECT_SET_TYPE,
+    functions={PREPARE_SUBJECTS: Subjects.refuse},
+)
