@@ -8,12 +8,13 @@ from typing import Any, cast
 
 import pytest
 from kafka import KafkaAdminClient, TopicPartition
-from kafka.errors import UnknownTopicOrPartitionError
-from kafka.protocol.consumer import OffsetSpec
+from kafka.errors import NotLeaderForPartitionError, UnknownTopicOrPartitionError
+from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
 from topicwarden.kafka.read.partition_extents import read_extents, read_offsets
 from topicwarden.kafka.read.snapshot import PartitionReplicas
 
+MODULE = "topicwarden.kafka.read.partition_extents"
 UNKNOWN = UnknownTopicOrPartitionError.errno
 REPLICAS = (PartitionReplicas(0, 1, (1,), (1,)),)
 
@@ -39,6 +40,12 @@ class Admin:
         ]
 
 
+def at_leaders(admin: Admin, specs: Mapping[int, Mapping[TopicPartition, Any]], _: object) -> dict[TopicPartition, Any]:
+    return admin.list_partition_offsets(
+        {partition: spec for each in specs.values() for partition, spec in each.items()}
+    )
+
+
 def admin(topics: set[str], *going: str) -> KafkaAdminClient:
     return cast("KafkaAdminClient", Admin(topics, [*going]))
 
@@ -58,8 +65,33 @@ def test_an_error_of_a_topic_that_exists_is_not_hidden() -> None:
 
 @pytest.mark.parametrize("requests_before", range(4))
 def test_the_extents_of_the_other_topics_are_read(requests_before: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicwarden.kafka.read.partition_extents._log_bytes", lambda *_: ({}, None))
+    monkeypatch.setattr(f"{MODULE}._log_bytes", lambda *_: ({}, None))
+    monkeypatch.setattr(f"{MODULE}.offsets_at_leaders", at_leaders)
     going = admin({*"ab"}, *[""] * requests_before, "a")
     extents, _, _ = read_extents(going, dict.fromkeys("ab", REPLICAS), [1])
     assert extents["b"][0].end == 7
     assert "a" not in extents
+
+
+def test_offsets_are_asked_of_the_known_leaders(monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = []
+
+    def answer(_: object, specs: Mapping[int, Mapping[TopicPartition, Any]], isolation: object) -> dict[Any, Any]:
+        requests.append((specs, isolation))
+        return {TopicPartition("a", 0): "first", TopicPartition("b", 0): "second"}
+
+    monkeypatch.setattr(f"{MODULE}.offsets_at_leaders", answer)
+    a, b = TopicPartition("a", 0), TopicPartition("b", 0)
+    found = read_offsets(admin(set()), dict.fromkeys((a, b), OffsetSpec.LATEST), leaders={a: 1, b: 2})
+    assert found == {("a", 0): "first", ("b", 0): "second"}
+    assert requests == [({1: {a: OffsetSpec.LATEST}, 2: {b: OffsetSpec.LATEST}}, IsolationLevel.READ_UNCOMMITTED)]
+
+
+def test_offsets_of_a_leader_that_has_moved_are_requested_after_the_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    def moved(*_: object) -> dict[Any, Any]:
+        raise NotLeaderForPartitionError
+
+    monkeypatch.setattr(f"{MODULE}.offsets_at_leaders", moved)
+    partition = TopicPartition("a", 0)
+    found = read_offsets(admin({"a"}), {partition: OffsetSpec.LATEST}, leaders={partition: 1})
+    assert found["a", 0].offset == 7

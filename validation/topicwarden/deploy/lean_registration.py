@@ -87,7 +87,8 @@ async def register(
     """Register ``resources`` at the same time; return the outputs of each, which are empty if it failed."""
     resources, reference = list(resources), await _reference(provider)
     parents = {parent: str(await parent.urn.future()) for parent in {each.parent for each in resources}}
-    templates = {each.type: _template(each, reference) for each in resources}
+    by_type = {each.type: each for each in resources}
+    templates = {type: _template(each, reference) for type, each in by_type.items()}
     monitor: Any = get_monitor()
     responses = []
     for each in resources:

@@ -4,6 +4,8 @@
   are a fetch of raw record batches (``FetchRequest``), ``ConsumerGroupDescribeRequest``,
   ``DescribeShareGroupOffsetsRequest``, ``ShareGroupDescribeRequest`` and ``StreamsGroupDescribeRequest``; and those
   that ``call_soon`` sends to all brokers at the same time.
+- ``KafkaAdminClient._list_partition_offsets_request`` and ``_list_partition_offsets_process_response``: its public
+  method reads the metadata of all topics before each request, although the leaders are known.
 - ``KafkaAdminClient._controller_id``: the cached controller. The client does not look for a new controller when the
   controller moves, so the cache must be cleared.
 - ``KafkaAdminClient._manager.broker_version_data``: the requests that the brokers answer. The public method fails for a
@@ -25,12 +27,13 @@ The ``kafka`` package also imports modules without a leading underscore that kaf
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kafka import KafkaAdminClient
+from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError, UnknownBrokerIdError
-from kafka.protocol.consumer import OffsetFetchRequest
+from kafka.protocol.consumer import IsolationLevel, OffsetFetchRequest
+from kafka.protocol.metadata import MetadataRequest
 
 
 def send_to_broker(admin: KafkaAdminClient, request: Any, broker: int | None) -> Any:
@@ -73,6 +76,59 @@ def send_to_brokers(admin: KafkaAdminClient, requests: Mapping[int, Sequence[Any
 def send_to_any_broker(admin: KafkaAdminClient, request: Any) -> Any:
     """Send ``request`` to the least loaded broker, and return its response."""
     return send_to_broker(admin, request, None)
+
+
+def offsets_at_leaders(
+    admin: KafkaAdminClient, specs: Mapping[int, Mapping[TopicPartition, Any]], isolation: IsolationLevel
+) -> dict[TopicPartition, Any]:
+    """Return the results of ListOffsets by partition. ``specs`` has the partitions of each leader, by its broker id.
+
+    Raises KafkaError if a leader does not answer, or has an error for one of its partitions.
+    """
+    requests = {leader: [admin._list_partition_offsets_request(each, isolation)] for leader, each in specs.items()}
+    results: dict[TopicPartition, Any] = {}
+    for (answer,) in send_to_brokers(admin, requests).values():
+        if isinstance(answer, KafkaError):
+            raise answer
+        results |= admin._list_partition_offsets_process_response(answer)
+    return results
+
+
+_WITH_TOPIC_IDS = 10
+"""The first version of the Metadata response with all that ``describe_topics`` returns."""
+
+
+def describe_topics(admin: KafkaAdminClient, names: Iterable[str] | None = None) -> list[dict[str, Any]]:
+    """Return the metadata of ``names`` (None: of all topics), as ``KafkaAdminClient.describe_topics`` does.
+
+    That method also asks what the user may do with each topic (KIP-430), and converts field by field, which takes
+    longer than the request.
+    """
+    topics = None if names is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
+    answer = send_to_any_broker(admin, MetadataRequest(topics=topics, allow_auto_topic_creation=False))
+    if answer.API_VERSION < _WITH_TOPIC_IDS:
+        return list(answer.to_dict()["topics"])
+    return [
+        {
+            "error_code": topic.error_code,
+            "name": topic.name,
+            "topic_id": str(topic.topic_id),
+            "is_internal": topic.is_internal,
+            "partitions": [
+                {
+                    "error_code": state.error_code,
+                    "partition_index": state.partition_index,
+                    "leader_id": state.leader_id,
+                    "leader_epoch": state.leader_epoch,
+                    "replica_nodes": state.replica_nodes,
+                    "isr_nodes": state.isr_nodes,
+                    "offline_replicas": state.offline_replicas,
+                }
+                for state in topic.partitions
+            ],
+        }
+        for topic in answer.topics
+    ]
 
 
 def broker_ids(admin: KafkaAdminClient) -> list[int]:

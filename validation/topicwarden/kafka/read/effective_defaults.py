@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import TypeVar
 
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kafka_facts.configs import definition
 from topicwarden.kafka_facts.services.profile import ServiceProfile
+
+Defaults = TypeVar("Defaults")
 
 _HOUR_MS, _MINUTE_MS = 3_600_000, 60_000
 _COARSER_UNITS = {
@@ -17,6 +21,21 @@ _COARSER_UNITS = {
 """Broker properties that apply if the property in milliseconds is not set, with their units in milliseconds."""
 
 
+def _once_for_all_topics(derive: Callable[[Snapshot, str], Defaults]) -> Callable[[Snapshot, str], Defaults]:
+    """Return ``derive``, which is computed once for each snapshot and setting: a plan asks for each of its topics."""
+
+    @wraps(derive)
+    def derived(snapshot: Snapshot, setting: str) -> Defaults:
+        key = derive.__name__, setting
+        if key not in snapshot.derived:
+            snapshot.derived[key] = derive(snapshot, setting)
+        found: Defaults = snapshot.derived[key]
+        return found
+
+    return derived
+
+
+@_once_for_all_topics
 def effective_defaults(snapshot: Snapshot, setting: str) -> frozenset[str]:
     """Return the values of ``setting`` for a topic that does not set it.
 
@@ -28,7 +47,8 @@ def effective_defaults(snapshot: Snapshot, setting: str) -> frozenset[str]:
     return frozenset(value for value in values or {documented} if value is not None)
 
 
-def differing_defaults(snapshot: Snapshot, setting: str) -> dict[str, list[int]]:
+@_once_for_all_topics
+def differing_defaults(snapshot: Snapshot, setting: str) -> Mapping[str, list[int]]:
     """Return the brokers by their default for ``setting``; empty if all brokers have the same default."""
     brokers: dict[str, list[int]] = {}
     for broker, config in sorted(snapshot.broker_configs.items()):

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from types import MappingProxyType
 from typing import Any
 
 from kafka import KafkaAdminClient, TopicPartition
-from kafka.errors import ClusterAuthorizationFailedError, UnknownTopicOrPartitionError, UnsupportedVersionError
+from kafka.errors import (
+    ClusterAuthorizationFailedError,
+    KafkaError,
+    UnknownTopicOrPartitionError,
+    UnsupportedVersionError,
+)
 from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
-from topicwarden.kafka.connect.client_internals import send_to_broker
+from topicwarden.kafka.connect.client_internals import offsets_at_leaders, send_to_broker
 from topicwarden.kafka.connect.request_error import error_of_code
 from topicwarden.kafka.read.snapshot import LogDirsAnswer, PartitionExtent, PartitionReplicas
 
@@ -19,19 +26,38 @@ def read_offsets(
     admin: KafkaAdminClient,
     specs: Mapping[TopicPartition, Any],
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    leaders: Mapping[TopicPartition, int] = MappingProxyType({}),
 ) -> dict[tuple[str, int], Any]:
     """Return ListOffsets' results by (topic, partition). ``specs`` are times (ms) or members of ``OffsetSpec``.
 
     Partitions that do not exist any more are left out, so that a topic that is deleted meanwhile hides no other one.
+    ``leaders`` are those of all partitions, if they are known; if one has moved, the metadata is read as without them.
     """
     try:
-        results = admin.list_partition_offsets(specs, isolation_level=isolation) if specs else {}
+        results = _results(admin, specs, isolation, leaders)
     except UnknownTopicOrPartitionError:
         existing = _existing(admin, specs)
         if len(existing) == len(specs):  # a broker did not know a new topic yet
             raise
         return read_offsets(admin, existing, isolation)
     return {(partition.topic, partition.partition): result for partition, result in results.items()}
+
+
+def _results(
+    admin: KafkaAdminClient,
+    specs: Mapping[TopicPartition, Any],
+    isolation: IsolationLevel,
+    leaders: Mapping[TopicPartition, int],
+) -> Mapping[TopicPartition, Any]:
+    if not specs:
+        return {}
+    by_leader: dict[int, dict[TopicPartition, Any]] = {}
+    for partition in leaders:
+        by_leader.setdefault(leaders[partition], {})[partition] = specs[partition]
+    if by_leader:
+        with suppress(KafkaError):
+            return offsets_at_leaders(admin, by_leader, isolation)
+    return dict(admin.list_partition_offsets(specs, isolation_level=isolation))
 
 
 def _existing(admin: KafkaAdminClient, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, Any]:
@@ -61,10 +87,12 @@ def read_extents(
         if state.leader is not None
     }
     placed = {(name, state.partition): state.replicas for name, states in replicas.items() for state in states}
-    start = read_offsets(admin, dict.fromkeys(leaders, OffsetSpec.EARLIEST))
-    stable = read_offsets(admin, dict.fromkeys(leaders, OffsetSpec.LATEST), IsolationLevel.READ_COMMITTED)
+    start = read_offsets(admin, dict.fromkeys(leaders, OffsetSpec.EARLIEST), leaders=leaders)
+    stable = read_offsets(
+        admin, dict.fromkeys(leaders, OffsetSpec.LATEST), IsolationLevel.READ_COMMITTED, leaders=leaders
+    )
     latest = _latest(admin, leaders)
-    end = read_offsets(admin, dict.fromkeys(leaders, OffsetSpec.LATEST))
+    end = read_offsets(admin, dict.fromkeys(leaders, OffsetSpec.LATEST), leaders=leaders)
     sizes, log_dirs = _log_bytes(admin, brokers)
     extents: dict[str, dict[int, PartitionExtent]] = {}
     for (name, partition), leader in leaders.items():
@@ -92,9 +120,9 @@ def _replica_bytes(
     return None if None in found else sum(size for size in found if size is not None)
 
 
-def _latest(admin: KafkaAdminClient, partitions: Collection[TopicPartition]) -> dict[tuple[str, int], Any]:
+def _latest(admin: KafkaAdminClient, leaders: Mapping[TopicPartition, int]) -> dict[tuple[str, int], Any]:
     try:
-        return read_offsets(admin, dict.fromkeys(partitions, OffsetSpec.MAX_TIMESTAMP))
+        return read_offsets(admin, dict.fromkeys(leaders, OffsetSpec.MAX_TIMESTAMP), leaders=leaders)
     except UnsupportedVersionError:  # brokers before KIP-734: checks that need the timestamp are undecidable
         return {}
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from functools import cached_property
+from typing import Any
 
 from topicwarden.kafka_facts.services import APACHE
 from topicwarden.kafka_facts.services.profile import ServiceProfile
@@ -120,8 +122,8 @@ class LiveTopic:
     replicas: tuple[PartitionReplicas, ...]
     extents: Mapping[int, PartitionExtent] = field(default_factory=dict)
 
-    @property
-    def own_config(self) -> dict[str, str]:
+    @cached_property
+    def own_config(self) -> Mapping[str, str]:
         """The settings that are set on the topic itself, not inherited from its brokers."""
         return {name: value for name, value in self.topic.config.items() if self.sources.get(name) == SET_ON_TOPIC}
 
@@ -158,6 +160,8 @@ class Snapshot:
     """
     service: ServiceProfile = APACHE
     """The profile of the managed or compatible service."""
+    derived: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What functions derived from this snapshot, by function and setting; see ``effective_defaults``."""
 
     def without(self, partitions: Collection[tuple[str, int]]) -> Snapshot:
         """Return this snapshot without the extents of some (topic, partition), as if these had no leader."""

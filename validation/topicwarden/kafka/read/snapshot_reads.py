@@ -10,7 +10,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError, UnknownTopicOrPartitionError, UnsupportedVersionError
 
-from topicwarden.kafka.connect.client_internals import forget_controller
+from topicwarden.kafka.connect.client_internals import describe_topics, forget_controller
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.read.cluster_service import service_of, setting_source
@@ -43,7 +43,7 @@ def take_snapshot(
     racks = {broker["broker_id"]: broker["rack"] for broker in alive}
     described = [
         topic
-        for topic in admin.describe_topics()
+        for topic in describe_topics(admin)
         if topic["error_code"] == 0 and (topics is None or topic["name"] in topics)
     ]
     service = service_of(admin, connection, cluster["cluster_id"])
@@ -90,7 +90,7 @@ def _hidden(admin: KafkaAdminClient, names: Collection[str]) -> frozenset[str]:
 
     Kafka returns TOPIC_AUTHORIZATION_FAILED both for a hidden topic and for a topic that does not exist.
     """
-    described = admin.describe_topics(sorted(names)) if names else []
+    described = describe_topics(admin, sorted(names)) if names else []
     missing = UnknownTopicOrPartitionError.errno
     return frozenset(str(topic["name"]) for topic in described if topic["error_code"] != missing)
 

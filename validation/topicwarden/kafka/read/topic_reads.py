@@ -12,7 +12,7 @@ from kafka.errors import KafkaError, UnknownTopicOrPartitionError
 from kafka.protocol.admin import DescribeConfigsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
+from topicwarden.kafka.connect.client_internals import describe_topics, send_to_any_broker, send_to_broker
 from topicwarden.kafka.connect.request_error import RequestError, error_of_code
 from topicwarden.kafka.read.broker_visibility import living_brokers, wait_for_every_broker
 from topicwarden.kafka.read.cluster_service import setting_source
@@ -47,8 +47,8 @@ class TopicProperties:
 
     def config_like(self, known: Mapping[str, str]) -> dict[str, str | None]:
         """Return the settings of the topic's own, and those in ``known`` whose value is in force."""
-        same = {name: value for name, value in self.inherited.items() if _has({name: value}, {name: known.get(name)})}
-        return {**same, **self.config}
+        same = {name for name, value in known.items() if _has(self.inherited, {name: value})}
+        return {**{name: value for name, value in self.inherited.items() if name in same}, **self.config}
 
 
 class _Settings(NamedTuple):
@@ -66,9 +66,8 @@ def read_topics(
     ``names`` has the names of the settings to read of each topic; None for all. The replication factor is that of
     the least replicated partition.
     """
-    answer = admin.describe_topics(list(names))
     states: dict[str, TopicProperties | RequestError | None] = {}
-    for topic in answer:
+    for topic in describe_topics(admin, names):
         code, name = topic["error_code"], str(topic["name"])
         if code:
             states[name] = None if code == _UNKNOWN_TOPIC else error_of_code(code, None)
@@ -105,12 +104,12 @@ def open_brokers(admin: KafkaAdminClient) -> dict[int, str | None]:
 
 def all_replicas(admin: KafkaAdminClient) -> list[list[int]]:
     """Return the brokers of every partition of the cluster, the preferred leader first."""
-    return [partition["replica_nodes"] for topic in admin.describe_topics() for partition in topic["partitions"]]
+    return [partition["replica_nodes"] for topic in describe_topics(admin) for partition in topic["partitions"]]
 
 
 def list_topics(admin: KafkaAdminClient) -> list[str]:
     """Return the names of the topics that are not Kafka's own, sorted."""
-    return sorted(topic["name"] for topic in admin.describe_topics() if not topic["is_internal"])
+    return sorted(topic["name"] for topic in describe_topics(admin) if not topic["is_internal"])
 
 
 def read_own_settings(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, dict[str, str] | RequestError]:
