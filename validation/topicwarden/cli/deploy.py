@@ -7,10 +7,8 @@ from topicwarden.cli.silence import never_silent
 from topicwarden.cli.terminal import TERMINAL, confirmed, engine_output, require_terminal
 from topicwarden.deploy.program_run import PlanChanged
 from topicwarden.model.project import find_project
-from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.deploy import deploy_topics, destroy_topics, planned_destroy, refresh_topics
 from topicwarden.operations.find_pulumi import writing_engine_of
-from topicwarden.operations.plan import planned
 from topicwarden.report import terminal_output
 from topicwarden.report.plan import text
 
@@ -22,6 +20,10 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
     did not show, show the plan again and ask again. With ``refresh``, also revert changes that were made by hand, and
     create topics again that were deleted by hand.
     """
+    # A destroy and a refresh check no YAML.
+    from topicwarden.operations.declared_topics import checked_stack  # noqa: PLC0415
+    from topicwarden.operations.plan import planned  # noqa: PLC0415
+
     project = find_project()
     engine = writing_engine_of(project, stack, TERMINAL)
     checked = checked_stack(project, stack, "deployed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from topicwarden.deploy.access_state import ACCESS_TYPES
 from topicwarden.deploy.program_run import ProgramRun, Purpose
@@ -21,8 +21,10 @@ from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.engine_steps import EngineStep
 from topicwarden.plan.predicted_stack import PredictedStack
-from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.specs.resolve import Declaration
+
+if TYPE_CHECKING:
+    from topicwarden.policies.check_specs import CheckedStacks
 
 
 @dataclass(frozen=True)

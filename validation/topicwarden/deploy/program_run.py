@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 
@@ -18,7 +18,9 @@ from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.predicted_stack import PredictedStack
-from topicwarden.policies.check_specs import CheckedStacks
+
+if TYPE_CHECKING:
+    from topicwarden.policies.check_specs import CheckedStacks
 
 ENDED_EARLY = (
     "the program ended before every topic was registered: topics that are not registered would be deleted, so nothing "

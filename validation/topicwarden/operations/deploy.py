@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.intent_log import access_intent_log, intent_log
@@ -30,7 +31,6 @@ from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.plan.predict import predict
 from topicwarden.plan.predicted_stack import predicted_stack
 from topicwarden.plan.withdrawn_words import with_withdrawn_subjects, without_withdrawn
-from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.specs.access_files import load_access, resolve_access
 from topicwarden.specs.declared_subjects import resolve_subjects
 from topicwarden.specs.load import load
@@ -40,6 +40,9 @@ from topicwarden.specs.subject_files import load_subjects
 from topicwarden.stacks.stack_file import read_stack_file
 from topicwarden.stacks.stack_settings import HISTORY
 from topicwarden.toolchain import schema_checker
+
+if TYPE_CHECKING:
+    from topicwarden.policies.check_specs import CheckedStacks
 
 OutputLine = Callable[[str], None]
 """A function that receives each line that ``pulumi`` prints."""

@@ -12,12 +12,10 @@ from topicwarden.kafka.read.use_reads import ClusterUse
 from topicwarden.model.project import Project
 from topicwarden.plan.consequence_text import UNSEEN_GROUPS
 from topicwarden.plan.recent_use import DEFAULT_WINDOW_MS, PlannedUse, RecentUse, recent_use
-from topicwarden.policies.policy_file import load_policy
 from topicwarden.stacks.history_address import history_address
 from topicwarden.usage.history_files import is_local
 from topicwarden.usage.observe import observe_use
 from topicwarden.usage.remember import remember_or_join
-from topicwarden.usage.use_history import UseHistory
 from topicwarden.usage.use_records import UseRecords
 
 
@@ -31,6 +29,8 @@ class EarlierUse:
 
     def window(self) -> int:
         """Return for how long, in milliseconds, a plan names the users of a topic."""
+        from topicwarden.policies.policy_file import load_policy  # noqa: PLC0415 - only for topics that lose records
+
         usage = load_policy(self.project).usage_for(self.stack)
         return DEFAULT_WINDOW_MS if usage is None or usage.idle_after is None else usage.idle_after
 
@@ -44,6 +44,8 @@ class EarlierUse:
                 f"the history of use at {address} was not read, because a plan only reads a history on this machine: "
                 "earlier users of topics that lose records are not known; `topicwarden usage` shows them",
             )
+        from topicwarden.usage.use_history import UseHistory  # noqa: PLC0415 - only if there is a history
+
         history = UseHistory(address)
         return history.load(cluster_id), tuple(history.notes)
 

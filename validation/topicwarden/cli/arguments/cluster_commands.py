@@ -10,6 +10,7 @@ import typer
 from topicwarden.cli.arguments.cluster_choice import BootstrapServer, CommandConfig, cluster_address
 from topicwarden.cli.arguments.shared_options import AllStacks, Stack, Stacks, Topics, project_option, stack_option
 from topicwarden.cli.arguments.stack_choice import several_stacks, single_stack
+from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import FailOn, ReadScope
 
@@ -46,7 +47,8 @@ def plan(
     """Show the changes of a deploy and their consequences for live data. Runs `pulumi preview`; changes nothing."""
     several = several_stacks(stack, all_stacks)
     one = single_stack(stack, context) if several is None else ""
-    from topicwarden.cli.plan import plan, plan_stacks
+    with without_garbage_collection():
+        from topicwarden.cli.plan import plan, plan_stacks
 
     if several is not None:
         raise typer.Exit(plan_stacks(several, form, detailed_exitcode, topics or (), out))
@@ -68,9 +70,10 @@ def up(
     ] = False,
 ) -> None:
     """Deploy the topics: run `pulumi up` with the options that fit the backend and the number of topics."""
-    from topicwarden.cli.deploy import up
+    with without_garbage_collection():
+        from topicwarden.cli.deploy import up
 
-    raise typer.Exit(up(stack, yes, refresh))
+        raise typer.Exit(up(stack, yes, refresh))
 
 
 @app.command(epilog="Example: topicwarden destroy --stack dev")
@@ -79,9 +82,10 @@ def destroy(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
 ) -> None:
     """Delete the topics of a stack, if the deployed YAML of each allows that: runs `pulumi destroy`."""
-    from topicwarden.cli.deploy import destroy
+    with without_garbage_collection():
+        from topicwarden.cli.deploy import destroy
 
-    raise typer.Exit(destroy(stack, yes))
+        raise typer.Exit(destroy(stack, yes))
 
 
 @app.command(epilog="Example: topicwarden refresh --stack prod. It changes no topic.")
@@ -90,9 +94,10 @@ def refresh(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Accepted, as by pulumi; it asks nothing.")] = False,
 ) -> None:
     """Read the topics as they are on the cluster into Pulumi's state: runs `pulumi refresh`."""
-    from topicwarden.cli.deploy import refresh
+    with without_garbage_collection():
+        from topicwarden.cli.deploy import refresh
 
-    raise typer.Exit(refresh(stack))
+        raise typer.Exit(refresh(stack))
 
 
 @app.command(

@@ -11,6 +11,7 @@ from topicwarden.cli import completion
 from topicwarden.cli.arguments.cluster_choice import BootstrapServer, CommandConfig, cluster_address
 from topicwarden.cli.arguments.shared_options import OnlyStack, Topics, stack_option
 from topicwarden.cli.arguments.stack_choice import several_stacks
+from topicwarden.cli.garbage_collection import without_garbage_collection
 
 app = typer.Typer()
 
@@ -196,24 +197,25 @@ def import_(
 ) -> None:
     """Write YAML for live topics and adopt them into the stack. Changes nothing on the cluster."""
     address = cluster_address(bootstrap_server, command_config, stack=False)
-    from topicwarden.cli.import_ import import_
+    with without_garbage_collection():
+        from topicwarden.cli.import_ import import_
 
-    raise typer.Exit(
-        import_(
-            stack,
-            patterns or (),
-            sources or (),
-            form,
-            dry_run=dry_run,
-            files_only=files_only,
-            access=access,
-            schemas=schemas,
-            include_unmanaged=include_unmanaged,
-            address=address,
-            cluster=cluster,
-            waive_until=waive_until,
+        raise typer.Exit(
+            import_(
+                stack,
+                patterns or (),
+                sources or (),
+                form,
+                dry_run=dry_run,
+                files_only=files_only,
+                access=access,
+                schemas=schemas,
+                include_unmanaged=include_unmanaged,
+                address=address,
+                cluster=cluster,
+                waive_until=waive_until,
+            )
         )
-    )
 
 
 @app.command(epilog="Example: topicwarden export --to asyncapi --stack prod --out asyncapi.yaml")
