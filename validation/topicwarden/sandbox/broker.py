@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import subprocess
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from topicwarden.sandbox.broker_process import BrokerProcess, read_pid_file, spa
 from topicwarden.sandbox.jvm import Jvm
 from topicwarden.sandbox.server_properties import HEADER
 
+META = "meta.properties"
+"""Kafka's file with the ids of the cluster, the broker and the folder."""
 _EXCEPTION = re.compile(r"^(Caused by: )?[\w.$]+(Exception|Error)\b")
 _ERROR = re.compile(r"\] (ERROR|FATAL) ")
 
@@ -83,7 +86,7 @@ class Broker:
         Source: ``meta.properties``.
         """
         try:
-            text = (self.data / "meta.properties").read_text(encoding="latin-1")
+            text = (self.data / META).read_text(encoding="latin-1")
         except FileNotFoundError:
             return None
         found = re.search(r"^cluster\.id=(.*)$", text, re.MULTILINE)
@@ -93,6 +96,24 @@ class Broker:
         """Start Kafka's StorageTool, which formats the folder for the cluster. The caller waits for its end."""
         command = jvm.tool("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(self.properties))
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def format_like(self, other: Broker, node_id: int, directory_id: str) -> None:
+        """Format the folder with the files that StorageTool wrote for ``other``, a broker of the same cluster.
+
+        Only ``meta.properties`` differs, in both ids. It is written last: a folder without it is not formatted.
+        Source: ``Formatter`` and ``MetaPropertiesEnsemble.Copier`` of Kafka.
+        """
+        ids = {"node.id": str(node_id), "directory.id": directory_id}
+        self.data.mkdir(parents=True, exist_ok=True)
+        for file in other.data.iterdir():
+            if file.name != META:
+                shutil.copyfile(file, self.data / file.name)
+        text = (other.data / META).read_text(encoding="latin-1")
+        for name, value in ids.items():
+            text = re.sub(rf"^{re.escape(name)}=.*$", f"{name}={value}", text, flags=re.MULTILINE)
+        partial = self.directory / META
+        partial.write_text(text, encoding="latin-1")
+        partial.replace(self.data / META)
 
     def start(self, jvm: Jvm, heap: str) -> None:
         """Start the process. The log of the previous run is kept as ``server.log.previous``."""

@@ -13,7 +13,7 @@ from topicwarden.model.problem import Refusal
 from topicwarden.sandbox.broker import Broker, BrokerCondition, failure_line
 from topicwarden.sandbox.jvm import Jvm
 from topicwarden.sandbox.ports import is_free
-from topicwarden.sandbox.sandbox_state import BrokerPorts, SandboxState, Say
+from topicwarden.sandbox.sandbox_state import BrokerPorts, SandboxState, Say, new_uuid
 from topicwarden.sandbox.server_properties import server_properties
 
 _READY_S = 120.0
@@ -43,7 +43,7 @@ class BrokerFleet:
         return brokers_that_answer(listening, _PROBE_S) if listening else set()
 
     def prepare(self, state: SandboxState, broker_ports: Collection[BrokerPorts], say: Say) -> None:
-        """Write each broker's properties, and format all new folders in parallel."""
+        """Write each broker's properties, and format all new folders: StorageTool the first, which the others copy."""
         if "," in str(self.directory):
             raise Refusal(
                 f"the folder of the sandbox contains a comma, which Kafka's log.dirs does not allow: {self.directory}; "
@@ -65,10 +65,13 @@ class BrokerFleet:
             broker.properties.write_text(server_properties(state, ports, broker.data), encoding="ascii")
         if unformatted:
             say(f"formatting {broker_count(len(unformatted))}")
-        formatting = [(ports, broker.format(self.jvm, state.cluster_id)) for ports, broker in unformatted]
-        for ports, output, code in [(ports, tool.communicate()[0], tool.returncode) for ports, tool in formatting]:
-            if code:
+            (ports, first), *others = unformatted
+            tool = first.format(self.jvm, state.cluster_id)
+            output, _ = tool.communicate()
+            if tool.returncode:
                 raise Refusal(f"Kafka's StorageTool could not format broker {ports.id}: {failure_line(output)}")
+            for ports, broker in others:
+                broker.format_like(first, ports.id, new_uuid())
 
     def start(self, state: SandboxState, broker_ports: Collection[BrokerPorts], say: Say) -> None:
         say(

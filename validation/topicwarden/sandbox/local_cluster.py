@@ -228,7 +228,7 @@ class Sandbox:
                 )
             return SandboxState(
                 directory=str(self._directory),
-                cluster_id=states.new_cluster_id(),
+                cluster_id=states.new_uuid(),
                 brokers=assign(brokers, port),
                 heap=heap or HEAP,
                 overrides=dict(overrides or {}),

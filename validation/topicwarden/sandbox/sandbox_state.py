@@ -80,8 +80,11 @@ def load(directory: Path) -> SandboxState | None:
         ) from error
 
 
-def new_cluster_id() -> str:
-    """Return a random id in Kafka's format (``org.apache.kafka.common.Uuid``), which never starts with a dash."""
+def new_uuid() -> str:
+    """Return a random id of a cluster or of a broker's folder, in Kafka's format. It never starts with a dash.
+
+    Source: ``org.apache.kafka.common.Uuid``.
+    """
     while True:
         name = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         if not name.startswith("-"):

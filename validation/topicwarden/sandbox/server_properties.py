@@ -58,6 +58,9 @@ def server_properties(state: SandboxState, ports: BrokerPorts, data: Path) -> st
         "share.coordinator.state.topic.num.partitions": "5",
         "group.initial.rebalance.delay.ms": "0",
         "log.retention.check.interval.ms": "15000",
+        "metadata.max.idle.interval.ms": "5000",
+        "num.io.threads": "3",
+        "num.network.threads": "1",
     }
     settings |= _AUTHORIZER if state.authorizer else {}
     overrides = dict(state.overrides)
@@ -66,7 +69,8 @@ def server_properties(state: SandboxState, ports: BrokerPorts, data: Path) -> st
     lines += [
         "# Kafka's defaults are for large clusters. Fewer partitions of internal topics and no wait for further group",
         "# members make a small machine faster. Retention is checked every 15 s instead of every 5 minutes, so that",
-        "# its effects are visible soon. The log cleaner checks every 15 s by default.",
+        "# its effects are visible soon. The log cleaner checks every 15 s by default. Fewer threads and fewer empty",
+        "# metadata records, which Kafka writes twice a second, let an idle broker use half of the CPU time.",
     ]
     lines += _lines({name: value for name, value in faster.items() if name not in overrides})
     if overrides:

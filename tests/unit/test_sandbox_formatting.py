@@ -1,0 +1,84 @@
+"""Test that Kafka's StorageTool formats one broker of a cluster, and that the others have ids of their own."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from topicwarden.model.problem import Refusal
+from topicwarden.sandbox.broker_fleet import BrokerFleet
+from topicwarden.sandbox.jvm import Jvm
+from topicwarden.sandbox.ports import assign
+from topicwarden.sandbox.sandbox_state import SandboxState
+
+_META = "#\n#Sat Nov 28 11:16:04 UTC 2026\nnode.id=1\ndirectory.id=tiJAsB3Kvr68IEbv1WUevQ\nversion=1\ncluster.id=c\n"
+_TOOL = """\
+import re, sys
+from pathlib import Path
+if sys.argv[-1] == "-version":
+    sys.exit()
+with Path({runs!r}).open("a") as file:
+    file.write("run\\n")
+data = Path(re.search("^log.dirs=(.*)$", Path(sys.argv[-1]).read_text(), re.MULTILINE)[1])
+data.mkdir()
+(data / "bootstrap.checkpoint").write_bytes(bytes(range(256)))
+(data / "meta.properties").write_text({meta!r})
+"""
+
+
+def fleet(folder: Path, program: str) -> BrokerFleet:
+    """Return brokers whose StorageTool is a Python program."""
+    script, java = folder / "tool.py", folder / "java"
+    script.write_text(program, encoding="utf-8")
+    java.write_text(
+        f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(script))} "$@"\n', encoding="utf-8"
+    )
+    java.chmod(0o755)
+    return BrokerFleet(folder / "sandbox", Jvm(java, folder / "jars"))
+
+
+def state(folder: Path, brokers: int) -> SandboxState:
+    return SandboxState(directory=str(folder), cluster_id="c", brokers=assign(brokers, None), heap="512m", overrides={})
+
+
+def test_one_run_of_the_tool_formats_all_brokers(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    brokers, of = fleet(tmp_path, _TOOL.format(runs=str(runs), meta=_META)), state(tmp_path, 3)
+    brokers.prepare(of, of.brokers, lambda _: None)
+    assert runs.read_text() == "run\n"
+    first, *others = (brokers.broker(ports) for ports in of.brokers)
+    assert (first.data / "meta.properties").read_text() == _META
+    ids = set()
+    for ports, broker in zip(of.brokers[1:], others, strict=True):
+        assert broker.cluster_id() == "c"
+        assert (broker.data / "bootstrap.checkpoint").read_bytes() == bytes(range(256))
+        text = (broker.data / "meta.properties").read_text()
+        directory_id = re.search(r"^directory\.id=([\w-]{22})$", text, re.MULTILINE)
+        assert directory_id is not None
+        ids.add(directory_id[1])
+        expected = _META.replace("node.id=1", f"node.id={ports.id}")
+        assert text == expected.replace("tiJAsB3Kvr68IEbv1WUevQ", directory_id[1])
+    assert len(ids - {"tiJAsB3Kvr68IEbv1WUevQ"}) == 2
+
+
+def test_a_broker_whose_copy_was_interrupted_is_formatted_again(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    brokers, of = fleet(tmp_path, _TOOL.format(runs=str(runs), meta=_META)), state(tmp_path, 2)
+    brokers.prepare(of, of.brokers, lambda _: None)
+    second = brokers.broker(of.brokers[1])
+    (second.data / "meta.properties").unlink()
+    assert second.cluster_id() is None
+    second.format_like(brokers.broker(of.brokers[0]), 2, "A" * 22)
+    assert second.cluster_id() == "c"
+    assert "directory.id=" + "A" * 22 in (second.data / "meta.properties").read_text()
+
+
+def test_a_tool_that_fails_leaves_no_formatted_broker(tmp_path: Path) -> None:
+    brokers, of = fleet(tmp_path, "import sys; sys.exit('Error: no room')"), state(tmp_path, 3)
+    with pytest.raises(Refusal, match=r"StorageTool could not format broker 1: Error: no room$"):
+        brokers.prepare(of, of.brokers, lambda _: None)
+    assert [brokers.broker(ports).cluster_id() for ports in of.brokers] == [None] * 3
