@@ -6,9 +6,12 @@ library only.
 
 from __future__ import annotations
 
+import shutil
 import sys
+import time
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.python_environment import REPOSITORY
@@ -20,14 +23,44 @@ if not TYPE_CHECKING and "topicwarden.toolchain" not in sys.modules:
     _toolchain.__path__ = [str(REPOSITORY / "validation" / "topicwarden" / "toolchain")]
     sys.modules["topicwarden.toolchain"] = _toolchain
 
+from topicwarden.model.files import replace_file
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.toolchain import prerequisites, pulumi_cli, spark_reader
+from topicwarden.toolchain import maven_jars, prerequisites, pulumi_cli, spark_reader
 from topicwarden.toolchain.pulumi_cli import PulumiSource
 
 __all__ = ["PROJECT", "PulumiSource", "Refusal", "prerequisites", "pulumi_cli", "spark_reader"]
 
 PROJECT = Project(REPOSITORY)
+
+
+def build_reader(project: Project, say: Callable[[str], None]) -> None:
+    """Build the jar. Raises Refusal with Maven's first error."""
+    started = time.monotonic()
+    say("Spark reader: building with Maven")
+    target = spark_reader.jar(project)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_suffix(".partial")
+    maven_jars.run([*_options(spark_reader.LINES[-1]), "package"], spark_reader.MODULE, "build the Spark reader")
+    shutil.copyfile(spark_reader.MODULE / "target" / spark_reader.LINES[-1] / target.name, partial)
+    partial.replace(target)
+    replace_file(spark_reader.stamp_file(target), spark_reader.fingerprint())  # a cache may be a copy with hard links
+    say(f"Spark reader: {target.stat().st_size >> 20} MiB in {time.monotonic() - started:.0f} s")
+
+
+def compile_classes(line: str) -> Path:
+    """Compile the classes for a Spark line, without libraries, and return their folder. Raises Refusal otherwise.
+
+    All are compiled again: Maven would keep those of another JDK, or of a source that is gone.
+    """
+    for former in ("classes", "maven-status"):
+        shutil.rmtree(spark_reader.MODULE / "target" / line / former, ignore_errors=True)
+    maven_jars.run([*_options(line), "compile"], spark_reader.MODULE, f"compile the Spark reader for Spark {line}")
+    return spark_reader.MODULE / "target" / line / "classes"
+
+
+def _options(line: str) -> list[str]:
+    return [f"-Dspark.line={line}", "-Dquick", "-DskipTests"]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -38,7 +71,7 @@ def main(arguments: Sequence[str]) -> int:
                 cache = PROJECT.tools_cache
                 pulumi_cli.install(cache, pulumi_cli.choose(cache, download=False), print)
             case ["reader"]:
-                spark_reader.build(PROJECT, print)
+                build_reader(PROJECT, print)
             case _:
                 raise Refusal(f"expected pulumi or reader, got '{' '.join(arguments)}'")
     except Refusal as refusal:

@@ -10,7 +10,7 @@ import hashlib
 import sys
 from pathlib import Path
 
-from tools.build_part import Refusal, spark_reader
+from tools.build_part import Refusal, compile_classes, spark_reader
 
 
 def differing_classes(folder: Path, other: Path) -> list[str]:
@@ -28,10 +28,10 @@ def main() -> int:
     """Compile the reader for each line. Return 2 if that fails, or if the classes differ."""
     *older, newest = spark_reader.LINES
     try:
-        expected = spark_reader.compile_classes(newest)
+        expected = compile_classes(newest)
         for line in older:
             print(f"Spark reader: compiling for Spark {line}", flush=True)
-            if differing := differing_classes(spark_reader.compile_classes(line), expected):
+            if differing := differing_classes(compile_classes(line), expected):
                 names = ", ".join(differing[:3])
                 raise Refusal(
                     f"the classes for Spark {line} differ from those for Spark {newest}: {names}; ship both jars"

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tools.kafka_configs.generate import merge
 from topicwarden.kafka_facts.config_values import kafka_spelling
 from topicwarden.kafka_facts.configs import (
     definition,
@@ -15,7 +16,6 @@ from topicwarden.kafka_facts.configs import (
     kafka_version,
     nearest,
 )
-from topicwarden.kafka_facts.configs.generate import merge
 from topicwarden.model.units import DURATION, SIZE, ValueUnit, unit_of
 
 

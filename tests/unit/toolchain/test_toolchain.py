@@ -278,17 +278,17 @@ def test_an_installation_says_which_parts_remain(monkeypatch: pytest.MonkeyPatch
     built = pulumi_cli.PulumiChoice(pulumi_cli.PulumiSource.BUILD, "no download", None)
     monkeypatch.setattr(pulumi_cli, "choose", lambda _: built)
     monkeypatch.setattr(jars, "present", lambda _: False)
-    monkeypatch.setattr(spark_reader, "outdated", lambda _: True)
+    monkeypatch.setattr(spark_reader, "outdated", lambda _: False)
     monkeypatch.setattr(prerequisites, "require", lambda **_: None)
-    for module, name in ((jars, "fetch"), (spark_reader, "build"), (pulumi_cli, "install")):
+    for module, name in ((jars, "fetch"), (pulumi_cli, "install")):
         monkeypatch.setattr(module, name, lambda *_: None)
     monkeypatch.setattr("topicwarden.toolchain.toolchain", lambda _: Toolchain(tmp_path, tmp_path, tmp_path))
     lines: list[str] = []
     install(Project(tmp_path), lines.append)
-    assert lines == [
-        "installed 1 of 3 parts; remaining: the Spark reader, Pulumi",
-        "installed 2 of 3 parts; remaining: Pulumi",
-    ]
+    assert lines == ["installed 1 of 2 parts; remaining: Pulumi"]
+    monkeypatch.setattr(spark_reader, "outdated", lambda _: True)
+    with pytest.raises(Refusal, match="not built from the sources of this checkout; run `make setup`"):
+        install(Project(tmp_path), lines.append)
 
 
 # The supported versions of Pulumi.

@@ -40,19 +40,18 @@ def install(project: Project, say: Callable[[str], None], jars_from: Path | None
     """Install the missing tools into the cache of the user, and return all paths. Installed tools are not changed.
 
     ``jars_from`` is a folder that has Kafka's jars. ``say`` receives each line of progress. Raises Refusal if a
-    prerequisite is missing or a download fails.
+    prerequisite is missing or a download fails, and in a source checkout without the jar of the Spark reader.
     """
     cache = project.tools_cache
+    if spark_reader.outdated(project):
+        raise Refusal(f"the Spark reader is not built from the sources of this checkout; {spark_reader.BUILD}")
     with _install_lock(cache, say):
         choice = pulumi_cli.choose(cache)
-        reader = spark_reader.outdated(project)
         builds = choice.source is pulumi_cli.PulumiSource.BUILD and choice.present is None
-        prerequisites.require(maven=reader, go=builds)
+        prerequisites.require(maven=False, go=builds)
         parts: list[tuple[str, Callable[[], object]]] = []
         if not jars.present(cache):
             parts.append(("Kafka's jars", partial(jars.fetch, cache, say, jars_from)))
-        if reader:
-            parts.append(("the Spark reader", partial(spark_reader.build, project, say)))
         with ThreadPoolExecutor(max_workers=1) as background:  # Go compiles while the others wait for the network
             pulumi = background.submit(pulumi_cli.install, cache, choice, say)
             if builds:

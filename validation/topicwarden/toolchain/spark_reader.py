@@ -1,20 +1,18 @@
-"""Build the Spark reader from its Maven module. Only a source checkout has the module; the wheel has the jar."""
+"""Find the jar of the Spark reader: the one of the wheel, or the one that `make setup` builds in a source checkout."""
 
 from __future__ import annotations
 
 import hashlib
-import shutil
-import time
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from topicwarden.model.files import replace_file
 from topicwarden.model.project import Project
-from topicwarden.toolchain import maven_jars
 
 LINES = ("4.0", "4.1", "4.2")
 """The supported Spark lines, as the profiles of the module's ``pom.xml`` define them."""
+
+BUILD = "run `make setup`"
+"""What to do in a source checkout without the jar."""
 
 MODULE = Path(__file__).parents[2] / "spark-reader"
 
@@ -40,7 +38,7 @@ def problem(project: Project | None, pyspark: str | None) -> str | None:
     if find_jar(project):
         return None
     if (MODULE / "pom.xml").is_file():
-        return "the Spark reader is not built; run `topicwarden sandbox install`"
+        return f"the Spark reader is not built; {BUILD}"
     return (
         "this installation of topicwarden has no Spark reader: it was not installed from a wheel; "
         "run `pip install --force-reinstall --only-binary topicwarden 'topicwarden[audit]'`"
@@ -56,27 +54,13 @@ def is_missing(project: Project) -> bool:
     """Return whether there are sources, and no jar that was built from them."""
     if not (MODULE / "pom.xml").is_file():
         return False
-    stamp = _stamp_file(jar(project))
+    stamp = stamp_file(jar(project))
     return not jar(project).is_file() or not stamp.is_file() or stamp.read_text(encoding="utf-8") != fingerprint()
 
 
 def jar(project: Project) -> Path:
     """Return the path of the built jar. It is compiled for the newest line, and has the same classes for every line."""
     return project.tools_cache / "jars" / "reader" / _name(LINES[-1])
-
-
-def build(project: Project, say: Callable[[str], None]) -> None:
-    """Build the jar. Raises Refusal with Maven's first error."""
-    started = time.monotonic()
-    say("Spark reader: building with Maven")
-    target = jar(project)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_suffix(".partial")
-    maven_jars.run([*_options(LINES[-1]), "package"], MODULE, "build the Spark reader")
-    shutil.copyfile(MODULE / "target" / LINES[-1] / target.name, partial)
-    partial.replace(target)
-    replace_file(_stamp_file(target), fingerprint())  # a cache may be a copy with hard links
-    say(f"Spark reader: {target.stat().st_size >> 20} MiB in {time.monotonic() - started:.0f} s")
 
 
 def fingerprint() -> str:
@@ -88,24 +72,10 @@ def fingerprint() -> str:
     return digest.hexdigest()
 
 
-def compile_classes(line: str) -> Path:
-    """Compile the classes for a Spark line, without libraries, and return their folder. Raises Refusal otherwise.
-
-    All are compiled again: Maven would keep those of another JDK, or of a source that is gone.
-    """
-    for former in ("classes", "maven-status"):
-        shutil.rmtree(MODULE / "target" / line / former, ignore_errors=True)
-    maven_jars.run([*_options(line), "compile"], MODULE, f"compile the Spark reader for Spark {line}")
-    return MODULE / "target" / line / "classes"
-
-
-def _options(line: str) -> list[str]:
-    return [f"-Dspark.line={line}", "-Dquick", "-DskipTests"]
-
-
 def _name(line: str) -> str:
     return f"spark-reader-{line}.jar"
 
 
-def _stamp_file(target: Path) -> Path:
+def stamp_file(target: Path) -> Path:
+    """Return the file with the fingerprint of the sources from which the jar ``target`` was built."""
     return target.with_suffix(".sha256")

@@ -1,7 +1,7 @@
 """Kafka's own definitions of its configurations of topics and of groups, for each Kafka version in the catalogue.
 
-The catalogue is generated from Kafka's jars, never typed by hand (``generate.py``). A *line* is a minor version of
-Kafka, such as ``4.1``; the catalogue has one release for each line. Functions called without a line return the
+The catalogue is generated from Kafka's jars (``tools/kafka_configs``), never typed by hand. A *line* is a minor version
+of Kafka, such as ``4.1``; the catalogue has one release for each line. Functions called without a line return the
 definition of ``DEFAULT_KAFKA``, or of the last line that has the configuration.
 """
 

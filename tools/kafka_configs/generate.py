@@ -1,6 +1,6 @@
 """Generate ``catalogue.json`` from Kafka's jars, which Maven downloads. Maintainers run this by hand::
 
-    python -m topicwarden.kafka_facts.configs.generate 3.9.2 4.0.1 4.1.1 4.2.0 4.3.1 4.4.0
+    python -m tools.kafka_configs.generate 3.9.2 4.0.1 4.1.1 4.2.0 4.3.1 4.4.0
 
 Definitions and documentation come from the last release that has a configuration. ``differs`` has the fields that are
 different in earlier lines. ``since`` and ``until`` name the first and the last line that has the configuration. They
@@ -16,6 +16,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from topicwarden.kafka_facts import configs
 
 HERE = Path(__file__).parent
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -74,7 +76,8 @@ def _difference(fields: Mapping[str, Any], reference: Mapping[str, Any]) -> dict
 def main(releases: Sequence[str]) -> None:
     """Write ``catalogue.json`` for ``releases``, given oldest first."""
     catalogue = merge({release: dump(release) for release in releases})
-    (HERE / "catalogue.json").write_text(json.dumps(catalogue, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(catalogue, indent=2, ensure_ascii=False) + "\n"
+    Path(configs.__file__).with_name("catalogue.json").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

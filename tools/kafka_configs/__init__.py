@@ -1,0 +1,1 @@
+"""Generates the catalogue of Kafka's configurations, which the package contains."""
