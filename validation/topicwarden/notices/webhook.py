@@ -6,23 +6,21 @@ import logging
 import socket
 import ssl
 from collections.abc import Mapping
-from contextlib import suppress
 from http import HTTPStatus
 from http.client import HTTPException
-from threading import Timer
 from typing import Final
 
 import urllib3
 from urllib3 import BaseHTTPResponse, Retry
-from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, MaxRetryError, NewConnectionError
 
 from topicwarden.stacks.certificate_settings import Certificates
 from topicwarden.stacks.client_tls import client_context
 from topicwarden.stacks.http_url import split_url
+from topicwarden.stacks.limited_connections import limited
 
 TIMEOUT_S: Final = 10.0
-"""How long connecting may take, and how long a connection lasts, whatever the receiver sends."""
+"""How long connecting may take, and about how long an answer, whatever the receiver sends."""
 LONGEST_RETRY_AFTER_S: Final = 3600
 """The longest pause that a receiver can request."""
 THREAD: Final = "webhook-"
@@ -59,8 +57,7 @@ def post(address: str, body: bytes, headers: Mapping[str, str], certificates: Ce
         raise WebhookError(f"cannot be used: {error}") from None
     try:
         with urllib3.connection_from_url(address, timeout=TIMEOUT_S, **context) as pool:
-            pool.ConnectionCls = _HTTPS if url.scheme == "https" else _HTTP
-            response = pool.urlopen(
+            response = limited(pool, 1.2 * TIMEOUT_S).urlopen(
                 "POST",
                 target,
                 body,
@@ -75,36 +72,6 @@ def post(address: str, body: bytes, headers: Mapping[str, str], certificates: Ce
         raise _failure(error.reason or error if isinstance(error, MaxRetryError) else error) from None
     if not 200 <= response.status < 300:
         raise _refused(response)
-
-
-class _ShortLived(HTTPConnection):
-    """A connection that is shut down after ``TIMEOUT_S``: a timeout of a socket only limits the time between bytes."""
-
-    _limit: Timer | None = None
-
-    def connect(self) -> None:
-        super().connect()
-        self._limit = Timer(1.2 * TIMEOUT_S, _shut_down, (self.sock,))  # after the socket's own timeout
-        self._limit.daemon = True
-        self._limit.start()
-
-    def close(self) -> None:
-        if self._limit is not None:
-            self._limit.cancel()
-        super().close()
-
-
-class _HTTP(_ShortLived):
-    pass
-
-
-class _HTTPS(_ShortLived, HTTPSConnection):
-    pass
-
-
-def _shut_down(connected: socket.socket) -> None:
-    with suppress(OSError):  # it is closed already
-        connected.shutdown(socket.SHUT_RDWR)
 
 
 class _NoLogs(logging.Filter):

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-import socket
-import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from http import HTTPStatus
-from http.client import HTTPException
 from types import TracebackType
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool, Timeout
-from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from topicwarden.model.units import SIZE
@@ -30,6 +25,7 @@ from topicwarden.registry.registry_error import (
     timeout_reason,
 )
 from topicwarden.stacks.client_tls import client_context
+from topicwarden.stacks.limited_connections import limited
 from topicwarden.stacks.registry_settings import RegistrySettings
 
 TIMEOUT_S: Final = 10.0
@@ -169,12 +165,9 @@ class RegistryClient:
         shared: dict[str, Any] = {"timeout": timeout, "maxsize": connections, "block": True, "retries": False}
         try:
             if not self.origin.startswith("https:"):
-                pool = HTTPConnectionPool(host, port, **shared)
-                pool.ConnectionCls = _limited(HTTPConnection, self._timeout_s)
-                return pool
-            secure = HTTPSConnectionPool(host, port, ssl_context=client_context(settings.certificates), **shared)
-            secure.ConnectionCls = _limited(HTTPSConnection, self._timeout_s)
-            return secure
+                return limited(HTTPConnectionPool(host, port, **shared), self._timeout_s)
+            context = client_context(settings.certificates)
+            return limited(HTTPSConnectionPool(host, port, ssl_context=context, **shared), self._timeout_s)
         except HTTPError as error:
             raise RegistryError(None, None, failure_reason(self.name, error, self._timeout_s)) from None
         except ValueError as error:
@@ -279,32 +272,3 @@ class RegistryClient:
 
 def _is_html(content: bytes) -> bool:
     return content.lstrip()[:1] == b"<"
-
-
-def _limited(base: type[Any], timeout_s: float) -> type[Any]:
-    """Return a class of connections whose answers must begin in time, also if the server sends one byte a second."""
-
-    class Limited(base):  # type: ignore[misc]
-        def getresponse(self) -> Any:
-            late = threading.Event()
-            timer = threading.Timer(timeout_s, _shut_down, (self.sock, late))
-            timer.daemon = True
-            timer.start()
-            try:
-                response = super().getresponse()
-            except (OSError, HTTPException):
-                if not late.is_set():
-                    raise
-            finally:
-                timer.cancel()
-            if late.is_set():
-                raise TimeoutError
-            return response
-
-    return Limited
-
-
-def _shut_down(connection: socket.socket, late: threading.Event) -> None:
-    late.set()
-    with suppress(OSError):  # it is closed already
-        connection.shutdown(socket.SHUT_RDWR)
