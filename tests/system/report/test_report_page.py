@@ -13,10 +13,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support import reports, usage_reports
 from tests.support.browser import chromium
-from tests.unit.report.test_fleet_formats import small
+from tests.unit.report.test_fleet_formats import small, written
 from topicwarden.report.audit import formats
 from topicwarden.report.audit.background import ReportBackground
-from topicwarden.report.fleet import html as fleet_html
 from topicwarden.report.usage import html as usage_html
 from topicwarden.watch.http_server import serving
 from topicwarden.watch.listen_address import ListenAddress
@@ -98,7 +97,7 @@ def usage_page(request: pytest.FixtureRequest, browser: Browser, tmp_path: Path)
 @pytest.fixture(params=[(390, "dark"), (1400, "light")], ids=lambda look: f"{look[0]}-{look[1]}")
 def fleet_page(request: pytest.FixtureRequest, browser: Browser, tmp_path: Path) -> Iterator[Page]:
     file = tmp_path / "fleet.html"
-    file.write_text(fleet_html.render(small(), {}), encoding="utf-8")
+    file.write_text(written(small()), encoding="utf-8")
     with opened(browser, file, *request.param) as page:
         yield page
 

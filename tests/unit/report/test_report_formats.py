@@ -32,6 +32,7 @@ from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import OF_CONTENTS, OF_ORDER, digest
 from topicwarden.report.audit.formats import FORMATS
 from topicwarden.report.audit.timeline import timeline
+from topicwarden.report.page import filter_script
 
 # The output of every format for one report, and that records and names are always escaped.
 
@@ -230,7 +231,7 @@ def test_markdown_escapes_hostile_text() -> None:
 
 def test_html_escapes_every_text() -> None:
     page = html.render(reports.rich())
-    script = (Path(html.__file__).parent / "report.js").read_text(encoding="utf-8")
+    script = str(filter_script()[0])
     (at,) = [match.start() for match in re.finditer("<script", page)]
     assert page[at:].startswith(f"<script>{script}</script>\n</body>")
     assert "<img" not in page

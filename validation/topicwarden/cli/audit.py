@@ -24,12 +24,13 @@ from topicwarden.operations.audit import audit_cluster, audit_topics
 from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.operations.shared_spark import shared_spark
-from topicwarden.report import terminal_output
+from topicwarden.report import page, terminal_output
 from topicwarden.report.audit import text
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import digest
 from topicwarden.report.audit.formats import FORMATS
-from topicwarden.report.fleet import html
+from topicwarden.report.document import Medium
+from topicwarden.report.fleet.document import document as fleet_document
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.stacks.history_address import history_below
 
@@ -155,7 +156,10 @@ def audit_stacks(
 
     if folder is not None:
         pages = {each.stack: f"{each.stack}/report.html" for each in report.stacks if each.report}
-        files = {**fleet_files(report, render_one, None), "fleet.html": html.render(report, pages)}
+        files = {
+            **fleet_files(report, render_one, None),
+            "fleet.html": page.write(fleet_document(report, Medium.PAGE, pages)),
+        }
         for path in write_files(folder, files):
             terminal_output.note(str(path))
     print_fleet(report, form, render_one, None)

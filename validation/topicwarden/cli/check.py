@@ -67,10 +67,10 @@ def check_fleet(
     ``paths`` and ``changes_files`` (`--fix` and `--diff`) are refused. The formats for build servers have the problems
     only. Returns 1 if there is an error, else 0.
     """
-    from topicwarden.cli.fleet import console_text  # noqa: PLC0415 -- a check of one report needs none of these
     from topicwarden.operations.check_stacks import check_stacks  # noqa: PLC0415
+    from topicwarden.report.document import Medium  # noqa: PLC0415 -- a check of one report needs none of these
     from topicwarden.report.fleet import json  # noqa: PLC0415
-    from topicwarden.report.fleet import text as fleet_text  # noqa: PLC0415
+    from topicwarden.report.fleet.document import document as fleet_document  # noqa: PLC0415
     from topicwarden.report.problems.json import document  # noqa: PLC0415
 
     form = _format(form)
@@ -88,7 +88,7 @@ def check_fleet(
     else:
         _print(report, form, out)
     if form == "text":
-        terminal_output.write_text(console_text(lambda console: fleet_text.render(fleet, {}, console)))
+        terminal_output.write_text(terminal_output.document_text(fleet_document(fleet, Medium.TERMINAL)))
     else:
         for outcome in fleet.stacks:
             terminal_output.note(f"{outcome.stack}: {outcome.summary}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Sequence
 
 from topicwarden.cli.terminal import waiting
@@ -22,7 +20,8 @@ from topicwarden.model.topic import Topic
 from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.check_specs import check
 from topicwarden.report import terminal_output
-from topicwarden.report.doctor import json, text
+from topicwarden.report.doctor import json
+from topicwarden.report.doctor.document import document
 from topicwarden.stacks.stack_file import read_stack_file
 from topicwarden.stacks.stack_scope import EVERY_TOPIC
 
@@ -31,7 +30,6 @@ REGISTRY_COMMANDS = ("audit", "watch", "redrive")
 """The commands that use the Schema Registry."""
 CLUSTER_COMMANDS = ("audit", "usage", "import")
 """The commands that can read a cluster that no stack declares."""
-_PIPED_WIDTH = 120
 
 
 def doctor(target: str | ClusterAddress | None, form: str, commands: Sequence[str] = ()) -> int:
@@ -53,8 +51,7 @@ def doctor(target: str | ClusterAddress | None, form: str, commands: Sequence[st
     if form == "json":
         terminal_output.write(json.render(diagnosis))
     else:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPED_WIDTH
-        terminal_output.write_text(text.render(diagnosis, width))
+        terminal_output.write_text(terminal_output.document_text(document(diagnosis)))
     return 0 if diagnosis.healthy else 1
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -16,14 +15,15 @@ from topicwarden.model.project import Project
 from topicwarden.operations.fleet import fleet_stacks, run_stacks
 from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.operations.stack_differences import declared_differences, outcome_differences
-from topicwarden.report import terminal_output
+from topicwarden.report import markdown, terminal, terminal_output
 from topicwarden.report.display import one_line
-from topicwarden.report.fleet import json, markdown, text
-from topicwarden.report.plan.markdown import LIMIT
+from topicwarden.report.document import Medium
+from topicwarden.report.fleet import json
+from topicwarden.report.fleet.document import document
+from topicwarden.report.markdown import LIMIT, code
 
 _MOST_CHARACTERS: Final = 500
 """Characters of the reason why a command could not run on a stack."""
-_FILE_WIDTH: Final = 80
 
 
 def require_format(form: str, formats: Sequence[str], single: Sequence[str]) -> None:
@@ -62,9 +62,25 @@ def print_fleet(
         return
     parts = {each.stack: render_one(each, form) for each in report.stacks if each.report is not None}
     if form == "markdown":
-        terminal_output.write(markdown.render(report, parts, limit))
-    else:
-        terminal_output.write_text(console_text(lambda console: text.render(report, parts, console)))
+        terminal_output.write(with_parts(report, parts, limit))
+        return
+    for stack, part in parts.items():
+        terminal_output.write_text(f"=== stack {one_line(stack)}\n{part.rstrip()}\n\n")
+    terminal_output.write_text(terminal_output.document_text(document(report, Medium.TERMINAL)))
+
+
+def with_parts(report: FleetReport, parts: Mapping[str, str], limit: int | None = LIMIT) -> str:
+    """Return the report as Markdown with ``parts``, the reports by stack. What does not fit is left out, with a line.
+
+    ``limit`` is the number of bytes; None for no limit.
+    """
+    lines = sum(100 + 4 * len(stack.encode()) for stack in parts)
+    text = markdown.write(document(report, Medium.MARKDOWN), limit and limit - lines)
+    for stack, part in parts.items():
+        separate = f"\n---\n\n{part.rstrip()}\n"
+        fits = limit is None or len((text + separate).encode()) <= limit - lines
+        text += separate if fits else f"\n---\n\nThe report of stack {code(stack)} is too long for this page.\n"
+    return text
 
 
 def fleet_files(
@@ -72,14 +88,11 @@ def fleet_files(
 ) -> Mapping[str, str]:
     """Return the files of the option ``--out`` that are about all stacks, by name; see ``print_fleet``."""
     ran = [each for each in report.stacks if each.report is not None]
-    plain = Console(file=io.StringIO(), width=_FILE_WIDTH, force_terminal=False)
-    with plain.capture() as captured:
-        text.render(report, {}, plain)
     parts = {each.stack: render_one(each, "markdown") for each in ran}
     return {
         "fleet.json": json.render(report),
-        "fleet.md": markdown.render(report, parts, limit),
-        "fleet.txt": captured.get(),
+        "fleet.md": with_parts(report, parts, limit),
+        "fleet.txt": terminal.text(document(report, Medium.TERMINAL)),
     }
 
 

@@ -17,7 +17,7 @@ from topicwarden.operations.plan import plan_topics
 from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.report import terminal_output
 from topicwarden.report.display import one_line
-from topicwarden.report.fleet.digest import headline
+from topicwarden.report.fleet.document import headline
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.report.plan import FILES, FORMATS, render, text
 from topicwarden.report.plan.digest import digest

@@ -22,8 +22,9 @@ from topicwarden.operations.operation_options import UsageOptions
 from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.operations.usage import usage_of_cluster, usage_topics
 from topicwarden.operations.usage_access import add_used_access
-from topicwarden.report import display, terminal_output
-from topicwarden.report.fleet import html
+from topicwarden.report import display, page, terminal_output
+from topicwarden.report.document import Medium
+from topicwarden.report.fleet.document import document as fleet_document
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.report.problems import text as problem_text
 from topicwarden.report.problems.digest import ProblemDigest
@@ -107,12 +108,14 @@ def usage_stacks(
 
     report = fleet_report("usage", project, stacks, patterns, operate)
     if form == "html":
-        terminal_output.write(html.render(report, {}))
+        terminal_output.write(page.write(fleet_document(report, Medium.PAGE)))
     else:
         print_fleet(report, form, _one)
     if out is not None:
         pages = {each.stack: f"{each.stack}/usage.html" for each in report.stacks if each.report}
-        for path in write_files(out, {**fleet_files(report, _one), "fleet.html": html.render(report, pages)}):
+        for path in write_files(
+            out, {**fleet_files(report, _one), "fleet.html": page.write(fleet_document(report, Medium.PAGE, pages))}
+        ):
             terminal_output.note(str(path))
     return report.exit_code
 

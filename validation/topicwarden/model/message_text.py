@@ -31,6 +31,15 @@ def enumerated(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
+def first_of(names: Sequence[str], most: int, noun: str = "") -> str:
+    """Return the first ``most`` names with commas, and the number of the others: ``a, b and 3 more groups``."""
+    if len(names) <= most:
+        return ", ".join(names)
+    more = len(names) - most
+    others = f"{more:,} more" if not noun else counted(more, f"more {noun}")
+    return f"{', '.join(names[:most])} and {others}"
+
+
 def share(number: int, total: int, noun: str, verb: str = "") -> str:
     """Return a part of several things, such as ``2 of 3 partitions have`` and ``1 of 3 partitions has``.
 

@@ -45,6 +45,11 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
+def squeezed(text: str) -> str:
+    """Return ``printable`` text on one line, as ``one_line``, but with a space at an end that has white space."""
+    return re.sub(r"\s+", " ", printable(text))
+
+
 def shorten(text: str, columns: int) -> str:
     """Return at most ``columns`` characters of ``text``, cut in the middle: topic names differ at both ends."""
     if len(text) <= columns:

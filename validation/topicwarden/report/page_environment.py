@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from hashlib import sha256
-from importlib import resources
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -16,7 +13,7 @@ from topicwarden.report import display
 def page_environment(*packages: str) -> Environment:
     """Return an environment with the templates of ``packages``. Each text is escaped, and its control characters."""
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package, "") for package in packages]),
+        loader=ChoiceLoader([PackageLoader(package, "") for package in (*packages, "topicwarden.report")]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_printable,
@@ -33,12 +30,6 @@ def page_environment(*packages: str) -> Environment:
         "prose": prose,
     }
     return environment
-
-
-def filter_script() -> tuple[Markup, str]:
-    """Return the script that filters the topics of a page, and its hash for the page's security policy."""
-    script = resources.files("topicwarden.report.audit").joinpath("report.js").read_text(encoding="utf-8")
-    return Markup(script), b64encode(sha256(script.encode()).digest()).decode()
 
 
 def prose(sentence: str) -> Markup:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from rich.console import Console  # a small check prints without it
 
+    from topicwarden.report.document import Document
+
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)", re.MULTILINE)
 """The start of a GitHub workflow command: ``::`` at the start of a line, ``##[`` anywhere."""
 
@@ -102,3 +104,13 @@ def console(width: int | None = None) -> Console:
     from rich.console import Console  # noqa: PLC0415 -- a small check prints without it
 
     return Console(width=width, color_system="auto" if coloured() else None, no_color=not coloured() or None)
+
+
+def document_text(document: Document) -> str:
+    """Return a document with the width, the colours and the characters of standard output."""
+    from topicwarden.report import terminal  # noqa: PLC0415 -- a small check prints without it
+
+    out = console()
+    with out.capture() as captured:
+        terminal.write(document, out)
+    return captured.get()

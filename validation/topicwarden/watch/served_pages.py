@@ -14,9 +14,11 @@ from topicwarden.model.finding import AuditReport
 from topicwarden.model.fleet_report import FleetReport, StackOutcome
 from topicwarden.report.audit import html, json, openmetrics
 from topicwarden.report.audit.background import ReportBackground
-from topicwarden.report.fleet import html as fleet_html
+from topicwarden.report.document import Medium
 from topicwarden.report.fleet import json as fleet_json
-from topicwarden.report.page_environment import filter_script
+from topicwarden.report.fleet.document import document as fleet_document
+from topicwarden.report.page import filter_script
+from topicwarden.report.page import write as write_page
 from topicwarden.report.prometheus_text import Families, MetricTexts, joined_metrics, metric_texts
 from topicwarden.report.usage import html as usage
 from topicwarden.watch.http_server import PageRequest, ServedPage
@@ -206,5 +208,5 @@ def _render_fleet(path: str, report: FleetReport) -> ServedPage:
     if path == "/report.json":
         return ServedPage(fleet_json.render(report).encode(), _JSON)
     pages = {each.stack: f"{OF_STACKS[1:]}{each.stack}/report" for each in report.stacks if each.report}
-    text = fleet_html.render(report, pages)
+    text = write_page(fleet_document(report, Medium.PAGE, pages))
     return ServedPage(text.encode(), _HTML, policy="default-src 'none'; style-src 'unsafe-inline'")

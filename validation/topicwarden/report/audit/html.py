@@ -14,7 +14,8 @@ from topicwarden.report.audit.cards import cards
 from topicwarden.report.audit.digest import NEXT_STEP, SYMBOLS, AuditDigest, TopicDigest, age_of, digest, time_span
 from topicwarden.report.audit.figures import figures
 from topicwarden.report.audit.timeline import LEGEND, Timeline, timeline
-from topicwarden.report.page_environment import filter_script, page_environment
+from topicwarden.report.page import filter_script
+from topicwarden.report.page_environment import page_environment
 
 MAX_DETAILED = 100
 """Number of topics with details, so that the page opens quickly. report.json contains the details of all topics."""

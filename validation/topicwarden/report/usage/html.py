@@ -8,7 +8,8 @@ from jinja2 import Environment
 
 from topicwarden.model.usage_report import TopicUsage, UsageReport
 from topicwarden.report import display
-from topicwarden.report.page_environment import filter_script, page_environment
+from topicwarden.report.page import filter_script
+from topicwarden.report.page_environment import page_environment
 from topicwarden.report.usage import digest as texts
 from topicwarden.report.usage.digest import AttentionItem, digest
 

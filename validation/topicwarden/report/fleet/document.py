@@ -1,0 +1,132 @@
+"""Make the document of a command on several stacks: each stack, and what is not the same on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from topicwarden.model.fleet_report import COULD_NOT_RUN, DifferenceKind, FleetReport, StackDifference, StackOutcome
+from topicwarden.model.message_text import counted, first_of
+from topicwarden.report import display
+from topicwarden.report.document import (
+    Block,
+    Column,
+    Document,
+    Line,
+    Medium,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+    Tone,
+    badge,
+    line,
+    name,
+    strong,
+)
+
+_UNREAD: Final = "?"
+"""Stands for the value of a stack that could not be read."""
+_TITLES: Final = {
+    DifferenceKind.VERDICT: "Verdicts that differ",
+    DifferenceKind.CHANGE: "Pending changes that differ",
+    DifferenceKind.SETTING: "Settings that differ",
+}
+_TONES: Final = {0: Tone.PASS, 3: Tone.NOTE, 1: Tone.FAIL, COULD_NOT_RUN: Tone.FAIL}
+_SYMBOLS: Final = {0: "✓", 3: "·", 1: "✗", COULD_NOT_RUN: "?"}
+_COMPLETE: Final = {
+    Medium.TERMINAL: "--format json has all",
+    Medium.MARKDOWN: "the JSON format has all",
+    Medium.PAGE: "fleet.json has all",
+}
+
+
+def document(report: FleetReport, medium: Medium, pages: Mapping[str, str] | None = None) -> Document:
+    """Return the document of ``report``. ``pages`` are the pages of single stacks, relative to that of the report."""
+    differences: list[Block] = [
+        Section(_TITLES[kind], (_matrix(report, kind, medium),), id=kind.value, titled=True)
+        for kind in DifferenceKind
+        if any(row.kind is kind for row in report.differences)
+    ]
+    outcomes: tuple[Block, ...] = (Section("Stacks", (_stacks(report, pages or {}),), id="stacks"),)
+    if medium is Medium.TERMINAL:
+        outcomes = tuple(map(_outcome, report.stacks))
+    terminal = medium is Medium.TERMINAL
+    return Document(
+        f"{report.command.capitalize()} of several stacks",
+        "",
+        headline(report),
+        headline(report) if terminal else "",
+        (*differences, *outcomes) if terminal else (*outcomes, *differences),
+        _COMPLETE[medium],
+        page_title=f"topicwarden {report.command} of {counted(len(report.stacks), 'stack')}",
+    )
+
+
+def headline(report: FleetReport) -> str:
+    """Return ``3 stacks: 1 without a problem, 1 with problems, 1 could not run; exit code 2``."""
+    codes = [outcome.exit_code for outcome in report.stacks]
+    parts = [
+        (codes.count(0), "without a problem"),
+        (codes.count(3), "with pending changes"),
+        (codes.count(1), "with problems"),
+        (sum(not outcome.ran for outcome in report.stacks), "could not run"),
+    ]
+    shown = ", ".join(f"{number:,} {what}" for number, what in parts if number)
+    return f"{counted(len(report.stacks), 'stack')}: {shown}; exit code {report.exit_code}"
+
+
+def _summary(outcome: StackOutcome) -> str:
+    return f"{'' if outcome.ran else 'could not run: '}{outcome.summary}"
+
+
+def _outcome(outcome: StackOutcome) -> Paragraph:
+    mark = strong(f"{_SYMBOLS[outcome.exit_code]} {outcome.stack}:", _TONES[outcome.exit_code])
+    return Paragraph(line(mark, f" {_summary(outcome)}"))
+
+
+def _stacks(report: FleetReport, pages: Mapping[str, str]) -> Table:
+    columns = (Column("Stack", "name"), Column("Exit code"), Column("Result", "name"))
+    rows = tuple(
+        Row(
+            (
+                line(name(outcome.stack, pages.get(outcome.stack, ""))),
+                line(badge(str(outcome.exit_code), _TONES[outcome.exit_code])),
+                line(_summary(outcome)),
+            )
+        )
+        for outcome in report.stacks
+    )
+    return Table(columns, rows, "Stacks with their exit code and result", noun="stack")
+
+
+def _matrix(report: FleetReport, kind: DifferenceKind, medium: Medium) -> Table:
+    stacks = (Column(outcome.stack) for outcome in report.stacks)
+    columns = (Column(kind.value, "name"), *stacks, Column("Topics", "name", below=True))
+    most = medium.most(3, 5, 20)
+    rows = tuple(
+        Row((line(name(row.name)), *(_value(row, outcome) for outcome in report.stacks), line(_topics(row, most))))
+        for row in report.differences
+        if row.kind is kind
+    )
+    return Table(
+        columns,
+        rows,
+        f"{_TITLES[kind]}, one column per stack",
+        noun="difference",
+        most=medium.most(40, 60, 500),
+        share=0.5,
+    )
+
+
+def _value(row: StackDifference, outcome: StackOutcome) -> Line:
+    if outcome.stack not in row.values:
+        return line(_UNREAD)
+    value = row.values[outcome.stack]
+    return line(display.NOTHING if value is None else value)
+
+
+def _topics(row: StackDifference, most: int) -> str:
+    """Return ``1,000 topics: a, b and 998 more``, or the name of a single topic."""
+    names = first_of(row.topics, most)
+    return names if len(row.topics) == 1 else f"{counted(len(row.topics), 'topic')}: {names}"

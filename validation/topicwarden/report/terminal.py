@@ -1,0 +1,273 @@
+"""Write a document for a terminal: wrapped with an indent, with labels, in characters that the console can show."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Final
+
+from rich.console import Console
+from rich.text import Text
+
+from topicwarden.report import display
+from topicwarden.report.document import (
+    Block,
+    Column,
+    Details,
+    DiffBlock,
+    Document,
+    FactList,
+    FindingBlock,
+    LabelledValues,
+    Line,
+    Many,
+    Paragraph,
+    Plot,
+    Role,
+    Section,
+    Span,
+    Table,
+    Tone,
+    omitted,
+    shortened,
+)
+
+_INDENT: Final = 4
+_LEAST_LABEL: Final = 10
+_LEAST_TEXT: Final = 16
+_WIDE: Final = 130
+_PIPED_WIDTH: Final = 120
+"""The fewest columns of text for a file or a pipe, for which rich assumes 80."""
+_LOCATION: Final = "declared"
+"""The label of a line of YAML. It is not wrapped, so that editors and terminals can open it."""
+_STYLES: Final = {
+    Tone.FAIL: "bold red",
+    Tone.SUSPECT: "yellow",
+    Tone.UNDECIDABLE: "magenta",
+    Tone.NOTE: "cyan",
+    Tone.PASS: "green",
+    Tone.NONE: "",
+}
+_DIFFERENCE_STYLES: Final = {"+": "green", "-": "red"}
+_ASCII: Final = str.maketrans({"–": "-", "→": ">", "✓": "+", "✗": "x", "·": "-", "…": "~", "×": "x", "─": "-"})
+
+
+def width_of(console: Console) -> int:
+    """Return the number of columns of a report on ``console``: at least 120 if it is not a terminal."""
+    return console.width if console.is_terminal else max(console.width, _PIPED_WIDTH)
+
+
+def write(document: Document, console: Console) -> None:
+    """Print the blocks, the notes, and the summary as the last line, which is not wrapped, for grep."""
+    writer = _TerminalWriter(document, console)
+    for printed in writer.lines():
+        console.print(printed, soft_wrap=True, highlight=False)
+
+
+def text(document: Document, width: int | None = None) -> str:
+    """Return what ``write`` prints on a terminal of ``width`` columns, without colours; None for a file."""
+    console = Console(file=io.StringIO(), width=width, force_terminal=width is not None, color_system=None)
+    with console.capture() as captured:
+        write(document, console)
+    return captured.get()
+
+
+class _TerminalWriter:
+    def __init__(self, document: Document, console: Console) -> None:
+        self._document, self._console, self._width = document, console, width_of(console)
+        self._ascii = console.options.ascii_only
+        widths = [_LEAST_LABEL, *(len(label) + 2 for label in _labels(document.blocks))]
+        self._label_width = min(max(widths), max(_LEAST_LABEL, self._width // 3))
+
+    def lines(self) -> Iterator[Text]:
+        document = self._document
+        groups = [*self._groups(document.blocks)]
+        groups += [[each for note in document.notes for each in self._note(note.word, note.text)]]
+        groups += [[self._shown(document.summary, "bold")]]
+        first = True
+        for group in filter(None, groups):
+            if not first:
+                yield Text()
+            first = False
+            for each in group:
+                each.rstrip()
+                yield each
+        if document.next_command:
+            yield from self._wrapped([Text("next ", style="bold"), self._shown(document.next_step, "")])
+            yield Text("  ") + self._shown(document.next_command, "")
+
+    def _note(self, word: str, text: Line) -> list[Text]:
+        return self._wrapped([self._shown(word, "yellow"), Text(" "), self._inline(text)])
+
+    def _groups(self, blocks: Sequence[Block]) -> Iterator[list[Text]]:
+        """Yield the lines of blocks, with an empty line between blocks except adjacent paragraphs."""
+        tight: list[Text] = []
+        for block in blocks:
+            if isinstance(block, Paragraph) or (isinstance(block, Details) and not block.blocks):
+                tight += self._block(block)
+                continue
+            if tight:
+                yield tight
+                tight = []
+            if isinstance(block, Many):
+                shown, more = shortened(block.blocks, block.most)
+                yield from self._groups(shown)
+                yield self._omitted(more, block.noun, block.what)
+            elif isinstance(block, Section) and not block.compact:
+                groups = [*self._groups(block.blocks)]
+                title = [self._title(block)] if block.titled else []
+                yield [*title, *(groups[0] if groups else [])]
+                yield from groups[1:]
+            else:
+                yield self._block(block)
+        yield tight
+
+    def _title(self, section: Section) -> Text:
+        return self._inline(section.heading) if section.heading else self._shown(f"=== {section.title.lower()}", "bold")
+
+    def _omitted(self, number: int, noun: str, what: str = "", rest: str = "") -> list[Text]:
+        return self._wrapped([self._shown(omitted(number, noun, self._document, what, rest), "dim")]) if number else []
+
+    def _block(self, block: Block, depth: int = 0) -> list[Text]:  # noqa: PLR0911 -- one for each kind
+        match block:
+            case Paragraph():
+                return self._wrapped([self._inline(block.text)])
+            case FactList():
+                return [each for fact in block.facts for each in self._fact(fact)]
+            case Table():
+                return self._table(block, depth)
+            case FindingBlock():
+                return self._finding(block, depth)
+            case Details():
+                head = self._wrapped([self._inline(block.summary)])
+                return head + [each for inner in block.blocks for each in self._block(inner, depth + 1)]
+            case DiffBlock():
+                return [*map(self._difference, block.lines)]
+            case Section():
+                title = [self._title(block)] if block.titled else []
+                return title + [each for inner in block.blocks for each in self._block(inner, int(block.titled))]
+            case Many():
+                shown, more = shortened(block.blocks, block.most)
+                rest = self._omitted(more, block.noun, block.what)
+                return [each for inner in shown for each in self._block(inner, depth)] + rest
+            case Plot():
+                return []
+
+    def _finding(self, finding: FindingBlock, depth: int) -> list[Text]:
+        word = Text("  " * depth) + self._shown(finding.word, _STYLES[finding.tone])
+        subject = self._inline(finding.subject, "bold")
+        partitions = f" [{finding.where[0]}]" if finding.where and finding.where[0] else ""
+        head = [word, Text(" "), subject, self._shown(f"{partitions}: ", "bold")]
+        lines = self._wrapped([*head, self._inline((Span(finding.message, Role.PROSE),))])
+        lines += [each for fact in finding.facts for each in self._fact(fact)]
+        return lines + [each for table in finding.tables for each in self._table(table, depth + 1)]
+
+    def _fact(self, fact: LabelledValues) -> Iterator[Text]:
+        if not fact.values:
+            return
+        values = fact.values
+        if fact.joined:
+            separated = [(Span("; "), *value) if number else value for number, value in enumerate(values)]
+            values = (tuple(span for value in separated for span in value),)
+        for value in values:
+            shown = self._inline(value)
+            if len(fact.label) > self._label_width - 2:
+                shown = Text(f"{fact.label}  ", style="dim") + shown
+            if fact.label == _LOCATION:
+                yield self._label(fact.label) + shown
+                continue
+            for number, each in enumerate(
+                shown.wrap(self._console, max(self._width - _INDENT - self._label_width, _LEAST_TEXT))
+            ):
+                yield self._label("" if number or len(fact.label) > self._label_width - 2 else fact.label) + each
+
+    def _label(self, label: str) -> Text:
+        return Text(" " * _INDENT + label.ljust(self._label_width), style="dim")
+
+    def _difference(self, text: str) -> Text:
+        verbatim = display.printable(text).expandtabs(4).replace("\n", " ").replace("\r", " ")
+        shown = self._encoded(verbatim, _DIFFERENCE_STYLES.get(text[:1], "dim"))
+        shown.truncate(self._width - _INDENT, overflow="ellipsis")
+        return Text(" " * _INDENT) + shown
+
+    def _table(self, table: Table, depth: int) -> list[Text]:
+        wide = self._width >= _WIDE
+        shown, more = shortened(table.rows, table.most)
+        columns = [(number, each) for number, each in enumerate(table.columns) if not each.below]
+        columns = [(number, each) for number, each in columns if wide or not each.wide]
+        below = [number for number, each in enumerate(table.columns) if each.below and not (wide and each.wide)]
+        if wide:
+            columns = [(n, each) for n, each in enumerate(table.columns) if not each.below or each.wide]
+        margin = _INDENT * (depth > 0)
+        heads = [self._shown(each.title, "dim" if depth else "bold") for _, each in columns]
+        rows = [[self._inline(row.cells[number]) for number, _ in columns] for row in shown]
+        widths = _column_widths([heads, *rows], [each for _, each in columns], self._width - margin)
+        start = next((sum(widths[:n]) + 2 * n for n, (_, each) in enumerate(columns) if each.kind == "name"), 0)
+        lines = [self._shown(table.caption, "bold")] if table.titled else []
+        lines += self._row(heads, widths, columns, margin)
+        if not depth:
+            lines.append(self._shown("─" * (sum(widths) + 2 * (len(widths) - 1)), ""))
+        for row, cells in zip(shown, rows, strict=True):
+            lines += self._row(cells, widths, columns, margin)
+            for number in below:
+                if row.cells[number]:
+                    text = Text(" " * (margin + start + 2)) + self._inline(row.cells[number], "dim")
+                    lines += self._wrapped([text])
+        return lines + [Text(" " * margin) + each for each in self._omitted(more, table.noun, rest=table.rest)]
+
+    def _row(
+        self, cells: Sequence[Text], widths: Sequence[int], columns: Sequence[tuple[int, Column]], margin: int
+    ) -> Iterator[Text]:
+        """Yield the cells side by side, each on as many lines as it needs."""
+        wrapped = [cell.wrap(self._console, width) for cell, width in zip(cells, widths, strict=True)]
+        for parts in zip_longest(*wrapped):
+            shown = Text(" " * margin)
+            for part, width, (_, column) in zip(parts, widths, columns, strict=True):
+                cell = part or Text()
+                cell.align("right" if column.kind == "number" else "left", width)
+                shown = shown + cell + Text("  ")
+            shown.rstrip()
+            yield shown
+
+    def _wrapped(self, parts: Sequence[Text]) -> list[Text]:
+        first, *rest = Text("").join(parts).wrap(self._console, self._width - _INDENT)
+        return [first, *(Text(" " * _INDENT) + continuation for continuation in rest)]
+
+    def _inline(self, text: Line, style: str = "") -> Text:
+        shown = Text(style=style)
+        for span in text:
+            if span.role is Role.PROSE:
+                for part, is_code in display.code_spans(span.text):
+                    shown.append_text(self._shown(part, "bold" if is_code else ""))
+            elif span.role is not Role.DRAWING:
+                style_of_role = {Role.STRONG: "bold", Role.MUTED: "dim"}.get(span.role, "")
+                shown.append_text(self._shown(span.text, _STYLES[span.tone] or style_of_role))
+        return shown
+
+    def _shown(self, text: str, style: str) -> Text:
+        """Return a text on one line, with its control characters escaped."""
+        return self._encoded(display.squeezed(text), style)
+
+    def _encoded(self, shown: str, style: str) -> Text:
+        if self._ascii:
+            shown = shown.translate(_ASCII).encode("ascii", "backslashreplace").decode()
+        return Text(shown, style=style)
+
+
+def _column_widths(rows: Sequence[Sequence[Text]], columns: Sequence[Column], width: int) -> list[int]:
+    """Return the widths of the columns. The widest names shrink, then the widest columns, until a row fits."""
+    widths = [max(cell.cell_len for cell in cells) for cells in zip(*rows, strict=True)]
+    floors = [min(each, 12) if column.kind == "name" else each for each, column in zip(widths, columns, strict=True)]
+    while sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > 1:
+        names = [index for index, each in enumerate(widths) if each > floors[index]] or range(len(widths))
+        widths[max(names, key=widths.__getitem__)] -= 1
+    return widths
+
+
+def _labels(blocks: Sequence[Block | Table]) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, (FactList, FindingBlock)):
+            yield from (fact.label for fact in block.facts)
+        elif isinstance(block, (Details, Section, Many)):
+            yield from _labels(block.blocks)
