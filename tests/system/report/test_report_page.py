@@ -16,7 +16,7 @@ from tests.support.browser import chromium
 from tests.unit.report.test_fleet_formats import small, written
 from topicwarden.report.audit import formats
 from topicwarden.report.audit.background import ReportBackground
-from topicwarden.report.usage import html as usage_html
+from topicwarden.report.usage.formats import FORMATS as USAGE_FORMATS
 from topicwarden.watch.http_server import serving
 from topicwarden.watch.listen_address import ListenAddress
 from topicwarden.watch.served_pages import ServedPages
@@ -89,7 +89,7 @@ def page(request: pytest.FixtureRequest, browser: Browser, page_file: Path) -> I
 @pytest.fixture(params=LOOKS, ids=lambda look: f"{look[0]}-{look[1]}")
 def usage_page(request: pytest.FixtureRequest, browser: Browser, tmp_path: Path) -> Iterator[Page]:
     file = tmp_path / "usage.html"
-    file.write_text(usage_html.render(usage_reports.rich()), encoding="utf-8")
+    file.write_text(USAGE_FORMATS["html"](usage_reports.rich()), encoding="utf-8")
     with opened(browser, file, *request.param) as page:
         yield page
 
@@ -311,7 +311,7 @@ def test_the_page_of_usage_has_landmarks_labels_and_a_filter(usage_page: Page) -
 
 def test_no_table_of_usage_is_wider_than_a_screen_or_paper(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "usage.html"
-    file.write_text(usage_html.render(usage_reports.rich()), encoding="utf-8")
+    file.write_text(USAGE_FORMATS["html"](usage_reports.rich()), encoding="utf-8")
     for width in (390, 1400):
         with opened(browser, file, width, "light") as page:
             page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")

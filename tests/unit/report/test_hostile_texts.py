@@ -20,16 +20,16 @@ from tests.support import reports, usage_reports
 from tests.support.hostile_texts import HOSTILE, commands, forbidden, poisoned
 from tests.unit.report import plans
 from topicwarden.model.problem import Level, Location, Problem
-from topicwarden.report import plan, problems
+from topicwarden.report import plan, problems, terminal
 from topicwarden.report.audit import text as audit_text
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import FILES, FORMATS
 from topicwarden.report.display import printable
+from topicwarden.report.document import Medium
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.report.terminal_output import without_commands
 from topicwarden.report.usage import formats as usage_formats
-from topicwarden.report.usage import html as usage_html
-from topicwarden.report.usage import text as usage_text
+from topicwarden.report.usage.document import document as usage_document
 
 every_text = pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 
@@ -116,7 +116,7 @@ def test_plan(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_page_of_usage() -> None:
     """All texts at once, as for an audit."""
-    output = usage_html.render(poisoned(usage_reports.rich(), " ".join(HOSTILE)))
+    output = usage_formats.FORMATS["html"](poisoned(usage_reports.rich(), " ".join(HOSTILE)))
     assert_harmless("html", output)
     assert _Tags(output).scripts == 1
 
@@ -127,7 +127,7 @@ def test_usage(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for form, render in usage_formats.FORMATS.items():
         assert_harmless(form, render(report))
     out = io.StringIO()
-    usage_text.render(report, Console(file=out))
+    terminal.write(usage_document(report, Medium.TERMINAL), Console(file=out))
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     assert_harmless("text", without_commands(out.getvalue()))
     assert commands(without_commands(out.getvalue())) == []

@@ -6,6 +6,7 @@ writes the expected outputs again: programs read them, so a changed or missing n
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,7 @@ from topicwarden.report.fleet import json as fleet
 from topicwarden.report.usage import json as usage
 
 EXPECTED: Final = Path(__file__).with_name("expected_json")
-OUTPUTS: Final = {
+OUTPUTS: Final[Mapping[str, Callable[[], str]]] = {
     "audit": lambda: audit.render(reports.rich()),
     "doctor": lambda: doctor.render(rich()),
     "fleet": lambda: fleet.render(small()),

@@ -21,19 +21,24 @@ from tests.support import reports, usage_reports
 from tests.support.reports import DAY, HOUR, NOW
 from topicwarden.model.usage import UserKind
 from topicwarden.model.usage_report import UsageReport, UsedBetween
+from topicwarden.report import terminal
 from topicwarden.report.audit import formats as audit_formats
-from topicwarden.report.plan.markdown import LIMIT
-from topicwarden.report.usage import formats, html, json, markdown, openmetrics, text
+from topicwarden.report.document import Medium
+from topicwarden.report.markdown import LIMIT
+from topicwarden.report.usage import formats, json, openmetrics
 from topicwarden.report.usage.digest import digest, growth_text, interval_text, lag_text, money, recency
+from topicwarden.report.usage.document import MAX_ITEMS, document
 from topicwarden.report.usage.lag_metrics import MOST_LAGS
 
+MARKDOWN, PAGE = formats.FORMATS["markdown"], formats.FORMATS["html"]
 EXPECTED = Path(__file__).parent / "expected_usage"
 REPORTS = (usage_reports.rich, usage_reports.empty, usage_reports.thousand)
 
 
 def printed(report: UsageReport, width: int | None = None) -> str:
     out = io.StringIO()
-    text.render(report, Console(file=out, width=width, force_terminal=width is not None, color_system=None))
+    console = Console(file=out, width=width, force_terminal=width is not None, color_system=None)
+    terminal.write(document(report, Medium.TERMINAL), console)
     return out.getvalue()
 
 
@@ -41,7 +46,7 @@ def printed(report: UsageReport, width: int | None = None) -> str:
     ("name", "output"),
     [
         ("text.txt", printed(usage_reports.rich(), 80)),
-        ("markdown.txt", markdown.render(usage_reports.rich())),
+        ("markdown.txt", MARKDOWN(usage_reports.rich())),
         ("openmetrics.txt", openmetrics.render(usage_reports.rich())),
     ],
 )
@@ -70,12 +75,12 @@ def test_terminal_output_fits_the_width_and_begins_with_what_needs_attention(wid
 
 def test_many_items_and_topics_are_counted() -> None:
     lines = printed(usage_reports.thousand(), 100).splitlines()
-    assert sum(line.startswith("undeclared domain") for line in lines) == text.MAX_ITEMS
-    assert "undeclared and 40 more; --format json has all" in lines
-    assert "idle and 90 more; --format json has all" in lines
+    assert sum(line.startswith("undeclared domain") for line in lines) == MAX_ITEMS
+    assert "and 40 more undeclared items; --format json and the files of --out have all" in lines
+    assert "and 90 more idle items; --format json and the files of --out have all" in lines
     rest = "and 980 more topics, 469.4 TiB on all replicas, 480,690.00 EUR per month; --format json"
     assert any(line.startswith(rest) for line in lines)
-    assert "and 17 owners more" in lines
+    assert "and 17 more owners; --format json and the files of --out have all" in lines
     assert len(lines) < 250
 
 
@@ -86,7 +91,7 @@ def test_a_pipe_and_a_terminal_without_unicode_get_plain_text(monkeypatch: pytes
     assert max(map(cell_len, piped.splitlines()[:-1])) <= 120
     raw = io.BytesIO()
     console = Console(file=io.TextIOWrapper(raw, encoding="ascii", write_through=True), width=80)
-    text.render(usage_reports.rich(), console)
+    terminal.write(document(usage_reports.rich(), Medium.TERMINAL), console)
     assert raw.getvalue().isascii()
 
 
@@ -94,7 +99,7 @@ def test_a_report_without_prices_has_no_costs() -> None:
     topics = [usage_reports.topic("a.t1", 1 << 30), usage_reports.topic("a.t2", None)]
     report = usage_reports.report(topics, currency=None)
     assert digest(report).summary == "2 topics, at least 1.0 GiB on all replicas"
-    for render in (printed, markdown.render, html.render):
+    for render in (printed, MARKDOWN, PAGE):
         assert "month" not in render(report)
     assert "cost" not in openmetrics.render(report)
 
@@ -105,7 +110,7 @@ def test_equal_states_at_other_times_have_equal_texts() -> None:
     later = [usage_reports.topic("a.t1", 1 << 30, last_written=UsedBetween(after=NOW + HOUR, until=NOW + DAY))]
     first, second = usage_reports.report(topics), usage_reports.report(later, taken_at=NOW + DAY)
     assert printed(first) == printed(second)
-    assert markdown.render(first) == markdown.render(second)
+    assert MARKDOWN(first) == MARKDOWN(second)
 
 
 @pytest.mark.parametrize(
@@ -140,9 +145,9 @@ def test_markdown_stays_below_githubs_limit_and_its_tables_are_whole(name: str) 
         for number in range(200)
     ]
     report = usage_reports.report(topics, notes=[name] * 50, removable=usage_reports.thousand().removable)
-    output = markdown.render(report)
+    output = MARKDOWN(report)
     assert len(output.encode()) < LIMIT
-    assert "more; the JSON has all." in output
+    assert "more topics; the JSON has all" in output
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(output)
     cells = Counter(token.type for token in tokens)
     assert cells["table_open"] >= 2
@@ -169,14 +174,14 @@ class _Page(HTMLParser):
 
 @pytest.mark.parametrize("report", REPORTS)
 def test_the_page_is_whole_and_fetches_nothing(report: Callable[[], UsageReport]) -> None:
-    page = _Page(html.render(report()))
+    page = _Page(PAGE(report()))
     assert len(page.ids) == len(set(page.ids))
     assert {link[1:] for link in page.links} <= set(page.ids)
     assert page.fetched == []
 
 
 def test_the_page_shows_who_uses_a_topic_and_how() -> None:
-    page = html.render(usage_reports.rich())
+    page = PAGE(usage_reports.rich())
     for shown in (
         "share group",
         "transactional id",
@@ -189,9 +194,9 @@ def test_the_page_shows_who_uses_a_topic_and_how() -> None:
 
 
 def test_a_page_of_1_000_topics_opens() -> None:
-    page = html.render(usage_reports.thousand())
+    page = PAGE(usage_reports.thousand())
     assert len(page) < 1_000_000
-    assert "The details of 900 more topics are omitted" in page
+    assert "And the details of 900 more topics; the JSON has all." in page
 
 
 def test_an_audit_writes_the_page_and_links_to_it_if_the_use_was_observed() -> None:
@@ -238,7 +243,7 @@ def test_formats_and_files_are_the_same() -> None:
 if __name__ == "__main__":
     for file, output in (
         ("text.txt", printed(usage_reports.rich(), 80)),
-        ("markdown.txt", markdown.render(usage_reports.rich())),
+        ("markdown.txt", MARKDOWN(usage_reports.rich())),
         ("openmetrics.txt", openmetrics.render(usage_reports.rich())),
     ):
         (EXPECTED / file).write_text(output, encoding="utf-8")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from topicwarden.cli.fix import diff_of
-from topicwarden.cli.fleet import console_text, fleet_files, fleet_report, print_fleet, require_format
+from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_format
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.terminal import TERMINAL, print_wrapped
 from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.fleet_report import StackOutcome
-from topicwarden.model.message_text import counted, did_you_mean
+from topicwarden.model.message_text import counted, did_you_mean, first_of
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.usage_report import UsageReport
@@ -28,8 +28,8 @@ from topicwarden.report.fleet.document import document as fleet_document
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.report.problems import text as problem_text
 from topicwarden.report.problems.digest import ProblemDigest
-from topicwarden.report.usage import text
-from topicwarden.report.usage.digest import digest, names
+from topicwarden.report.usage.digest import digest
+from topicwarden.report.usage.document import document
 from topicwarden.report.usage.formats import FORMATS, contents
 from topicwarden.stacks.history_address import NONE
 from topicwarden.usage.undeclared_entries import KEYS
@@ -140,7 +140,7 @@ def _write_access(project: Project, report: UsageReport, *, dry_run: bool, to_st
     done = "not written" if dry_run else "written"
     print_wrapped(f"{entries} of access: in {counted(len(added.files), 'file')}{f', {done}' if added.files else ''}")
     for use in added.left[:_MOST_LISTED]:
-        who = f" (one of {names(use.candidates, 5)})" if use.candidates else ""
+        who = f" (one of {first_of(use.candidates, 5)})" if use.candidates else ""
         print_wrapped(display.one_line(f"not written: {use.topic}: {KEYS[use.action]}: {use.entry}{who}: {use.reason}"))
     if more := added.left[_MOST_LISTED:]:
         print_wrapped(f"not written: {len(more):,} more; --format json has all")
@@ -179,4 +179,4 @@ def _print(report: UsageReport, form: str) -> None:
 
 
 def _text(report: UsageReport) -> str:
-    return console_text(lambda console: text.render(report, console))
+    return terminal_output.document_text(document(report, Medium.TERMINAL))

@@ -178,7 +178,10 @@ class Table:
 
 @dataclass(frozen=True)
 class FindingBlock:
-    """One thing to look at: a word, its subject, a sentence, and labelled values such as reasons and remedies."""
+    """One thing to look at: a word, its subject, a sentence, and labelled values such as reasons and remedies.
+
+    ``level`` is that of its heading on a page.
+    """
 
     word: str
     tone: Tone
@@ -191,6 +194,7 @@ class FindingBlock:
     folded: bool = False
     open: bool = True
     anchor: str = ""
+    level: int = 4
     topic: TopicRef | None = None
 
 
@@ -311,8 +315,9 @@ class Document:
     next_command: str = ""
 
 
-MOST_LETTERS: Final = 240
-"""Characters of a text in a cell or a list of a comment."""
+OFFLINE: Final = "This page sends no network requests."
+MOST_LETTERS: Final = 250
+"""Characters of a text in a cell of a comment: the longest name of a topic has 249."""
 
 
 def shortened(items: Sequence[_Item], most: int) -> tuple[Sequence[_Item], int]:

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 from topicwarden.report import display
 from topicwarden.report.display import one_line
 from topicwarden.report.document import (
+    MOST_LETTERS,
     Block,
     Details,
     DiffBlock,
@@ -37,7 +38,7 @@ _RESERVE: Final = 2_000
 """Bytes for the lines that report what is omitted."""
 _MOST_VALUES: Final = 20
 _MOST_LINES: Final = 60
-_MOST_LETTERS: Final = 1_000
+_LONGEST: Final = 1_000
 """Characters of a text that is in no cell."""
 
 # Character references have no meaning for Markdown, neither in a table cell nor in an HTML block.
@@ -141,7 +142,7 @@ def _finding(finding: FindingBlock, document: Document, *, folded: bool) -> Iter
         tuple(span if span.role is not Role.TEXT else Span(span.text, Role.CODE) for span in finding.subject)
     )
     partitions = f" &#91;{plain(finding.where[0])}&#93;" if finding.where and finding.where[0] else ""
-    message = prose(cut(finding.message, _MOST_LETTERS))
+    message = prose(cut(finding.message, _LONGEST))
     if folded:
         symbol = f"{finding.symbol} " if finding.symbol else ""
         yield f"<details><summary>{symbol}<b>{finding.word}</b> {subject}{partitions}: {message}</summary>\n\n"
@@ -179,7 +180,7 @@ def _table(table: Table, document: Document, space: int) -> Iterator[str]:
 
 
 def _row(row: Row) -> str:
-    return f"| {' | '.join(inline(cell, 240) for cell in row.cells)} |\n"
+    return f"| {' | '.join(inline(cell, MOST_LETTERS) for cell in row.cells)} |\n"
 
 
 def _difference(lines: Sequence[str], document: Document) -> str:
@@ -208,7 +209,7 @@ def _size(text: str) -> int:
     return len(text.encode())
 
 
-def inline(text: Line, most: int = _MOST_LETTERS) -> str:
+def inline(text: Line, most: int = _LONGEST) -> str:
     """Return a line as Markdown; each of its texts has at most ``most`` characters."""
     return "".join(_span(span, cut(span.text, most)) for span in text if span.role is not Role.DRAWING)
 

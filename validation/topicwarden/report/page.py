@@ -215,7 +215,7 @@ def _values(fact: LabelledValues) -> Markup:
 
 def _finding(finding: FindingBlock) -> Markup:
     word = (finding.symbol, finding.word)
-    line = [_badge(finding.tone, *word), tag("h4", inline(finding.subject))]
+    line = [_badge(finding.tone, *word), tag(f"h{finding.level}", inline(finding.subject))]
     where = [each if number else f"{'partitions' if ',' in each or '-' in each else 'partition'} {each}"
              for number, each in enumerate(finding.where) if each]  # fmt: skip
     line += [tag("span", each, class_="where") for each in where]

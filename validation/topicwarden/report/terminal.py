@@ -200,7 +200,8 @@ class _TerminalWriter:
         if wide:
             columns = [(n, each) for n, each in enumerate(table.columns) if not each.below or each.wide]
         margin = _INDENT * (depth > 0)
-        heads = [self._shown(each.title, "dim" if depth else "bold") for _, each in columns]
+        titles = (each.title.lower() if each.title[1:].islower() else each.title for _, each in columns)
+        heads = [self._shown(title, "dim" if depth else "bold") for title in titles]
         rows = [[self._inline(row.cells[number]) for number, _ in columns] for row in shown]
         widths = _column_widths([heads, *rows], [each for _, each in columns], self._width - margin)
         start = next((sum(widths[:n]) + 2 * n for n, (_, each) in enumerate(columns) if each.kind == "name"), 0)

@@ -20,7 +20,7 @@ from topicwarden.report.fleet.document import document as fleet_document
 from topicwarden.report.page import filter_script
 from topicwarden.report.page import write as write_page
 from topicwarden.report.prometheus_text import Families, MetricTexts, joined_metrics, metric_texts
-from topicwarden.report.usage import html as usage
+from topicwarden.report.usage.document import document as usage_document
 from topicwarden.watch.http_server import PageRequest, ServedPage
 from topicwarden.watch.watch_state import WatchState
 
@@ -193,7 +193,7 @@ def _report_json(report: AuditReport, _: ReportBackground) -> ServedPage:
 
 
 def _usage_html(report: AuditReport, _: ReportBackground) -> ServedPage | None:
-    return _html(usage.render(report.usage, "report")) if report.usage else None
+    return _html(write_page(usage_document(report.usage, Medium.PAGE, "report"))) if report.usage else None
 
 
 _RENDERERS: Final[Mapping[str, Callable[[AuditReport, ReportBackground], ServedPage | None]]] = {

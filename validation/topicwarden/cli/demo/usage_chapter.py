@@ -10,8 +10,10 @@ from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.usage_report import UsageReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.usage import usage_topics
+from topicwarden.report import terminal
 from topicwarden.report.audit import text
-from topicwarden.report.usage import text as usage_text
+from topicwarden.report.document import Medium
+from topicwarden.report.usage.document import document as usage_document
 from topicwarden.sandbox.scenarios import active_group, flights, planted_faults
 
 _TOPICS = (planted_faults.ORDERS, flights.AIRCRAFT)
@@ -24,7 +26,7 @@ def run(demo: DemoRun) -> Iterator[DemoResult]:
     with active_group.reading_undeclared(demo.servers):
         _wait_until_idle(observed)
         used = usage_topics(demo.project, STACK, _TOPICS, listener=TERMINAL)
-        usage_text.render(used, demo.console)
+        terminal.write(usage_document(used, Medium.TERMINAL), demo.console)
         demo.heading("topicwarden audit: the same in an audit")
         report = demo.audit(_TOPICS)
     text.render(report, demo.console)

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from topicwarden.model.finding import AuditReport
+from topicwarden.report import page
 from topicwarden.report.audit import html, json, junit, markdown, openmetrics, sarif
 from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.document import Medium
 from topicwarden.report.output_folder import write_files
-from topicwarden.report.usage import html as usage
+from topicwarden.report.usage.document import document as usage_document
 
 Writer: TypeAlias = Callable[[AuditReport, ReportBackground], str]
 
@@ -42,4 +44,6 @@ def write(report: AuditReport, directory: Path, background: ReportBackground | N
 def contents(report: AuditReport, background: ReportBackground | None = None) -> dict[str, str]:
     """Return the text of each report file, by its name; with ``usage.html`` if the report has the use of topics."""
     files = {name: render(report, background or ReportBackground()) for name, render in FILES.items()}
-    return files if report.usage is None else {**files, "usage.html": usage.render(report.usage, "report.html")}
+    if report.usage is None:
+        return files
+    return {**files, "usage.html": page.write(usage_document(report.usage, Medium.PAGE, "report.html"))}

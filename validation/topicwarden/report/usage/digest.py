@@ -5,11 +5,11 @@ Times are in words such as ``last 7 d``, and not to the second, so that two repo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from topicwarden.model.message_text import counted, enumerated
+from topicwarden.model.message_text import counted, enumerated, first_of
 from topicwarden.model.usage import DAY_MS, UseAction, UserKind
 from topicwarden.model.usage_report import (
     CostShare,
@@ -100,7 +100,7 @@ def _undeclared_item(use: UndeclaredUse) -> AttentionItem:
     if use.principal is not None:
         who = f"; its principal is {use.principal}"
     elif use.candidates:
-        who = f"; its principal is one of {names(use.candidates, 5)}"
+        who = f"; its principal is one of {first_of(use.candidates, 5)}"
     else:
         who = ""
     message = f"{_KINDS[use.kind]} {use.name} {verb} it, and no access of the YAML allows that{who}"
@@ -136,12 +136,6 @@ def size_of(share: CostShare) -> str:
 def money(amount: float | None) -> str:
     """Return an amount with two decimals; a dash for None."""
     return display.NOTHING if amount is None else f"{amount + 0:,.2f}"
-
-
-def names(values: Sequence[str], most: int) -> str:
-    """Return the first ``most`` of ``values``, and the number of the others."""
-    shown = ", ".join(values[:most])
-    return shown if len(values) <= most else f"{shown} and {len(values) - most:,} more"
 
 
 def growth_text(bytes_per_day: float | None) -> str:
@@ -209,7 +203,7 @@ def principals_text(user: TopicUser) -> str:
         return user.name
     if user.candidates is None:
         return display.NOTHING
-    return names(user.candidates, 3) or "none"
+    return first_of(user.candidates, 3) or "none"
 
 
 def lag_text(user: TopicUser) -> str:

@@ -6,14 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from topicwarden.model.usage_report import UsageReport
-from topicwarden.report.usage import html, json, markdown, openmetrics
+from topicwarden.report import markdown, page
+from topicwarden.report.document import Medium
+from topicwarden.report.usage import json, openmetrics
+from topicwarden.report.usage.document import document
 
 UsageWriter: TypeAlias = Callable[[UsageReport], str]
 
 FORMATS: Final[Mapping[str, UsageWriter]] = {
     "json": json.render,
-    "markdown": markdown.render,
-    "html": html.render,
+    "markdown": lambda report: markdown.write(document(report, Medium.MARKDOWN)),
+    "html": lambda report: page.write(document(report, Medium.PAGE)),
     "openmetrics": openmetrics.render,
 }
 """The values of ``--format`` for standard output, in addition to ``text``."""
