@@ -11,6 +11,8 @@
  *   <li>{@code personal}: recognises personal data. Uses only Jackson.
  *   <li>{@code compatibility}: compares schemas with the checkers of a Schema Registry. Does not
  *       use Spark.
+ *   <li>{@code inference}: what the records of a topic have in common, in bounded size. Uses {@code
+ *       codecs}, {@code counting} and {@code personal}.
  * </ul>
  *
  * <p>Spark classes that are not public API. Each supported Spark line has a jar of its own, which

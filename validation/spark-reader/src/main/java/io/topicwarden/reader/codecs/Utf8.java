@@ -8,7 +8,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 /** UTF-8 without overlong forms, surrogates or code points beyond U+10FFFF (RFC 3629). */
-final class Utf8 {
+public final class Utf8 {
   private static final VarHandle LONGS =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
   private static final long NON_ASCII_BITS = 0x8080808080808080L;
@@ -16,7 +16,7 @@ final class Utf8 {
   private Utf8() {}
 
   /** Returns whether the bytes from {@code from} to the end are UTF-8. */
-  static boolean isValid(byte[] data, int from) {
+  public static boolean isValid(byte[] data, int from) {
     return isValid(data, from, data.length - from);
   }
 

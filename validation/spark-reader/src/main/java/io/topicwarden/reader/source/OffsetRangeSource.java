@@ -5,6 +5,7 @@ import io.topicwarden.reader.counting.CountingRules;
 import io.topicwarden.reader.counting.GroupRow;
 import io.topicwarden.reader.counting.SparkSpillStorage;
 import io.topicwarden.reader.fields.FieldRules;
+import io.topicwarden.reader.inference.Settings;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -42,9 +43,10 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  *   <li>{@code kafka.*}: settings of the consumer
  *   <li>{@code rate}: the maximum bytes of keys and values per second of a task; 0 for no limit
  *   <li>{@code contracts}, {@code registry}: see {@link Contracts}
- *   <li>{@code counted}: {@code groups} (see {@link GroupReader}) or {@code totals} (see {@link
- *       TotalsReader}) instead of records
- *   <li>{@code counting}: see {@link CountingRules}
+ *   <li>{@code counted}: {@code groups} (see {@link GroupReader}), {@code totals} (see {@link
+ *       TotalsReader}), {@code fields} (see {@link FieldReader}) or {@code summaries} (see {@link
+ *       InferenceReader}) instead of records
+ *   <li>{@code counting}: see {@link CountingRules}, {@link FieldRules} and {@link Settings}
  * </ul>
  *
  * <p>Columns of records: see {@link RecordReader#SCHEMA}. Only selected columns are computed.
@@ -58,6 +60,7 @@ public final class OffsetRangeSource implements TableProvider {
   private static final String NAME = "kafka offset ranges"; // shown instead of options: passwords
   private static final String COUNTED = "counted";
   private static final String FIELDS = "fields";
+  private static final String SUMMARIES = "summaries";
 
   /** Returns how many offsets the tasks in this process have read since the process started. */
   public static long offsetsRead() {
@@ -74,6 +77,7 @@ public final class OffsetRangeSource implements TableProvider {
       case "groups" -> GroupRow.SCHEMA;
       case "totals" -> TotalsReader.SCHEMA;
       case FIELDS -> FieldReader.SCHEMA;
+      case SUMMARIES -> InferenceReader.SCHEMA;
       default -> RecordReader.SCHEMA;
     };
   }
@@ -199,6 +203,10 @@ public final class OffsetRangeSource implements TableProvider {
       if (counted.equals(FIELDS)) {
         FieldRules fields = new FieldRules(countingRules, registry);
         return new FieldReader(consumerSettings, ranges, fields, limiter);
+      }
+      if (counted.equals(SUMMARIES)) {
+        Settings settings = Settings.parse(countingRules);
+        return new InferenceReader(consumerSettings, ranges, settings, contracts, limiter);
       }
       CountingRules rules = new CountingRules(countingRules);
       SparkSpillStorage storage = new SparkSpillStorage();
