@@ -75,6 +75,7 @@ CAMPAIGNS: Final[Mapping[str, tuple[ModuleRun | PytestRun, ...]]] = {
     "guards": (_module("guards", "--sequences", "300"),),
     "history": (_module("history", "--rounds", "200"),),
     "hostile": (_module("hostile", "--records", "2000"),),
+    "inference": (_module("inference", "--topics", "300"),),
     "nightly": (
         PytestRun(
             ("tests",),

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from topicwarden.audit import retained_records
+from topicwarden.audit.scan import newest_committed
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.reader_notes import merge_faults
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas
@@ -58,7 +59,7 @@ def note(start: int, *faults: tuple[str, str, bool, int, int, int, int | None]) 
     ],
 )
 def test_small_topics_are_read_in_full(sizes: dict[str, int], most: int, expected: dict[str, int]) -> None:
-    assert retained_records._budgets(sizes, most) == expected
+    assert newest_committed._budgets(sizes, most) == expected
 
 
 def test_the_newest_committed_offsets_of_each_partition_are_read() -> None:

@@ -25,12 +25,12 @@ import pickle
 import sys
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -41,7 +41,8 @@ from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.java_errors import root_cause
-from topicwarden.audit.scan.offset_ranges import READ_COMMITTED, OffsetRange
+from topicwarden.audit.scan.newest_committed import committed_size, newest_committed
+from topicwarden.audit.scan.offset_ranges import READ_COMMITTED
 from topicwarden.audit.scan.partition_reads import PartitionRead
 from topicwarden.audit.scan.progress import Progress, report_progress
 from topicwarden.audit.scan.spark_session import session_on_demand
@@ -49,7 +50,7 @@ from topicwarden.audit.scan.spark_source import SparkSource, source_of
 from topicwarden.child_processes import run
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
-from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Snapshot
+from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.readability import Readability, SchemaScan, UnreadablePartition
@@ -65,7 +66,6 @@ They take 4 to 8 s on two idle cores, and a minute on cores that are busy (``ben
 
 _NO_REGISTRY: Final = "the stack has no Schema Registry (topicwarden:schemaRegistry)"
 _PROGRESS: Final = "progress "
-_Key = TypeVar("_Key", bound=Hashable)
 
 
 class SparkRecords:
@@ -233,37 +233,7 @@ def _compiled(requested: SchemaScan) -> dict[str, Any] | str:
 
 
 def _reads(topics: Iterable[LiveTopic], most_records: int) -> list[PartitionRead]:
-    """Return the newest committed offsets of each partition, at most ``most_records`` over all partitions."""
-    sizes = {live.topic.name: {number: _size(extent) for number, extent in live.extents.items()} for live in topics}
-    budgets = _budgets({name: sum(each.values()) for name, each in sizes.items()}, most_records)
-    extents = {(live.topic.name, number): extent for live in topics for number, extent in live.extents.items()}
-    newest = {
-        (name, partition): offsets
-        for name, each in sizes.items()
-        for partition, offsets in _budgets(each, budgets[name]).items()
-        if offsets
-    }
-    return [
-        PartitionRead(
-            OffsetRange(part, topic, partition, (end := extents[topic, partition].last_stable) - offsets, end),
-            compacted=False,
-            horizon=NO_BORDERS,
-        )
-        for part, ((topic, partition), offsets) in enumerate(newest.items())
-    ]
-
-
-def _size(extent: PartitionExtent) -> int:
-    return max(0, extent.last_stable - extent.start)
-
-
-def _budgets(sizes: Mapping[_Key, int], most: int) -> dict[_Key, int]:
-    """Return how much of ``most`` each gets: small ones all that they have, the others equal shares of the rest."""
-    budgets, left = {}, most
-    for done, (key, size) in enumerate(sorted(sizes.items(), key=lambda item: item[1])):
-        budgets[key] = min(size, left // (len(sizes) - done))
-        left -= budgets[key]
-    return budgets
+    return [PartitionRead(each, compacted=False, horizon=NO_BORDERS) for each in newest_committed(topics, most_records)]
 
 
 def _result(
@@ -297,7 +267,7 @@ def _result(
         return _failed([requested], unread[0])[0]
     if leaderless and not live.extents:
         return _failed([requested], "no partition has a leader")[0]
-    not_read = sum(map(_size, live.extents.values())) - offsets
+    not_read = sum(map(committed_size, live.extents.values())) - offsets
     incomplete = sum(undecided[reason] for reason in unread)
     return Readability(
         requested.topic,

@@ -20,6 +20,7 @@ from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Level, Problem, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.operations.import_files import ImportReport, SkippedTopics, import_files
+from topicwarden.operations.operation_options import InferOptions
 from topicwarden.report import terminal_output
 from topicwarden.report.display import printable
 from topicwarden.report.problems import text
@@ -51,6 +52,7 @@ def import_(
     address: ClusterAddress | None = None,
     cluster: str | None = None,
     waive_until: str | None = None,
+    contents: InferOptions | None = None,
 ) -> int:
     """Write YAML for undeclared topics, adopt topics that are on the cluster as declared, and return the exit code.
 
@@ -58,7 +60,8 @@ def import_(
     ``sources``, files of other tools, the topics come from these files, and no cluster is contacted;
     ``include_unmanaged`` also takes entries that the other tool does not apply, and ``cluster`` selects the entries of
     one cluster. ``waive_until`` writes waivers until this day for what the topics violate. ``address`` has a cluster to
-    read in place of the stack's; it can be combined with ``files_only`` alone.
+    read in place of the stack's; it can be combined with ``files_only`` alone. ``contents`` says how to infer the
+    contracts of the topics from their records.
 
     Returns 1 if an entry was not imported, or if an imported topic violates a rule.
     """
@@ -69,6 +72,8 @@ def import_(
         )
     if form is not None and form not in FORMATS:
         raise Refusal(f"there is no format {form!r}{did_you_mean(form, FORMATS) or ': expected ' + ', '.join(FORMATS)}")
+    if contents is not None and sources:
+        raise Refusal("--contents reads the records of a cluster: remove it, or remove --from")
     project, until = find_project(), None if waive_until is None else _day(waive_until)
     if not sources:
         adopting = not files_only
@@ -82,6 +87,7 @@ def import_(
             schemas=schemas,
             address=address,
             waive_until=until,
+            contents=contents,
         )
     report = import_files(
         project,
@@ -126,6 +132,7 @@ def _from_cluster(
     schemas: bool,
     address: ClusterAddress | None,
     waive_until: date | None,
+    contents: InferOptions | None,
 ) -> int:
     # An import from files needs neither Pulumi nor a cluster.
     from topicwarden.operations.import_ import importing_topics  # noqa: PLC0415
@@ -140,6 +147,7 @@ def _from_cluster(
         schemas=schemas,
         address=address,
         waive_until=waive_until,
+        contents=contents,
         listener=TERMINAL,
     ) as (report, adoption):
         show(report, project.root, dry_run)

@@ -17,7 +17,7 @@ from topicwarden.model.project import Project
 from topicwarden.toolchain import prerequisites, pulumi_cli, spark_reader
 
 _DEPLOY: Final = ("plan", "up", "destroy", "refresh", "rebalance", "import")
-_AUDIT: Final = ("audit", "watch", "redrive")
+_AUDIT: Final = ("audit", "watch", "redrive", "infer")
 _EXTRAS: Final = {
     "cluster": ("kafka-python",),
     "deploy": ("pulumi", "pulumi-kafka", "pulumi-policy"),

@@ -27,7 +27,7 @@ from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.schema_files import ProjectSchemas, SchemaText
 from topicwarden.specs.spec_files import SpecFile
 from topicwarden.specs.subject_files import load_subjects
-from topicwarden.specs.write import COUNTS, TOPICS, ImportDraft, NewFile, draft, inherited_counts
+from topicwarden.specs.write import COUNTS, TOPICS, ContentsComments, ImportDraft, NewFile, draft, inherited_counts
 from topicwarden.specs.write.shared_defaults import flat_settings
 from topicwarden.stacks.stack_file import read_stack_file
 from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
@@ -99,16 +99,27 @@ class ImportSession:
         stack: str | None,
         comments: Mapping[str, Sequence[str]] = MappingProxyType({}),
         schemas: Mapping[str, Sequence[SchemaText]] = MappingProxyType({}),
+        evidence: Mapping[str, ContentsComments] = MappingProxyType({}),
     ) -> ImportDraft:
         """Return files for the topics that are not declared yet. They have these settings on ``stack`` (None: on all).
 
-        ``comments`` are comment lines for the files, and ``schemas`` schemas of keys and values, by topic.
+        By topic, ``comments`` are comment lines for the files, ``schemas`` schemas of keys and values, and ``evidence``
+        comments about the ``contents``.
         """
         topics_dir = self.project.topics
         existing_paths = [path.relative_to(topics_dir).as_posix().lower() for path in topics_dir.rglob("*")]
         schema = _SCHEMA if (self.project.root / _SCHEMA).is_file() else None
         undeclared = [topic for topic in topics if topic.name not in self.declared]
-        return draft(undeclared, self.loaded, stack, existing_paths, schema, comments=comments, schemas=schemas)
+        return draft(
+            undeclared,
+            self.loaded,
+            stack,
+            existing_paths,
+            schema,
+            comments=comments,
+            schemas=schemas,
+            evidence=evidence,
+        )
 
     def draft_subjects(
         self,

@@ -38,8 +38,7 @@ from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.check_specs import CheckedStacks
-from topicwarden.policies.policy import Policy
-from topicwarden.policies.rules import personal_data
+from topicwarden.policies.personal_names import personal_names
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import contents
 from topicwarden.report.output_folder import require_writable, write_files
@@ -271,21 +270,10 @@ def _request(
         access=checked.access.get(stack, NO_ACCESS),
         subjects=checked.subjects.get(stack, NO_SUBJECTS),
         usage=policy.usage_for(stack),
-        personal_names=_personal_names(policy, stack),
+        personal_names=personal_names(policy, stack),
         cost=policy.cost_for(stack),
         authorizer_log=None if options.authorizer_log is None else log_address(options.authorizer_log),
         log_time_zone=options.log_time_zone,
-    )
-
-
-def _personal_names(policy: Policy, stack: str) -> frozenset[str]:
-    """Return the names of fields that the rule ``personal-data`` adds to those that look like personal data."""
-    blocks = (placed.settings for placed in policy.rules.get(personal_data.RULE, ()))
-    return frozenset(
-        name
-        for settings in blocks
-        if isinstance(settings, personal_data.Settings) and settings.applies_on(stack)
-        for name in settings.fields
     )
 
 

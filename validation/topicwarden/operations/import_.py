@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import TYPE_CHECKING
 
 from topicwarden.deploy.adoption import Adoption, adopt
 from topicwarden.deploy.pulumi_engine import PulumiEngine
@@ -23,13 +24,18 @@ from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.operations.find_pulumi import writing_engine_of
+from topicwarden.operations.import_contents import with_contents
 from topicwarden.operations.import_files import ImportReport, SkippedTopics
+from topicwarden.operations.operation_options import InferOptions
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.operations.undeclared_cluster import UndeclaredCluster, undeclared_cluster
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.stacks.registry_settings import RegistrySettings
 from topicwarden.stacks.stack_settings import SCHEMA_REGISTRY
+
+if TYPE_CHECKING:
+    from topicwarden.audit.infer_topics import TopicInference
 
 
 @dataclass(frozen=True)
@@ -71,12 +77,14 @@ def importing_topics(
     schemas: bool = False,
     address: ClusterAddress | None = None,
     waive_until: date | None = None,
+    contents: InferOptions | None = None,
     listener: ProgressListener = SILENT,
 ) -> Iterator[tuple[ImportReport, PendingAdoption | None]]:
     """Write YAML for the undeclared topics on the cluster that match the globs ``patterns``; with ``access``, also for
     the access of these topics, and without patterns for all access of the cluster that the stack owns. ``schemas`` does
     the same with the subjects of the stack's Schema Registry.
 
+    ``contents`` says how to infer the contracts of these topics from their records; None writes no contracts.
     ``address`` has the cluster to read in place of the stack's, for an import without ``adopting``. ``waive_until``
     writes waivers until this day for what the topics violate. Yields the report,
     and the adoption that the caller may run next: None with ``dry_run``, without ``adopting``, and
@@ -104,8 +112,19 @@ def importing_topics(
                 "this user sees no topic: either the cluster has none, or the user lacks Describe on the topics"
             )
         live_access = cluster.access() if access else None
-        with listener.stage("reading the Schema Registry") if registry else nullcontext():
-            report, chosen, adoptable = _declare(session, before, deployed, live_access, registry, dry_run=dry_run)
+
+        def infer(names: Sequence[str]) -> Mapping[str, TopicInference]:
+            if contents is None or not names:
+                return {}
+            from topicwarden.operations import infer as inference  # noqa: PLC0415 -- other imports need no Spark
+
+            of_stack = registry_of(project, session.stack) if cluster_read is None else cluster_read.registry
+            request = inference.inference_request(connection, of_stack, contents, names)
+            return inference.infer_live(project, cluster, before, request, master=contents.master, listener=listener)
+
+        report, chosen, adoptable = _declare(
+            session, before, deployed, live_access, registry, infer=infer, listener=listener, dry_run=dry_run
+        )
         outside = tuple(session.outside({*chosen, *session.declared}))
         pending = None if engine is None else PendingAdoption(engine, cluster, before, adoptable, outside, listener)
         yield report, pending
@@ -129,6 +148,8 @@ def _declare(
     access: LiveAccess | None,
     registry: RegistrySettings | None,
     *,
+    infer: Callable[[Sequence[str]], Mapping[str, TopicInference]],
+    listener: ProgressListener,
     dry_run: bool,
 ) -> tuple[ImportReport, frozenset[str], frozenset[str]]:
     """Write the files. Return the report, the topics that were selected, and those of them that may be adopted."""
@@ -138,10 +159,13 @@ def _declare(
     new = [name for name in chosen if name not in session.declared]
     of_access = AccessDraft() if access is None else draft_access(session, access, new, session.stack)
     with_access = [replace(topic, access=of_access.topics.get(name, NO_TOPIC_ACCESS)) for name, topic in chosen.items()]
-    found = read_subjects(session, registry, before.topics, names) if registry else ImportableSubjects()
+    with listener.stage("reading the Schema Registry") if registry else nullcontext():
+        found = read_subjects(session, registry, before.topics, names) if registry else ImportableSubjects()
     subjects = session.draft_subjects(found.subjects, with_access, found.latest)
     topics = [subjects.topics.get(topic.name, topic) for topic in with_access]
-    draft = session.draft_files(topics, session.stack, schemas=subjects.schemas)
+    drafted = with_contents(topics, infer(new))
+    schemas = {name: (*subjects.schemas.get(name, ()), *drafted.schemas.get(name, ())) for name in new}
+    draft = session.draft_files(drafted.topics, session.stack, schemas=schemas, evidence=drafted.evidence)
     files = (*subjects.files, *draft.files, *of_access.files)
     if not dry_run:
         session.write(files)

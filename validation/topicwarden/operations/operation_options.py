@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from topicwarden.audit.scan.read_limits import ReadLimits
+from topicwarden.inference.inferred_rule import LEAST_RECORDS
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import ReadScope
@@ -37,6 +38,27 @@ class AuditOptions:
     def __post_init__(self) -> None:
         if self.since is ReadScope.LAST and (self.bounds.max_records or self.bounds.sample):
             raise Refusal("--since last reads all new records; remove --max-records and --sample")
+
+
+@dataclass(frozen=True)
+class InferOptions:
+    """Options of an inference of contracts.
+
+    ``most_records`` limits the records to read, the newest of each partition; None reads all. ``records_needed`` is the
+    least number of records that a rule rests on. With ``show_values``, contracts have values of records: enumerations
+    and bounds. ``master`` is the Spark master, as for an audit.
+    """
+
+    most_records: int | None = None
+    records_needed: int = LEAST_RECORDS
+    show_values: bool = False
+    master: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.most_records is not None and self.most_records < 1:
+            raise Refusal(f"--max-records {self.most_records}: expected 1 or more")
+        if self.records_needed < 1:
+            raise Refusal(f"--min-records {self.records_needed}: expected 1 or more")
 
 
 @dataclass(frozen=True)

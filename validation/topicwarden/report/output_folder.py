@@ -18,6 +18,8 @@ def write_files(directory: Path, texts: Mapping[str, str]) -> list[Path]:
     require_writable(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        for name in texts:
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
         return [replace_file(directory / name, text) for name, text in texts.items()]
     except OSError as error:
         reason = error.strerror or str(error)

@@ -8,9 +8,20 @@ from typing import Annotated
 import typer
 
 from topicwarden.cli.arguments.cluster_choice import BootstrapServer, CommandConfig, cluster_address
-from topicwarden.cli.arguments.shared_options import AllStacks, Stack, Stacks, Topics, project_option, stack_option
+from topicwarden.cli.arguments.shared_options import (
+    AllStacks,
+    MaxRecords,
+    MinRecords,
+    ShowValues,
+    Stack,
+    Stacks,
+    Topics,
+    project_option,
+    stack_option,
+)
 from topicwarden.cli.arguments.stack_choice import several_stacks, single_stack
 from topicwarden.cli.garbage_collection import without_garbage_collection
+from topicwarden.inference.inferred_rule import LEAST_RECORDS
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import FailOn, ReadScope
 
@@ -234,6 +245,50 @@ def audit(
     raise typer.Exit(
         audit(one, patterns, out, master, project_folder=project, options=options, fail_on=fail_on, form=form)
     )
+
+
+@app.command(
+    epilog="Examples: `topicwarden infer --stack prod orders.placed.v1`, "
+    "`topicwarden infer --bootstrap-server localhost:9092 'orders.*' --out contracts/`. "
+    "`topicwarden import --contents` writes the same into the files of new topics."
+)
+def infer(
+    context: typer.Context,
+    patterns: Annotated[
+        list[str], typer.Argument(metavar="TOPIC…", help="Names of topics, or globs, or !GLOB.", show_default=False)
+    ],
+    stack: Stacks = None,
+    *,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+    max_records: MaxRecords = None,
+    min_records: MinRecords = LEAST_RECORDS,
+    show_values: ShowValues = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="The folder for the contracts, and their schemas in schemas/."),
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="The Spark master (default: local, or the one of spark-submit)."),
+    ] = None,
+) -> None:
+    """Show the contract that the records of topics meet, with the evidence for each rule. Only reads.
+
+    Of an undeclared topic, the contract is printed as YAML. Of a declared one, only the differences: `-` is what the
+    records break, with exit code 1, and `+` what they allow to add. No value of a record is shown without
+    --show-values.
+    """
+    address = cluster_address(bootstrap_server, command_config, stack=bool(stack))
+    one = single_stack(stack, context) if address is None else ""
+    from topicwarden.audit.scan.spark_platform import refuse_unsupported
+
+    refuse_unsupported(master)
+    from topicwarden.cli.infer import infer
+    from topicwarden.operations.operation_options import InferOptions
+
+    options = InferOptions(max_records, min_records, show_values, master)
+    raise typer.Exit(infer(one, patterns, options, out, address))
 
 
 @app.command(

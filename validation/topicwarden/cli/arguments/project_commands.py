@@ -9,9 +9,18 @@ import typer
 
 from topicwarden.cli import completion
 from topicwarden.cli.arguments.cluster_choice import BootstrapServer, CommandConfig, cluster_address
-from topicwarden.cli.arguments.shared_options import OnlyStack, Topics, stack_option
+from topicwarden.cli.arguments.shared_options import (
+    MaxRecords,
+    MinRecords,
+    OnlyStack,
+    ShowValues,
+    Topics,
+    stack_option,
+)
 from topicwarden.cli.arguments.stack_choice import several_stacks
 from topicwarden.cli.garbage_collection import without_garbage_collection
+from topicwarden.inference.inferred_rule import LEAST_RECORDS
+from topicwarden.model.problem import Refusal
 
 app = typer.Typer()
 
@@ -120,7 +129,11 @@ def show(
     raise typer.Exit(show(topic, stack, form))
 
 
-@app.command("import", epilog="Example: `topicwarden import --stack prod 'orders.*' '!*-changelog'`")
+@app.command(
+    "import",
+    epilog="Examples: `topicwarden import --stack prod 'orders.*' '!*-changelog'`, "
+    "`topicwarden import --stack prod --contents --dry-run`",
+)
 def import_(
     patterns: Annotated[
         list[str] | None,
@@ -183,6 +196,16 @@ def import_(
             help="Also write the subjects of the stack's Schema Registry: schemas, compatibility, references.",
         ),
     ] = False,
+    contents: Annotated[
+        bool,
+        typer.Option(
+            "--contents",
+            help="Also write contents: what all retained records of new topics meet, with the evidence. Needs Java.",
+        ),
+    ] = False,
+    max_records: MaxRecords = None,
+    min_records: MinRecords = LEAST_RECORDS,
+    show_values: ShowValues = False,
     waive_until: Annotated[
         str | None,
         typer.Option(
@@ -197,8 +220,11 @@ def import_(
 ) -> None:
     """Write YAML for live topics and adopt them into the stack. Changes nothing on the cluster."""
     address = cluster_address(bootstrap_server, command_config, stack=False)
+    if not contents and (max_records is not None or show_values or min_records != LEAST_RECORDS):
+        raise Refusal("--max-records, --min-records and --show-values are options of --contents: add --contents")
     with without_garbage_collection():
         from topicwarden.cli.import_ import import_
+        from topicwarden.operations.operation_options import InferOptions
 
         raise typer.Exit(
             import_(
@@ -214,6 +240,7 @@ def import_(
                 address=address,
                 cluster=cluster,
                 waive_until=waive_until,
+                contents=InferOptions(max_records, min_records, show_values) if contents else None,
             )
         )
 

@@ -58,3 +58,20 @@ Topics = Annotated[
     ),
 ]
 Broker = Annotated[int, typer.Argument(help="The id of the broker, from 1.", min=1)]
+MaxRecords = Annotated[
+    int | None,
+    typer.Option(
+        "--max-records",
+        metavar="N",
+        help="Read at most this number of records, the newest of each partition. Rules are then only suggested.",
+    ),
+]
+MinRecords = Annotated[
+    int, typer.Option("--min-records", metavar="N", help="A rule rests on at least this number of records.")
+]
+ShowValues = Annotated[
+    bool,
+    typer.Option(
+        "--show-values", help="Write values of records into contracts: enumerations and bounds, but no personal data."
+    ),
+]

@@ -21,11 +21,30 @@ from topicwarden.specs.schema_files import SUFFIXES, SchemaText
 from topicwarden.specs.spec_files import DEFAULTS
 from topicwarden.specs.validated_document import ValidatedDocument, validate
 from topicwarden.specs.write.shared_defaults import divide, flat_settings
-from topicwarden.specs.write.topic_file import Folder, defaults_text, file_name, topic_folders, topic_text
+from topicwarden.specs.write.topic_file import (
+    NO_COMMENTS,
+    ContentsComments,
+    Folder,
+    contents_lines,
+    defaults_text,
+    file_name,
+    topic_folders,
+    topic_text,
+)
 from topicwarden.specs.write.yaml_values import yaml_setting
 from topicwarden.specs.yaml_nodes import read_documents
 
-__all__ = ["COUNTS", "TOPICS", "ImportDraft", "NewFile", "draft", "explicit_contents", "inherited_counts"]
+__all__ = [
+    "COUNTS",
+    "TOPICS",
+    "ContentsComments",
+    "ImportDraft",
+    "NewFile",
+    "contents_lines",
+    "draft",
+    "explicit_contents",
+    "inherited_counts",
+]
 
 SCHEMA_FOLDER: Final = "schemas"
 TOPICS: Final = "topics"
@@ -73,13 +92,14 @@ def draft(
     *,
     comments: Mapping[str, Sequence[str]] = MappingProxyType({}),
     schemas: Mapping[str, Sequence[SchemaText]] = MappingProxyType({}),
+    evidence: Mapping[str, ContentsComments] = MappingProxyType({}),
 ) -> ImportDraft:
     """Return files that declare ``topics`` exactly as they are on ``stack``, without changing any loaded topic.
 
     ``existing_paths`` are the paths below ``topics/`` in lower case. ``schema`` is the path of the JSON Schema from the
-    project's root, for the first line of each file. By topic, ``comments`` are comment lines, and ``schemas`` are the
-    schemas that its ``contents`` get. The ``config`` of a topic must have only the settings of the topic itself, not
-    those inherited from the brokers.
+    project's root, for the first line of each file. By topic, ``comments`` are comment lines, ``schemas`` are the
+    schemas that its ``contents`` get, and ``evidence`` are comments about its ``contents``. The ``config`` of a topic
+    must have only the settings of the topic itself, not those inherited from the brokers.
     """
     by_metric_name = {metric_name(topic.name): topic.name for topic in loaded.topics}
     refused = {topic.name: reason for topic in topics if (reason := _refusal(topic, by_metric_name))}
@@ -112,7 +132,16 @@ def draft(
         name = topic.name if needs_name or not (own or on_stack or metadata or contents or has_access) else None
         overrides = {stack: on_stack} if stack and on_stack else {}
         access_stack = stack if len(loaded.stacks) > 1 else None
-        text = topic_text(name, metadata, own, contents, overrides, access=topic.access, access_stack=access_stack)
+        text = topic_text(
+            name,
+            metadata,
+            own,
+            contents,
+            overrides,
+            access=topic.access,
+            access_stack=access_stack,
+            comments=evidence.get(topic.name, NO_COMMENTS),
+        )
         header = _schema_line(schema, folder) + _comments(comments.get(topic.name, ()))
         files.append(NewFile(path, header + text, topic.name))
     _verify([file for file in files if not file.is_schema], expected, loaded, stack)

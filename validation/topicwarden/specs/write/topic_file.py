@@ -5,17 +5,31 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from topicwarden.model.access import NO_TOPIC_ACCESS, TopicAccess
 from topicwarden.model.files import fitting_stem
+from topicwarden.model.units import DURATION, SIZE
 from topicwarden.specs.spec_files import DEFAULTS
 from topicwarden.specs.validated_document import FlatSettings
 from topicwarden.specs.write.topic_access import topic_access_lines
 from topicwarden.specs.write.yaml_values import yaml_scalar, yaml_setting
 
 Folder: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ContentsComments:
+    """Comments about the settings below ``contents:``, by path, and the lines of comments below them."""
+
+    of_settings: Mapping[tuple[str, ...], str] = field(default_factory=dict)
+    below: Sequence[str] = ()
+
+
+NO_COMMENTS: Final = ContentsComments()
 _SUFFIX: Final = ".yaml"
 
 
@@ -72,6 +86,8 @@ def file_name(name: str, folder: Folder, existing_paths: Collection[str]) -> tup
 
 
 _ORDER = ("partitions", "replication_factor")
+_UNITS: Final = {"max_ahead": DURATION, "max_late": DURATION, "max_bytes": SIZE}
+"""The units of settings below ``contents:``."""
 _OWNER_COMMENT = "# owner: the team that owns these topics"
 
 
@@ -84,16 +100,18 @@ def topic_text(
     *,
     access: TopicAccess = NO_TOPIC_ACCESS,
     access_stack: str | None = None,
+    comments: ContentsComments = NO_COMMENTS,
 ) -> str:
     """Return a topic's document. ``name`` is None if the file's name is the topic's name.
 
     ``metadata`` has the description and the owner, if known. ``contents`` has the settings below ``contents:``, and
     ``stacks`` has the overrides by stack. ``access`` is that of ``access_stack``, or of all stacks for None.
+    ``comments`` are about the contents.
     """
     lines = [f"topic: {yaml_scalar(name)}"] if name else []
     lines += [f"{key}: {yaml_scalar(value)}" for key, value in metadata.items()]
     lines += _setting_lines(own)
-    lines += _mapping_lines({"contents": contents} if contents else {})
+    lines += contents_lines(contents, comments)
     access_lines = list(topic_access_lines(access))
     lines += access_lines if access_stack is None else []
     of_stack = {access_stack: access_lines} if access_stack is not None and access_lines else {}
@@ -109,20 +127,34 @@ def defaults_text(common: FlatSettings, has_owner: bool) -> str:
     return "".join(f"{line}\n" for line in (*lines, *_setting_lines(common)))
 
 
-def _mapping_lines(mapping: Mapping[str, Any]) -> Iterator[str]:
+def contents_lines(contents: Mapping[str, Any], comments: ContentsComments = NO_COMMENTS) -> Iterator[str]:
+    """Yield the lines of ``contents:`` with their comments; only comments if there is no setting."""
+    yield from _mapping_lines(
+        {"contents": contents} if contents else {},
+        {("contents", *path): comment for path, comment in comments.of_settings.items()},
+    )
+    yield from (f"  # {comment}" if contents else f"# contents: {comment}" for comment in comments.below)
+
+
+def _mapping_lines(
+    mapping: Mapping[str, Any], comments: Mapping[tuple[str, ...], str] = MappingProxyType({})
+) -> Iterator[str]:
+    """Yield the lines of a mapping. ``comments`` are by path."""
     for key, value in mapping.items():
+        inner = {path[1:]: comment for path, comment in comments.items() if path[:1] == (key,)}
+        comment = f"  # {inner[()]}" if inner.get(()) else ""
         if value == {}:
-            yield f"{key}: {{}}"
+            yield f"{key}: {{}}{comment}"
         elif isinstance(value, Mapping):
-            yield f"{key}:"
-            yield from (f"  {line}" for line in _mapping_lines(value))
+            yield f"{key}:{comment}"
+            yield from (f"  {line}" for line in _mapping_lines(value, inner))
         elif isinstance(value, (list, tuple)):
-            yield f"{key}:"
+            yield f"{key}:{comment}"
             for item in value:
                 first, *more = _mapping_lines(item) if isinstance(item, Mapping) else [_scalar(item)]
                 yield from (f"  - {first}", *(f"    {line}" for line in more))
         else:
-            yield f"{key}: {_scalar(value)}"
+            yield f"{key}: {_UNITS[key].format(value) if key in _UNITS and value else _scalar(value)}{comment}"
 
 
 def _scalar(value: Any) -> str:

@@ -1,0 +1,104 @@
+"""`topicwarden infer`: show the contract that the records of topics meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from topicwarden.audit.infer_topics import BrokenContract, TopicInference
+from topicwarden.cli.garbage_collection import without_garbage_collection
+from topicwarden.cli.terminal import TERMINAL
+from topicwarden.inference.differences import ContractDifference
+from topicwarden.inference.inferred_contents import InferredContents
+from topicwarden.model.cluster_address import ClusterAddress
+from topicwarden.model.message_text import counted
+from topicwarden.model.project import find_project
+from topicwarden.operations.infer import InferredTopic, InferReport, infer_cluster, infer_stack
+from topicwarden.operations.operation_options import InferOptions
+from topicwarden.report import terminal_output
+from topicwarden.report.output_folder import require_writable, write_files
+from topicwarden.specs.write import ContentsComments, contents_lines, explicit_contents
+
+_SCHEMAS: Final = "schemas"
+
+
+def infer(
+    stack: str, patterns: Sequence[str], options: InferOptions, out: Path | None, address: ClusterAddress | None = None
+) -> int:
+    """Print the inferred contracts of the topics that match ``patterns``, and return the exit code.
+
+    ``out`` is a folder for the contracts and their schemas. ``address`` has the cluster to read in place of that of
+    ``stack``. Returns 1 if records break what is declared, or if a topic could not be read; else 0.
+    """
+    if out is not None:
+        require_writable(out)
+    with without_garbage_collection():
+        report = (
+            infer_stack(find_project(), stack, patterns, options, listener=TERMINAL)
+            if address is None
+            else infer_cluster(address, patterns, options, listener=TERMINAL)
+        )
+    terminal_output.write_text("\n".join("".join(f"{line}\n" for line in _lines(each)) for each in report.topics))
+    if out is not None:
+        for path in write_files(out, _files(report)):
+            terminal_output.note(str(path))
+    return 0 if report.complete else 1
+
+
+def read_from(inference: TopicInference) -> str:
+    """Return how many records an inference rests on."""
+    records = counted(inference.inferred.records if inference.inferred else 0, "record")
+    if inference.read < inference.retained:
+        return f"{records}, the newest {inference.read:,} of {inference.retained:,} offsets"
+    return f"all {records}" if inference.retained else records
+
+
+def _lines(topic: InferredTopic) -> Iterator[str]:
+    inference = topic.inference
+    if inference.inferred is None:
+        yield f"# {inference.topic}: nothing is inferred: {inference.unread}"
+        return
+    yield f"# {inference.topic}: inferred from {read_from(inference)}"
+    if topic.differences is None:
+        yield from contract_lines(inference.topic, inference.inferred)
+        return
+    for each in inference.broken:
+        yield f"- {_broken(each, inference.inferred.records)}"
+    for difference in topic.differences:
+        yield f"{'#' if difference.doubt else '+'} {_added(difference)}"
+    if not topic.differences and not inference.broken:
+        yield "# the records allow nothing to add to what is declared, and break nothing"
+
+
+def contract_lines(topic: str, inferred: InferredContents) -> Iterator[str]:
+    """Yield the YAML of an inferred contract, with its evidence as comments."""
+    contents = explicit_contents(inferred.contents)
+    for part in inferred.schemas:
+        contents[part]["schema"] = f"{_SCHEMAS}/{_schema_file(topic, part)}"
+    yield from contents_lines(contents, ContentsComments(inferred.comments, inferred.suggestions))
+
+
+def _schema_file(topic: str, part: str) -> str:
+    return f"{topic}-{part}.json"
+
+
+def _broken(broken: BrokenContract, records: int) -> str:
+    return f"{broken.rule}: {broken.reason} in {broken.records.among(records)}  # the records break what is declared"
+
+
+def _added(difference: ContractDifference) -> str:
+    evidence = "; ".join(filter(None, (difference.doubt, difference.evidence)))
+    return f"{difference.path}: {difference.rule}" + (f"  # {evidence}" if evidence else "")
+
+
+def _files(report: InferReport) -> dict[str, str]:
+    files: dict[str, str] = {}
+    for each in report.topics:
+        topic, inferred = each.inference.topic, each.inference.inferred
+        if inferred is not None:
+            lines = [f"# {topic}: inferred from {read_from(each.inference)}", *contract_lines(topic, inferred)]
+            files[f"{topic}.yaml"] = "".join(f"{line}\n" for line in lines)
+            for part, text in inferred.schema_texts().items():
+                files[f"{_SCHEMAS}/{_schema_file(topic, part)}"] = text
+    return files
