@@ -35,7 +35,7 @@ def test_only_what_is_not_declared_is_shown() -> None:
 def test_a_contract_that_says_as_much_has_no_difference() -> None:
     inferred = infer_contents(summary(), CONTEXT)
     declared = inferred.contents
-    assert not list(differences(declared, inferred.schema_texts(), inferred))
+    assert not list(differences(declared, {part: inferred.schema_text(part) for part in inferred.schemas}, inferred))
 
 
 def test_a_suggestion_has_its_reason() -> None:

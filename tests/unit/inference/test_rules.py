@@ -85,6 +85,7 @@ def test_what_rests_on_too_little_is_only_suggested(changes: dict[str, Any], rea
     inferred = infer_contents(summary(), replace(CONTEXT, **changes))
     assert explicit_contents(inferred.contents) == {}
     assert not inferred.schemas
+    assert inferred.all_schemas.keys() == {"value"}
     assert any(line.startswith(f"key.required: true -- {reason}") for line in inferred.suggestions)
 
 

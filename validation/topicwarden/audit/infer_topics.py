@@ -180,7 +180,7 @@ def _faults(scanned: ScannedTopic, max_late: int) -> list[BrokenContract]:
     for partition, notes in sorted(scanned.notes.items()):
         for fault in merge_faults(notes, max_late):
             if not fault.undecided:
-                before = found.get((fault.rule, fault.reason), Tally(0, partition, min(fault.offsets)))
+                before = found.get((fault.rule, fault.reason), Tally(0, partition, min(fault.offsets, default=0)))
                 found[fault.rule, fault.reason] = replace(before, count=before.count + fault.count)
     return [BrokenContract(rule, reason, records) for (rule, reason), records in sorted(found.items())]
 

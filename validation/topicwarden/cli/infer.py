@@ -17,6 +17,7 @@ from topicwarden.model.project import find_project
 from topicwarden.operations.infer import InferredTopic, InferReport, infer_cluster, infer_stack
 from topicwarden.operations.operation_options import InferOptions
 from topicwarden.report import terminal_output
+from topicwarden.report.display import printable
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.specs.write import ContentsComments, contents_lines, explicit_contents
 
@@ -89,7 +90,7 @@ def _broken(broken: BrokenContract, records: int) -> str:
 
 def _added(difference: ContractDifference) -> str:
     evidence = "; ".join(filter(None, (difference.doubt, difference.evidence)))
-    return f"{difference.path}: {difference.rule}" + (f"  # {evidence}" if evidence else "")
+    return printable(f"{difference.path}: {difference.rule}" + (f"  # {evidence}" if evidence else ""))
 
 
 def _files(report: InferReport) -> dict[str, str]:
@@ -99,6 +100,6 @@ def _files(report: InferReport) -> dict[str, str]:
         if inferred is not None:
             lines = [f"# {topic}: inferred from {read_from(each.inference)}", *contract_lines(topic, inferred)]
             files[f"{topic}.yaml"] = "".join(f"{line}\n" for line in lines)
-            for part, text in inferred.schema_texts().items():
-                files[f"{_SCHEMAS}/{_schema_file(topic, part)}"] = text
+            for part in inferred.all_schemas:
+                files[f"{_SCHEMAS}/{_schema_file(topic, part)}"] = inferred.schema_text(part)
     return files

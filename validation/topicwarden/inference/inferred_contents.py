@@ -20,12 +20,18 @@ _PARTS: Final = ("key", "value")
 class InferredContents:
     """The rules in the order in which they are written, the number of records that were read, and JSON Schemas.
 
-    ``schemas`` has the schema of each part, ``key`` or ``value``, whose format is JSON.
+    ``all_schemas`` has the schema of each part, ``key`` or ``value``, whose format is JSON, also if that is no rule.
     """
 
     records: int
     rules: tuple[InferredRule, ...]
-    schemas: Mapping[str, Mapping[str, Any]]
+    all_schemas: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def schemas(self) -> dict[str, Mapping[str, Any]]:
+        """The schemas of the parts whose format is a rule."""
+        rules = {rule.path[0] for rule in self.rules if rule.holds and rule.path[1:] == ("format",)}
+        return {part: schema for part, schema in self.all_schemas.items() if part in rules}
 
     @property
     def contents(self) -> Contents:
@@ -43,15 +49,15 @@ class InferredContents:
         """A line for each setting that is no rule, with the reason."""
         return tuple(_suggestion(rule) for rule in self.rules if not rule.holds)
 
-    def schema_texts(self) -> dict[str, str]:
-        """Return the text of the schema of each part."""
-        return {part: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for part, schema in self.schemas.items()}
+    def schema_text(self, part: str) -> str:
+        """Return the text of the schema of ``part``, as a file."""
+        return json.dumps(self.all_schemas[part], indent=2, ensure_ascii=False) + "\n"
 
 
 def infer_contents(summary: TopicSummary, context: InferenceContext) -> InferredContents:
     """Return the contract that all records in ``summary`` meet."""
     rules = tuple(rule for infer in INFERENCES for rule in infer(summary, context)) if summary.records else ()
-    formats = {rule.path[0]: rule.value for rule in rules if rule.holds and rule.path[1:] == ("format",)}
+    formats = {rule.path[0]: rule.value for rule in rules if rule.value and rule.path[1:] == ("format",)}
     registered = {rule.path[0] for rule in rules if rule.path[1:] == ("registry",)}
     schemas = {
         part: json_schema(summary.encoded(part).json, context)

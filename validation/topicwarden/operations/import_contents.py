@@ -41,8 +41,10 @@ def with_contents(topics: Iterable[Topic], inferences: Mapping[str, TopicInferen
             continue
         known = explicit_contents(topic.contents)
         contents = _merged(explicit_contents(inference.inferred.contents), known)
-        texts = inference.inferred.schema_texts()
-        schemas[topic.name] = tuple(SchemaText(part, "json", text) for part, text in texts.items() if part not in known)
+        inferred = inference.inferred
+        schemas[topic.name] = tuple(
+            SchemaText(part, "json", inferred.schema_text(part)) for part in inferred.schemas if part not in known
+        )
         drafted.append(replace(topic, contents=Contents.model_validate(contents)))
     return ContentsDraft(tuple(drafted), schemas, evidence)
 

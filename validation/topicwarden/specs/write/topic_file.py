@@ -131,9 +131,15 @@ def contents_lines(contents: Mapping[str, Any], comments: ContentsComments = NO_
     """Yield the lines of ``contents:`` with their comments; only comments if there is no setting."""
     yield from _mapping_lines(
         {"contents": contents} if contents else {},
-        {("contents", *path): comment for path, comment in comments.of_settings.items()},
+        {("contents", *path): _one_line(comment) for path, comment in comments.of_settings.items()},
     )
-    yield from (f"  # {comment}" if contents else f"# contents: {comment}" for comment in comments.below)
+    below = map(_one_line, comments.below)
+    yield from (f"  # {comment}" if contents else f"# contents: {comment}" for comment in below)
+
+
+def _one_line(comment: str) -> str:
+    """Return a comment in which names of headers and properties are printable."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in comment)
 
 
 def _mapping_lines(
