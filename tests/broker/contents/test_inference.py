@@ -57,7 +57,7 @@ def test_a_declared_topic_shows_what_records_break_and_allow(
 ) -> None:
     monkeypatch.chdir(project.root)
     before = {path: path.read_bytes() for path in project.topics.rglob("*") if path.is_file()}
-    assert infer("dev", [TOPIC], InferOptions(), tmp_path / "out") == 1
+    assert infer(None, [TOPIC], InferOptions(), tmp_path / "out") == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"# {TOPIC}: inferred from all 1,100 records"
     broken, added = ([line for line in lines if line.startswith(sign)] for sign in "-+")

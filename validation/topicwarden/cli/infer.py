@@ -13,6 +13,7 @@ from topicwarden.inference.differences import ContractDifference
 from topicwarden.inference.inferred_contents import InferredContents
 from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.message_text import counted
+from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.operations.infer import InferredTopic, InferReport, infer_cluster, infer_stack
 from topicwarden.operations.operation_options import InferOptions
@@ -20,31 +21,45 @@ from topicwarden.report import terminal_output
 from topicwarden.report.display import printable
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.specs.write import ContentsComments, contents_lines, explicit_contents
+from topicwarden.stacks.stack_selection import selected_stacks
 
 _SCHEMAS: Final = "schemas"
 
 
 def infer(
-    stack: str, patterns: Sequence[str], options: InferOptions, out: Path | None, address: ClusterAddress | None = None
+    stack: str | None,
+    patterns: Sequence[str],
+    options: InferOptions,
+    out: Path | None,
+    address: ClusterAddress | None = None,
 ) -> int:
     """Print the inferred contracts of the topics that match ``patterns``, and return the exit code.
 
-    ``out`` is a folder for the contracts and their schemas. ``address`` has the cluster to read in place of that of
-    ``stack``. Returns 1 if records break what is declared, or if a topic could not be read; else 0.
+    ``stack`` None is the only stack of the project. ``out`` is a folder for the contracts and their schemas.
+    ``address`` has the cluster to read in place of that of a stack. Returns 1 if records break what is declared, or if
+    a topic could not be read; else 0.
     """
     if out is not None:
         require_writable(out)
     with without_garbage_collection():
-        report = (
-            infer_stack(find_project(), stack, patterns, options, listener=TERMINAL)
-            if address is None
-            else infer_cluster(address, patterns, options, listener=TERMINAL)
-        )
+        report = _of_stack(stack, patterns, options) if address is None else _of_cluster(address, patterns, options)
     terminal_output.write_text("\n".join("".join(f"{line}\n" for line in _lines(each)) for each in report.topics))
     if out is not None:
         for path in write_files(out, _files(report)):
             terminal_output.note(str(path))
     return 0 if report.complete else 1
+
+
+def _of_stack(stack: str | None, patterns: Sequence[str], options: InferOptions) -> InferReport:
+    project = find_project()
+    first, *others = selected_stacks(project, stack)
+    if others:
+        raise Refusal(f"topics may differ by stack: select one with --stack, one of {', '.join((first, *others))}")
+    return infer_stack(project, first, patterns, options, listener=TERMINAL)
+
+
+def _of_cluster(address: ClusterAddress, patterns: Sequence[str], options: InferOptions) -> InferReport:
+    return infer_cluster(address, patterns, options, listener=TERMINAL)
 
 
 def read_from(inference: TopicInference) -> str:

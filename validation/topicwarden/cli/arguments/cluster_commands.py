@@ -12,6 +12,7 @@ from topicwarden.cli.arguments.shared_options import (
     AllStacks,
     MaxRecords,
     MinRecords,
+    OnlyStack,
     ShowValues,
     Stack,
     Stacks,
@@ -248,16 +249,15 @@ def audit(
 
 
 @app.command(
-    epilog="Examples: `topicwarden infer --stack prod orders.placed.v1`, "
-    "`topicwarden infer --bootstrap-server localhost:9092 'orders.*' --out contracts/`. "
-    "`topicwarden import --contents` writes the same into the files of new topics."
+    epilog="Example: topicwarden infer --stack prod 'orders.*' --out contracts/. "
+    "A cluster without a project: `topicwarden infer --bootstrap-server localhost:9092 orders.placed.v1`. "
+    "The files of new topics: `topicwarden import --contents`."
 )
 def infer(
-    context: typer.Context,
     patterns: Annotated[
         list[str], typer.Argument(metavar="TOPIC…", help="Names of topics, or globs, or !GLOB.", show_default=False)
     ],
-    stack: Stacks = None,
+    stack: OnlyStack = None,
     *,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
@@ -280,7 +280,6 @@ def infer(
     --show-values.
     """
     address = cluster_address(bootstrap_server, command_config, stack=bool(stack))
-    one = single_stack(stack, context) if address is None else ""
     from topicwarden.audit.scan.spark_platform import refuse_unsupported
 
     refuse_unsupported(master)
@@ -288,7 +287,7 @@ def infer(
     from topicwarden.operations.operation_options import InferOptions
 
     options = InferOptions(max_records, min_records, show_values, master)
-    raise typer.Exit(infer(one, patterns, options, out, address))
+    raise typer.Exit(infer(stack, patterns, options, out, address))
 
 
 @app.command(

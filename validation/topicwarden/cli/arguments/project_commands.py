@@ -131,8 +131,8 @@ def show(
 
 @app.command(
     "import",
-    epilog="Examples: `topicwarden import --stack prod 'orders.*' '!*-changelog'`, "
-    "`topicwarden import --stack prod --contents --dry-run`",
+    epilog="Example: topicwarden import --stack prod 'orders.*' '!*-changelog'. "
+    "With contracts from the records: `topicwarden import --stack prod --contents --dry-run`.",
 )
 def import_(
     patterns: Annotated[
