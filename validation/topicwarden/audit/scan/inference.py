@@ -2,6 +2,10 @@
 
 Each task returns a summary of bounded size for each topic (``TopicSummary.java``), and the reader's notes on each
 range, which have the records that break what is declared. The reader's code merges the summaries in the driver.
+
+No library does this. json-schema-inferrer needs all values at once. The schemas of GenSON merge, but do not count what
+breaks a stricter rule, and have no bound. Enumerations need exact counts of few texts; the frequent items of
+DataSketches are estimates of many.
 """
 
 from __future__ import annotations
