@@ -53,7 +53,8 @@ class DrawnTopics:
             for number in range(records):
                 value = json.dumps(contract.draw(self.source), ensure_ascii=self.source.random() < 0.5)
                 key = f"key {self.source.randrange(10**6)}"
-                headers = [("trace-id", b"1")] if number % 3 else [("trace-id", b"1"), ("rare", b"2")]
+                headers: list[tuple[str, str | bytes | None]] = [("trace-id", b"1")]
+                headers += [] if number % 3 else [("rare", b"2")]
                 writers[number % 2].produce(name, value.encode(), key, partition=number % 2, headers=headers)
                 writers[number % 2].poll(0)
         for writer in writers:

@@ -48,7 +48,7 @@ def test_what_all_records_meet_is_a_rule() -> None:
         ({"int": 0}, "string"),  # four printable letters are text
     ],
 )
-def test_the_format_of_keys_is_the_strictest_that_all_have(missed: dict[str, int], expected: str | None) -> None:
+def test_the_format_of_keys_is_the_strictest_that_all_have(missed: dict[str, Any], expected: str | None) -> None:
     assert contents(summary(key=encoded(**missed))).get("key", {}).get("format") == expected
 
 
