@@ -38,7 +38,7 @@ def project(servers: list[str], tmp_path: Path) -> Iterator[Project]:
         value = {"id": number, "state": MARK, "note": f"{MARK}{number}"}
         if number in (7, 900):
             value["id"] = MARK
-        headers = [] if number == 50 else [("trace-id", MARK.encode())]
+        headers: list[tuple[str, str | bytes | None]] = [] if number == 50 else [("trace-id", MARK.encode())]
         producers[number % 2].produce(TOPIC, json.dumps(value).encode(), f"{MARK}{number}", headers=headers)
         producers[number % 2].flush()  # so that the offsets are the numbers
     with own_cache(tmp_path):
