@@ -92,6 +92,7 @@ def test_yaml_blocks_of_the_pages_are_valid(
         _TOPIC_FILE: yaml.safe_dump(_TOPIC),
         "topics/clickstream/clicks.v1.yaml": yaml.safe_dump(_TOPIC),
         "topics/orders/schemas/refund.json": '{"properties": {"amount": {"type": "number"}}}',
+        "topics/orders/schemas/orders.placed.v1-value.json": "{}",
         "topics/orders/schemas/order.avsc": _record("Order"),
         "topics/orders/schemas/payment.avsc": _record("Payment"),
         "subjects/schemas/money.avsc": _record("Money"),
