@@ -112,3 +112,9 @@ def test_fields_that_look_personal_are_suggested_and_never_declared() -> None:
 
 def test_few_distinct_keys_show_no_partitioner() -> None:
     assert "partitioner" not in contents(summary(distinct_keys=5))["key"]
+
+
+def test_only_rare_sizes_and_near_formats_are_named() -> None:
+    common = summary(sizes={512: first(RECORDS)}, key=encoded(int=9))
+    assert evidence(common, "records.max_bytes") == "the largest of 1,200 records has 300 bytes"
+    assert evidence(common, "key.format") == "all 1,200 keys"

@@ -88,6 +88,11 @@ class TopicInference:
     broken: tuple[BrokenContract, ...] = ()
     unread: str = ""
 
+    @property
+    def failed(self) -> bool:
+        """True if there are records, and they could not be read."""
+        return bool(self.unread and self.retained and not self.read)
+
 
 def infer_topics(
     spark: SparkSource, cluster: Cluster, snapshot: Snapshot, request: InferenceRequest, progress: Progress

@@ -48,7 +48,7 @@ class InferReport:
     @property
     def complete(self) -> bool:
         """True if all topics could be read, and no record breaks what is declared."""
-        return not any(each.inference.broken or each.inference.unread for each in self.topics)
+        return not any(each.inference.broken or each.inference.failed for each in self.topics)
 
 
 def infer_stack(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from topicwarden.inference.inferred_rule import InferenceContext, InferredRule
@@ -58,7 +58,7 @@ def _infer(part: str, summary: TopicSummary, context: InferenceContext) -> Itera
     if encoded.unreadable.count:
         evidence += f"; too large to look into: {encoded.unreadable.among(judged)}"
     if format == "string":
-        evidence += _nearest(encoded, judged)
+        evidence += _nearest(encoded, judged, ("uuid", "json", "registry"))
     yield InferredRule((part, "format"), format, evidence, doubt)
 
 
@@ -70,9 +70,9 @@ def _registered(encoded: EncodedSummary, formats: Mapping[int, str]) -> str | No
     return found.pop() if len(found) == 1 else None
 
 
-def _nearest(encoded: EncodedSummary, judged: int) -> str:
-    """Return how many records break the format that most of them have."""
-    missed = {each: tally for each, tally in encoded.not_in_format.items() if each in (*_PLAIN, "registry")}
+def _nearest(encoded: EncodedSummary, judged: int, formats: Sequence[str] = (*_PLAIN, "registry")) -> str:
+    """Return how many records break the one of ``formats`` that most of them have."""
+    missed = {each: tally for each, tally in encoded.not_in_format.items() if each in formats}
     missed = {each: tally for each, tally in missed.items() if 0 < tally.count < judged / 2}
     if not missed:
         return ""
