@@ -86,3 +86,8 @@ def test_a_declared_schema_is_compared_rule_by_rule() -> None:
     }
     assert not list(tightened({"$ref": "#/$defs/x"}, inferred))
     assert not list(tightened(inferred, inferred))
+
+
+def test_a_field_that_is_always_null_and_a_single_text_show_no_rule_for_later_values() -> None:
+    assert property_of(shape(null=1_200)) == {"$comment": "no rule: null in 1,200 values"}
+    assert "enum" not in property_of(replace(shape(string=1_200), texts={"open": 1_200}), shown=True)

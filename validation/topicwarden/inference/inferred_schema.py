@@ -26,7 +26,7 @@ def json_schema(shape: JsonShape, context: InferenceContext) -> dict[str, Any]:
 def _schema(shape: JsonShape, context: InferenceContext, noun: str) -> dict[str, Any]:
     """Return the schema of ``shape``; ``noun`` names one of its values in comments."""
     total = shape.total
-    if total < context.records_needed:
+    if total < context.records_needed or total == shape.count("null"):
         found = ", ".join(name for name in JSON_TYPES if shape.count(name))
         return {"$comment": f"no rule: {found or 'nothing'} in {_counted(total, noun)}"}
     types = [name for name in JSON_TYPES if shape.count(name)]
@@ -68,7 +68,7 @@ def _text_rules(shape: JsonShape, types: list[str], context: InferenceContext, c
         nearest = min(_FORMATS, key=lambda name: exceptions[name].count)
         comments += _exceptions(f"not {nearest}", exceptions[nearest], texts)
     counts = shape.texts
-    few = counts is not None and 0 < len(counts) <= _MOST_TEXTS and min(counts.values()) >= _LEAST_OF_A_TEXT
+    few = counts is not None and 1 < len(counts) <= _MOST_TEXTS and min(counts.values()) >= _LEAST_OF_A_TEXT
     if counts is None or not few or shape.personal or texts < context.records_needed or {*types} - {"null", "string"}:
         return rules
     number = _counted(len(counts), "text")
