@@ -71,7 +71,7 @@ def pytest_configure() -> None:
         ports.BROKERS_FROM += 1_000 * (1 + int(worker.removeprefix("gw")))
 
 
-class Room(pytest.Package):
+class SharedFolder(pytest.Package):
     """A folder of tests whose fixtures of ``scope="package"`` end with its last test. It needs no ``__init__.py``."""
 
     def setup(self) -> None:
@@ -79,8 +79,8 @@ class Room(pytest.Package):
 
 
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect each folder with a ``conftest.py`` as a room. Otherwise its clusters would run until the session ends."""
-    return Room.from_parent(parent, path=path) if (path / "conftest.py").is_file() else None
+    """Collect each folder with a ``conftest.py`` as a package. Else its clusters would run until the session ends."""
+    return SharedFolder.from_parent(parent, path=path) if (path / "conftest.py").is_file() else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

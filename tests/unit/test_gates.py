@@ -95,7 +95,7 @@ def layers(container: str) -> list[list[str]]:
 LAYERS = {package: layer for layer, packages in enumerate(layers("topicwarden"), 1) for package in packages}
 
 
-def test_the_page_has_the_floor_of_each_room() -> None:
+def test_the_page_has_the_layer_of_each_package() -> None:
     rows = re.findall(r"^\| ([0-9]+) \| (`.+?`) \|", PAGE, re.MULTILINE)
     named = {package: int(layer) for layer, packages in rows for package in re.findall(r"`(\w+)(?:/|\.py)`", packages)}
     assert named == {package: layer for package, layer in LAYERS.items() if package not in ENTRY_POINTS}
@@ -116,7 +116,7 @@ def modules_in_strings(path: Path) -> Iterator[str]:
             yield from re.findall(r"\btopicwarden\.(\w+)", node.value)
 
 
-def test_no_string_names_a_module_of_a_higher_floor() -> None:
+def test_no_string_names_a_module_of_a_higher_layer() -> None:
     higher = {
         (str(path.relative_to(PACKAGE)), package)
         for path in PACKAGE.rglob("*.py")

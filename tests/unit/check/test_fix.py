@@ -22,10 +22,10 @@ EXAMPLES = [
         for path in sorted((REPOSITORY / "topics").rglob("*.yaml"))
     ),
     *(
-        pytest.param(Path(path).name, data, id=f"{room}-{kind}-{case.name}-{path}")
-        for room in ("check", "policies", "specs")
+        pytest.param(Path(path).name, data, id=f"{folder}-{kind}-{case.name}-{path}")
+        for folder in ("check", "policies", "specs")
         for kind in KINDS
-        for case in cases(UNIT / room / "cases", kind)
+        for case in cases(UNIT / folder / "cases", kind)
         for path, data in case.data().items()
         if path.startswith("topics/") and path.endswith(".yaml")
     ),

@@ -39,9 +39,9 @@ def seeds() -> list[bytes]:
     """Return every YAML file of the examples, good and bad, except for the very large ones."""
     return [
         data
-        for room in ("specs", "policies")
+        for folder in ("specs", "policies")
         for kind in KINDS
-        for case in cases(UNIT / room / "cases", kind)
+        for case in cases(UNIT / folder / "cases", kind)
         for path, data in case.data().items()
         if path.endswith(".yaml") and len(data) < 5_000
     ]

@@ -56,7 +56,7 @@ def test_a_name_that_is_used_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_module_imports_from_a_test_module() -> None:
-    """Helpers that several modules use are in tests/support, in a conftest or in a module of their room."""
+    """Helpers that several modules use are in tests/support, in a conftest or in a module of their folder."""
     imports = re.compile(r"^\s*(?:from|import) tests\.[\w.]*\btest_", re.MULTILINE)
     files = (REPOSITORY / "tests").rglob("*.py")
     assert [path for path in files if imports.search(path.read_text(encoding="utf-8"))] == []

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-import topicwarden.policies as room
+from topicwarden import policies
 from topicwarden.model.units import DURATION, SIZE
 from topicwarden.policies import expressions, topic_view, waivers
 from topicwarden.policies.expressions import ExpressionSpec
@@ -27,7 +27,7 @@ def page() -> str:
     """Return the page of all rules, expressions and waivers, as Markdown."""
     on = {name: rule for name, rule in ALL_RULES.items() if rule.ALWAYS is not None}
     off = {name: rule for name, rule in ALL_RULES.items() if rule.ALWAYS is None}
-    parts = ["# Rules", _doc(room), "Every rule has these settings:", _table(RuleSettings), "## Always on"]
+    parts = ["# Rules", _doc(policies), "Every rule has these settings:", _table(RuleSettings), "## Always on"]
     for name, rule in on.items():
         parts += _section(name, rule)
     parts.append("## On if a policy file names the rule")
