@@ -44,7 +44,7 @@ class Shell:
         )
 
     def in_process(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        """Run `topicwarden` in this process, which needs no second to start: not for audits, which would stop Spark."""
+        """Run `topicwarden` in this process, which needs no second to start. Audits need the fixture `spark`."""
         done = topicwarden(*arguments, cwd=self.folder, **self.variables)
         return subprocess.CompletedProcess(["topicwarden", *map(str, arguments)], done.code, done.out, done.err)
 

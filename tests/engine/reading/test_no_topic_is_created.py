@@ -89,13 +89,14 @@ def topics_that_go(servers: list[str], name: str) -> Iterator[set[str]]:
     ),
 )
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.usefixtures("spark")
 def test_a_command_that_reads_creates_no_topic_that_is_deleted_meanwhile(
     command: tuple[str, ...], shell: tuple[Shell, list[str]]
 ) -> None:
     project, servers = shell
     name = f"going.{COMMANDS.index(command)}"
     with topics_that_go(servers, name) as gone:
-        done = project.topicwarden(*command)
+        done = project.in_process(*command)
     assert done.returncode in (0, 1, 3), done.stdout + done.stderr
     assert len(gone) > 3
     with connected(servers) as admin:

@@ -16,13 +16,26 @@ from pathlib import Path
 import pytest
 from kafka.admin import NewTopic
 
+from tests.support import projects
 from tests.support.projects import BIN, Shell, borrowing_cache, project_of
+from tests.support.sandboxes import running
+from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import Toolchain
 
 GOOD = {"good/good.v1.yaml": "{partitions: 1, replication_factor: 3, owner: team}"}
+
+
+@pytest.fixture(scope="module")
+def sandbox(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A running sandbox, of one broker: no test of this file gets as far as to read its topics."""
+    with (
+        projects.own_cache(tmp_path_factory.mktemp("bad-input")) as folder,
+        running(sandbox_of(project_of(folder / "sandbox", {})), brokers=1) as sandbox,
+    ):
+        yield sandbox
 
 
 @pytest.fixture
