@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import sys
 import threading
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.captured_logs import without_kafka_clients
 from tests.support.catalogue_audits import SECRET, audit, target
 from tests.support.catalogue_servers import openlineage_stand_in
 from tests.support.http_answers import SLOW, Answer, answering, http
@@ -26,9 +26,8 @@ from topicwarden.stacks.certificate_settings import Certificates
 @pytest.fixture
 def output(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[[], str]]:
     """Return everything that was logged and printed; without the Kafka clients of earlier tests."""
-    caplog.set_level(logging.DEBUG)
-    caplog.handler.addFilter(lambda record: not record.name.startswith("kafka."))
-    yield lambda: caplog.text + "".join(capfd.readouterr())
+    with without_kafka_clients(caplog, capfd) as output:
+        yield output
 
 
 def publisher(*targets: CatalogueTarget) -> Publisher:

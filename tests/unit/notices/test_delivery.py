@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.captured_logs import without_kafka_clients
 from tests.support.flaky_receivers import deliver_random_history
 from tests.support.http_answers import SLOW, Answer, Request, answering, http
 from tests.support.notices import EXCERPT, SECRET_PATH, audit, eventually, heard, notifier, receiver
@@ -28,9 +29,8 @@ OK, BUSY = http(b"ok"), http(b"", "503 Service Unavailable")
 @pytest.fixture
 def output(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[[], str]]:
     """Return everything that was logged and printed; without the Kafka clients of earlier tests."""
-    caplog.set_level(logging.DEBUG)
-    caplog.handler.addFilter(lambda record: not record.name.startswith("kafka."))
-    yield lambda: caplog.text + "".join(capfd.readouterr())
+    with without_kafka_clients(caplog, capfd) as output:
+        yield output
 
 
 def in_turn(*answers: Answer) -> Callable[[Request], bytes | None]:
