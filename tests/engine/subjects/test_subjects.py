@@ -18,8 +18,10 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.engine.subjects.conftest import SubjectStack
+from topicwarden.deploy.intent_log import intent_log
+from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.compatibility import Compatibility
-from topicwarden.model.planned_change import Action, RegistryPlan, Severity
+from topicwarden.model.planned_change import Action, RegistryPlan, Section, Severity
 from topicwarden.model.subject import RegisteredSchema
 from topicwarden.registry.write import register, set_compatibility, soft_delete
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -319,6 +321,25 @@ def test_topics_are_deployed_without_a_registry_and_the_next_run_continues(
         stack.set_registry(url)
         assert "not judged" in stack.up()  # nothing changes, so nothing is refused
     assert stack.in_state()
+
+
+def test_a_subject_of_a_killed_deploy_is_named_if_its_yaml_is_gone_and_adopted_if_it_is_back(
+    stack: SubjectStack,
+) -> None:
+    """The deploy has announced and registered the subject, and was killed before the engine wrote its state."""
+    stack.declare(schema("id"))
+    log = intent_log(stack.project, "dev", Section.REGISTRY)
+    log.write(Intent.CREATE, [f"{stack.name}.orders-value", f"{stack.name}.never-sent"])
+    register(stack.client, f"{stack.name}.orders-value", avro(schema("id")))
+    declared = (stack.project.topics / "orders.yaml").read_text(encoding="utf-8")
+    (stack.project.topics / "orders.yaml").unlink()
+    message = f"subject {stack.name}.orders-value: a deploy that was killed created this"
+    assert message in stack.refused()
+    (stack.project.topics / "orders.yaml").write_text(declared, encoding="utf-8")
+    stack.up()
+    assert stack.in_state().keys() == {f"{stack.name}.orders-value"}
+    assert len(stack.versions()) == 1
+    assert log.read() == {f"{stack.name}.orders-value": Intent.CREATE}, "until a state shows that it was written"
 
 
 def test_a_read_only_registry_refuses_subjects_only(stack: SubjectStack) -> None:

@@ -10,14 +10,14 @@ import pytest
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
-from topicwarden.model.planned_change import Action, Severity, TopicPlan
+from topicwarden.model.planned_change import Action, PlanReport, PreviewResult, Section, Severity, TopicPlan
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.plan import predict as module
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.consequences import destroyed, outside_scope
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
-from topicwarden.plan.engine_steps import EngineStep, with_unpredicted, with_unpredicted_access
+from topicwarden.plan.engine_steps import EngineStep, ResourceNames, with_unpredicted, with_unpredicted_steps
 from topicwarden.plan.plan_evidence import PlanEvidence
 from topicwarden.plan.topic_change import changes
 from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
@@ -87,6 +87,17 @@ def test_the_refusal_names_the_step_and_the_resource_and_comes_once() -> None:
     assert "the engine would delete the topic (urn:b)" in plans[1].consequences[0].message
 
 
+EMPTY = PlanReport(
+    topicwarden="1",
+    stack="dev",
+    cluster_id=None,
+    taken_at=0,
+    topics=[],
+    unchanged=0,
+    engine=PreviewResult(ran=True),
+)
+
+
 @pytest.mark.parametrize(
     ("op", "name", "predicted"),
     [
@@ -102,13 +113,21 @@ def test_the_refusal_names_the_step_and_the_resource_and_comes_once() -> None:
         ("delete", "other", False),
     ],
 )
-def test_each_step_on_access_that_the_plan_does_not_predict_is_refused(op: str, name: str, predicted: bool) -> None:
+def test_each_step_on_access_or_a_subject_that_the_plan_does_not_predict_is_refused(
+    op: str, name: str, predicted: bool
+) -> None:
     step = EngineStep(op, f"urn:pulumi:dev::shop::topicwarden:index:AccessSet$kafka:index/acl:Acl::{name}", "")
-    plan = with_unpredicted_access(None, [step], declared={"new", "kept"}, deployed={"kept", "gone"})
-    assert (plan is None) is predicted
-    if plan is not None:
-        assert plan.severity is Severity.REFUSED
-        assert step.urn in plan.consequences[0].message
+    names = ResourceNames(frozenset({"new", "kept"}), frozenset({"kept", "gone"}))
+    for section in (Section.ACCESS, Section.REGISTRY):
+        report = with_unpredicted_steps(EMPTY, {section: [step]}, {section: names}, ())
+        assert report.refused is not predicted
+        plans = [plan for plan in (report.access, report.registry) if plan is not None]
+        assert len(plans) == (not predicted)
+        for plan in plans:
+            assert plan.severity is Severity.REFUSED
+            assert step.urn in plan.consequences[0].message
+            again = with_unpredicted_steps(report, {section: [step]}, {section: names}, ())
+            assert again == report, "a step is refused once"
 
 
 # Which cluster a stack may be deployed to, and what a plan says of topics that left the stack.

@@ -10,7 +10,7 @@ import pulumi
 
 from topicwarden.deploy.access_resources import AccessRegistration
 from topicwarden.deploy.access_state import resource_names
-from topicwarden.deploy.intent_log import access_intent_log, orphaned_access, unfinished
+from topicwarden.deploy.intent_log import orphans, unfinished
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.scram_user.password_writes import password_writes
@@ -26,8 +26,8 @@ from topicwarden.model.access import (
     ResourceType,
     ScramUser,
 )
+from topicwarden.model.planned_change import Section
 from topicwarden.model.problem import Location, Problem
-from topicwarden.model.project import Project
 from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.plan.consequence_text import shorten
 
@@ -89,7 +89,8 @@ class AccessBefore:
         """Return the problem that killed deploys have created access that no YAML declares any more, if they did."""
         if not self.intents:
             return []  # the names of ten thousands of live ACLs take a while
-        return orphaned_access(self.intents, resource_names(self.declared), resource_names(self.live))
+        titles = resource_names(self.live)
+        return orphans(self.intents, resource_names(self.declared), Section.ACCESS, titles.__getitem__)
 
     def registration(self, passwords: Mapping[tuple[str, str], str]) -> AccessRegistration:
         """Return what the engine gets."""
@@ -98,13 +99,13 @@ class AccessBefore:
 
 
 def access_before(
-    cluster: Cluster, project: Project, stack: str, declared: DeclaredAccess, deployed: DeployedAccess
+    cluster: Cluster, intents: Mapping[str, Intent], declared: DeclaredAccess, deployed: DeployedAccess
 ) -> AccessBefore:
     """Return the access before the deploy; reads nothing from the cluster if the stack has none.
 
-    A password that a killed deploy of this stack was about to write counts as written.
+    ``intents`` are those of earlier deploys. A password that one was about to write when it was killed counts as
+    written.
     """
-    intents = access_intent_log(project, stack).read()
     if declared.empty and deployed.empty and not intents:
         return AccessBefore(declared, deployed)
     live = cluster.access(declared.group_configs.keys() | deployed.group_configs.keys())

@@ -2,8 +2,8 @@
 
 A deploy that is killed may have created topics that Pulumi's state does not have, because the engine writes the state
 later. If their YAML is removed before the next deploy, nothing would name them any more. The record is a file of the
-project's cache, one line of JSON for each batch, written to the disk before the request is sent. Access has a record of
-its own, with the names of its resources.
+project's cache, one line of JSON for each batch, written to the disk before the request is sent. Access and subjects
+have records of their own, with the names of their resources.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.files import replace_file
+from topicwarden.model.planned_change import Section
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.project import Project
 
@@ -58,19 +61,14 @@ class IntentLog:
         replace_file(self.path, "".join(lines))
 
 
-def intent_log(project: Project, stack: str) -> IntentLog:
-    """Return the record of the topics of ``stack``. Projects that share a cache have records of their own."""
-    return _log(project, stack, "")
-
-
-def access_intent_log(project: Project, stack: str) -> IntentLog:
-    """Return the record of the access of ``stack``."""
-    return _log(project, stack, "-access")
-
-
-def _log(project: Project, stack: str, suffix: str) -> IntentLog:
+def intent_log(project: Project, stack: str, section: Section = Section.TOPICS) -> IntentLog:
+    """Return the record of a section of ``stack``. Projects that share a cache have records of their own."""
+    suffix = "" if section is Section.TOPICS else f"-{section.value}"
     name = hashlib.sha256(str(project.root.resolve()).encode()).hexdigest()[:12]
     return IntentLog(project.cache / "deploys" / f"{name}-{stack.rpartition('/')[2]}{suffix}.jsonl")
+
+
+access_intent_log: Final = partial(intent_log, section=Section.ACCESS)
 
 
 def unfinished(intents: Mapping[str, Intent], *, deployed: Collection[str], live: Collection[str]) -> dict[str, Intent]:
@@ -87,32 +85,33 @@ def unfinished(intents: Mapping[str, Intent], *, deployed: Collection[str], live
     }
 
 
-def orphans(intents: Mapping[str, Intent], declared: Collection[str]) -> list[Problem]:
-    """Return the problem that the unfinished ``intents`` created topics that no YAML declares any more, if they did."""
-    names = sorted(topic for topic, intent in intents.items() if intent is Intent.CREATE and topic not in declared)
-    return _orphaned("topics", names)
+_ORPHANS: Final = {
+    Section.TOPICS: ("topics", "with Kafka's own tools"),
+    Section.ACCESS: ("access", "with Kafka's own tools"),
+    Section.REGISTRY: ("subjects", "in the Schema Registry"),
+}
 
 
-def orphaned_access(
-    intents: Mapping[str, Intent], declared: Collection[str], titles: Mapping[str, str]
+def orphans(
+    intents: Mapping[str, Intent],
+    declared: Collection[str],
+    section: Section = Section.TOPICS,
+    title: Callable[[str], str] = str,
 ) -> list[Problem]:
-    """Return the problem that the unfinished ``intents`` created access that no YAML declares any more, if they did.
+    """Return the problem that the unfinished ``intents`` created what no YAML declares any more, if they did.
 
-    ``intents`` and ``declared`` have names of resources, ``titles`` the words for those on the cluster.
+    ``intents`` and ``declared`` have names of resources. ``title`` returns the words for one.
     """
-    names = [name for name, intent in intents.items() if intent is Intent.CREATE and name not in declared]
-    return _orphaned("access", sorted(titles[name] for name in names))
-
-
-def _orphaned(folder: str, names: Sequence[str]) -> list[Problem]:
-    if not names:
+    created = (name for name, intent in intents.items() if intent is Intent.CREATE and name not in declared)
+    if not (names := sorted(map(title, created))):
         return []
+    folder, tools = _ORPHANS[section]
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     return [
         Problem(
             Location(folder),
             f"{shown}: a deploy that was killed created this, Pulumi's state does not have it, and no YAML declares it "
-            "any more: restore the YAML and deploy, or delete it with Kafka's own tools",
+            f"any more: restore the YAML and deploy, or delete it {tools}",
             rule="orphan",
         )
     ]

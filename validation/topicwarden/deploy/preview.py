@@ -7,19 +7,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from topicwarden.deploy.access_state import ACCESS_TYPES
+from topicwarden.deploy.access_state import RESOURCE_TYPES
 from topicwarden.deploy.program_run import ProgramRun, Purpose
 from topicwarden.deploy.pulumi_commands import pulumi_preview
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, log_of, without_traceback
 from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE, TOPIC_PATH, deployed_stack
-from topicwarden.kinds.subject.resource import RESOURCE as SUBJECT
-from topicwarden.kinds.subject.resource import SUBJECT_TYPE
 from topicwarden.model import planned_change
+from topicwarden.model.planned_change import Section
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.plan.deployed_stack import DeployedStack
-from topicwarden.plan.engine_steps import EngineStep
+from topicwarden.plan.engine_steps import EngineStep, ResourceNames
 from topicwarden.plan.predicted_stack import PredictedStack
 from topicwarden.specs.resolve import Declaration
 
@@ -31,15 +30,13 @@ if TYPE_CHECKING:
 class PreviewedStack:
     """The result of a preview, and its steps on topics, access and subjects, without steps that change nothing.
 
-    ``access_names`` are the names of the resources of declared and of deployed access. ``complete`` is true if the
-    program registered all its topics. ``log`` has Pulumi's full messages.
+    ``names`` are those of the resources of access and of subjects. ``complete`` is true if the program registered all
+    its topics. ``log`` has Pulumi's full messages.
     """
 
     engine: planned_change.PreviewResult
-    steps: tuple[EngineStep, ...]
-    access_steps: tuple[EngineStep, ...]
-    subject_steps: tuple[EngineStep, ...]
-    access_names: tuple[frozenset[str], frozenset[str]]
+    steps: Mapping[Section, Sequence[EngineStep]]
+    names: Mapping[Section, ResourceNames]
     complete: bool
     log: str
     predicted: PredictedStack
@@ -66,33 +63,33 @@ def preview(engine: PulumiEngine, checked: CheckedStacks, patterns: Sequence[str
     if run.prediction is None:
         engine.require_stack()
         raise _ended_early(engine.stack, errors, log)
-    steps = tuple(step for step in answer.steps if step.op != "same" and step.type == TOPIC_TYPE)
-    access_steps = tuple(
-        step
-        for step in answer.steps
-        if step.op != "same" and step.type in ACCESS_TYPES and not _leaves_state(step, run.access_names[0])
-    )
-    subject_steps = tuple(
-        step
-        for step in answer.steps
-        if step.op != "same" and step.type == SUBJECT_TYPE and SUBJECT.registered(step.urn)
-    )
-    counts = dict(sorted(Counter(step.op for step in steps).items()))
+    steps: dict[Section, list[EngineStep]] = {section: [] for section in Section}
+    for step in answer.steps:
+        if step.op != "same" and (section := _section(step, run.names)) is not None:
+            steps[section].append(step)
+    counts = dict(sorted(Counter(step.op for step in steps[Section.TOPICS]).items()))
     engine_report = planned_change.PreviewResult(ran=answer.done.returncode == 0, steps=counts, errors=errors)
-    return PreviewedStack(
-        engine_report, steps, access_steps, subject_steps, run.access_names, run.complete, log, run.prediction
-    )
+    return PreviewedStack(engine_report, steps, run.names, run.complete, log, run.prediction)
 
 
-def _leaves_state(step: EngineStep, declared: Collection[str]) -> bool:
-    """Return whether a step only removes a further resource of access that the program registers as well."""
-    kind = ACCESS_TYPES[step.type]
-    if step.op != "delete" or kind.registered(step.urn):
-        return False
+def _section(step: EngineStep, names: Mapping[Section, ResourceNames]) -> Section | None:
+    """Return the section of the plan that a step is about; None if it only removes a resource from the state.
+
+    Such a resource is a further one of access that the program registers as well, or of a subject: the provider deletes
+    no subject that no deploy has allowed to delete.
+    """
+    if step.type == TOPIC_TYPE:
+        return Section.TOPICS
+    kind = RESOURCE_TYPES.get(step.type)
+    if kind is None or (kind.section is Section.REGISTRY and not kind.registered(step.urn)):
+        return None
+    if kind.registered(step.urn):
+        return kind.section
     try:
-        return kind.name(kind.key_of(step.properties)) in declared
+        leaves = step.op == "delete" and kind.name(kind.key_of(step.properties)) in names[kind.section].declared
     except (KeyError, ValueError):
-        return False
+        leaves = False
+    return None if leaves else kind.section
 
 
 def _ended_early(stack: str, errors: Sequence[str], log: str) -> Refusal:

@@ -19,7 +19,7 @@ from topicwarden.deploy.access_program import (
 from topicwarden.deploy.access_resources import AccessResources
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.dangers import dangers, drift_line
-from topicwarden.deploy.intent_log import access_intent_log, intent_log, orphans, unfinished
+from topicwarden.deploy.intent_log import intent_log, orphans, unfinished
 from topicwarden.deploy.program_execution import fail_unless_complete
 from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Purpose, Refused, current_run
 from topicwarden.deploy.provider_choice import require_cluster, require_provider
@@ -45,7 +45,7 @@ from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.kinds.acl.resource import RESOURCE as ACL
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess, DeployedAccess
-from topicwarden.model.planned_change import Action, TopicPlan
+from topicwarden.model.planned_change import Action, Section, TopicPlan
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
@@ -55,6 +55,7 @@ from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.earlier_use import EarlierUse
+from topicwarden.plan.engine_steps import ResourceNames
 from topicwarden.plan.predict import Prediction, predict, refusals
 from topicwarden.plan.predict_subjects import OF_REGISTRY
 from topicwarden.plan.predicted_stack import predicted_stack
@@ -160,13 +161,12 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
     deployed = declared.state.result().only(run.patterns)
     if not run.concerns_access:
         deployed = replace(deployed, access=DeployedAccess(), subjects={})
-    log = intent_log(run.engine.project, stack)
-    intents = {name: intent for name, intent in log.read().items() if selected(name, run.patterns)}
+    intents = {name: each for name, each in _intents(run, Section.TOPICS).items() if selected(name, run.patterns)}
     names = {*deployed.topics, *deployed.duplicates, *declared.names, *intents}
     with open_cluster(declared.connection) as cluster:
         live = cluster.snapshot(names, expected=names, extents=False)
         remark = check_cluster(stack, declared.connection, deployed, live)
-        access = access_before(cluster, run.engine.project, stack, declared.access, deployed.access)
+        access = access_before(cluster, _intents(run, Section.ACCESS), declared.access, deployed.access)
         deployed = replace(deployed, access=access.deployed)
         prediction = predict(
             cluster,
@@ -180,7 +180,12 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
         )
         subjects = _subjects(run, declared, deployed, cluster, live)
     prediction = replace(prediction, subjects=subjects.prediction)
-    run.access_names = frozenset(resource_names(access.declared)), frozenset(resource_names(access.deployed))
+    run.names = {
+        Section.ACCESS: ResourceNames(
+            frozenset(resource_names(access.declared)), frozenset(resource_names(access.deployed))
+        ),
+        Section.REGISTRY: ResourceNames(frozenset(declared.subjects.subjects), frozenset(deployed.subjects)),
+    }
     run.prediction = predicted_stack(stack, prediction, declared.topics, deployed, remark, access=declared.access)
     intents = unfinished(intents, deployed=deployed.topics, live=live.topics)
     return _Observed(deployed, live, access, subjects, prediction, intents, remark)
@@ -198,17 +203,35 @@ def _subjects(
         lambda: retained_records(declared.connection, registry, project),
     )
     checkers = SchemaCheckers(lambda: schema_checker(project, pulumi.info))
-    change, prediction = subjects_before(
-        registry, declared.subjects, deployed.subjects, live.day, checkers=checkers, records=records
+    return subjects_before(
+        registry,
+        declared.subjects,
+        deployed.subjects,
+        live.day,
+        checkers=checkers,
+        records=records,
+        intents=_intents(run, Section.REGISTRY),
     )
-    return SubjectsBefore(change, prediction)
+
+
+def _intents(run: ProgramRun, section: Section) -> Mapping[str, Intent]:
+    """Return what earlier deploys were about to write; nothing of a section that the run is not about."""
+    if section is not Section.TOPICS and not run.concerns_access:
+        return {}
+    return intent_log(run.engine.project, pulumi.get_stack(), section).read()
 
 
 def _refuse(run: ProgramRun, declared: _Declared, observed: _Observed) -> None:
-    _stop_at([*orphans(observed.intents, declared.names), *observed.access.orphans()])
+    access, subjects = observed.access, observed.subjects
+    _stop_at([*orphans(observed.intents, declared.names), *access.orphans(), *subjects.orphans()])
     if not pulumi.runtime.is_dry_run():
-        intent_log(run.engine.project, pulumi.get_stack()).keep(observed.intents)
-        access_intent_log(run.engine.project, pulumi.get_stack()).keep(observed.access.intents)
+        for section, intents in (
+            (Section.TOPICS, observed.intents),
+            (Section.ACCESS, access.intents),
+            (Section.REGISTRY, subjects.intents),
+        ):
+            if section is Section.TOPICS or run.concerns_access:
+                intent_log(run.engine.project, pulumi.get_stack(), section).keep(intents)
     if run.purpose is not Purpose.PLAN:
         # A registry that does not answer, or is read-only, stops its subjects only.
         _stop_at([each for each in refusals(observed.prediction) if each.rule not in OF_REGISTRY])
@@ -250,6 +273,8 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
     )
     subjects = None
     if (subject_registration := observed.subjects.registration()) is not None:
+        if not pulumi.runtime.is_dry_run():
+            intent_log(run.engine.project, stack, Section.REGISTRY).write(Intent.CREATE, observed.subjects.created)
         subjects = SubjectResources(
             stack,
             subject_registration,

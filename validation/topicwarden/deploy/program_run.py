@@ -6,17 +6,18 @@ its own, and then no command is there to be told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import pulumi
 
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.model.planned_change import PlanReport
+from topicwarden.model.planned_change import PlanReport, Section
 from topicwarden.model.problem import Refusal
+from topicwarden.plan.engine_steps import ResourceNames
 from topicwarden.plan.predicted_stack import PredictedStack
 
 if TYPE_CHECKING:
@@ -56,8 +57,7 @@ class ProgramRun:
 
     ``patterns`` are globs of the topics that a plan is about; empty for all. ``checked`` are the declarations, if the
     command has checked them already. ``confirmed`` is the plan that somebody has confirmed. The program sets
-    ``prediction``, ``access_names``, the names of the resources of declared and of deployed access, and ``refusal``,
-    why it stopped.
+    ``prediction``, ``names``, those of the resources of access and of subjects, and ``refusal``, why it stopped.
     """
 
     engine: PulumiEngine
@@ -66,7 +66,7 @@ class ProgramRun:
     checked: CheckedStacks | None = None
     confirmed: PlanReport | None = None
     prediction: PredictedStack | None = None
-    access_names: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+    names: Mapping[Section, ResourceNames] = field(default_factory=dict)
     refusal: Refusal | None = None
     registering: bool = False
     """True if the program has sent its topics to the engine."""

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final, TypeVar
 
+from topicwarden.deploy.intent_log import orphans, unfinished
 from topicwarden.deploy.subject_records import RecordsOfTopics
 from topicwarden.deploy.subject_resources import SubjectRegistration
+from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject.change import (
     RegistryChange,
     SubjectChange,
@@ -24,8 +26,8 @@ from topicwarden.kinds.subject.change import (
 from topicwarden.kinds.subject.consequences.lower_compatibility import implies
 from topicwarden.kinds.subject.evidence import RegistryVerdict, SubjectEvidence
 from topicwarden.model.compatibility import Compatibility
-from topicwarden.model.planned_change import Action
-from topicwarden.model.problem import Refusal
+from topicwarden.model.planned_change import Action, Section
+from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.subject import (
     DeclaredSubjects,
     DeployedSubjects,
@@ -43,14 +45,28 @@ from topicwarden.registry.registry_error import SETTING, RegistryError
 from topicwarden.stacks.registry_settings import RegistrySettings
 
 Value = TypeVar("Value")
+NO_INTENTS: Final[Mapping[str, Intent]] = {}
 
 
 @dataclass(frozen=True)
 class SubjectsBefore:
-    """The declared subjects, and what the registry and the topics show before the deploy."""
+    """The declared subjects, and what the registry and the topics show before the deploy.
+
+    ``intents`` are those of killed deploys, by the name of the subject.
+    """
 
     change: RegistryChange = field(default_factory=RegistryChange)
     prediction: SubjectPrediction | None = None
+    intents: Mapping[str, Intent] = field(default_factory=dict)
+
+    @property
+    def created(self) -> list[str]:
+        """The subjects that do not exist, and that the deploy registers."""
+        return [name for name, each in self.change.changes.items() if each.action is Action.CREATE]
+
+    def orphans(self) -> list[Problem]:
+        """Return the problem that killed deploys have created subjects that no YAML declares any more, if they did."""
+        return orphans(self.intents, self.change.declared.subjects, Section.REGISTRY, "subject {}".format)
 
     def registration(self) -> SubjectRegistration | None:
         """Return what the engine gets; None if there is nothing to register."""
@@ -68,21 +84,22 @@ def subjects_before(
     checkers: SchemaCheckers,
     records: RecordsOfTopics | None = None,
     destroying: bool = False,
-) -> tuple[RegistryChange, SubjectPrediction | None]:
+    intents: Mapping[str, Intent] = NO_INTENTS,
+) -> SubjectsBefore:
     """Return the change of the subjects with its consequences; asks nobody if the stack has no subjects.
 
     ``checkers`` compare schemas if a level changes. ``records`` reads the records of topics; None if no record is to
-    be read.
+    be read. ``intents`` are those of earlier deploys.
     """
-    if not declared and not deployed:
-        return RegistryChange(), None
+    if not declared and not deployed and not intents:
+        return SubjectsBefore()
     if settings is None:
         registry = LiveRegistry(error=f"the stack names no Schema Registry: set {SETTING}")
         change = registry_change(declared, deployed, registry, today=today, destroying=destroying)
-        return change, predict_subjects(change, SubjectEvidence(), today)
+        return _judged(change, SubjectEvidence(), today, intents)
     try:
         with RegistryClient(settings) as client:
-            registry = read_registry(client, names_to_read(declared, deployed))
+            registry = read_registry(client, names_to_read(declared, deployed) | intents.keys())
             reader = _RegistryReader(client, checkers)
             change = registry_change(
                 declared, deployed, registry, today=today, lookup=reader.lookup, destroying=destroying
@@ -96,7 +113,17 @@ def subjects_before(
         evidence = SubjectEvidence()
     if records is not None:
         evidence = records.added_to(evidence, change)
-    return change, predict_subjects(change, evidence, today)
+    return _judged(change, evidence, today, intents)
+
+
+def _judged(
+    change: RegistryChange, evidence: SubjectEvidence, today: date, intents: Mapping[str, Intent]
+) -> SubjectsBefore:
+    live = change.registry.subjects
+    # What the registry does not show may exist.
+    missing = {name for name, each in live.items() if each.latest is None and each.error is None}
+    remaining = unfinished(intents, deployed=change.deployed, live=intents.keys() - missing)
+    return SubjectsBefore(change, predict_subjects(change, evidence, today), remaining)
 
 
 class _RegistryReader:

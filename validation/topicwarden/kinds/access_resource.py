@@ -13,6 +13,7 @@ from topicwarden.kinds.batches import EngineCalls
 from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.resource_type import PulumiType, as_texts
 from topicwarden.model.access import AccessKey
+from topicwarden.model.planned_change import Section
 from topicwarden.model.topic import AllowedChange
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class AccessResource:
     - ``open``: the resources of a cluster or a registry.
     - ``allowance``: the word that each file must have if a command without a plan removes an entry; None for none.
     - ``named``: the name of a resource, if it is not a hash.
-    - ``component``: the type of the component that has the resources.
+    - ``component``: the type of the component that has the resources. ``section``: that of the plan which has them.
     - ``functions``: the functions that only this provider has, which prepare the resources for a deploy, by token. Each
       takes the resources and a value.
     """
@@ -86,6 +87,7 @@ class AccessResource:
     type_of: Callable[[Any], str] | None = None
     named: Callable[[Any], str] | None = None
     component: str = ACCESS_SET_TYPE
+    section: Section = Section.ACCESS
     functions: Mapping[str, Callable[[Any, Any], None]] = field(default_factory=dict)
 
     def name(self, key: AccessKey) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from topicwarden.deploy.access_state import resource_names
-from topicwarden.deploy.intent_log import access_intent_log, intent_log
+from topicwarden.deploy.intent_log import intent_log
 from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Refused
 from topicwarden.deploy.pulumi_commands import pulumi_up, pulumi_without_program
 from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backend
@@ -20,7 +20,7 @@ from topicwarden.kafka.connect.stack_connection import connect_to, stack_setting
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess
-from topicwarden.model.planned_change import PlanReport
+from topicwarden.model.planned_change import PlanReport, Section
 from topicwarden.model.problem import Level, Refusal
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
@@ -106,9 +106,9 @@ def planned_destroy(engine: PulumiEngine, *, listener: ProgressListener = SILENT
         with listener.stage("reading the Schema Registry"):
             registry = registry_of(engine.project, engine.stack)
             checkers = SchemaCheckers(lambda: schema_checker(engine.project, listener.warn))
-            _, subjects = subjects_before(
+            subjects = subjects_before(
                 registry, NO_SUBJECTS, deployed.subjects, live.day, checkers=checkers, destroying=True
-            )
+            ).prediction
         if subjects is not None:
             plan = with_withdrawn_subjects(subjects.plan, deployed, declared.subjects, live.day)
             subjects = replace(subjects, plan=plan or subjects.plan)
@@ -191,7 +191,7 @@ def _succeeded(engine: PulumiEngine, done: subprocess.CompletedProcess[str]) -> 
 
 def _deletion_was_killed(engine: PulumiEngine) -> bool:
     """Return whether Pulumi's state still has a topic, or access, that a deploy was about to delete."""
-    logs = intent_log(engine.project, engine.stack), access_intent_log(engine.project, engine.stack)
+    logs = (intent_log(engine.project, engine.stack, section) for section in (Section.TOPICS, Section.ACCESS))
     topics, access = ({name for name, intent in log.read().items() if intent is Intent.DELETE} for log in logs)
     if not topics and not access:
         return False

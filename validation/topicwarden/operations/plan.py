@@ -13,7 +13,7 @@ from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.find_pulumi import engine_of
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
-from topicwarden.plan.engine_steps import with_unpredicted, with_unpredicted_access, with_unpredicted_subjects
+from topicwarden.plan.engine_steps import with_unpredicted_steps
 from topicwarden.policies.check_specs import CheckedStacks
 
 
@@ -44,11 +44,9 @@ def planned(
     report = previewed.predicted.report
     expected_errors = _protection_errors(previewed.engine, report.topics)
     previewed.require_end(engine.stack, expected_errors)
-    return report.model_copy(
+    checked_report = with_unpredicted_steps(report, previewed.steps, previewed.names, previewed.predicted.live)
+    return checked_report.model_copy(
         update={
-            "topics": list(with_unpredicted(report.topics, previewed.steps, previewed.predicted.live)),
-            "access": with_unpredicted_access(report.access, previewed.access_steps, *previewed.access_names),
-            "registry": with_unpredicted_subjects(report.registry, previewed.subject_steps),
             "remarks": [*report.remarks, *_omitted(patterns, checked, engine.stack)],
             "engine": _without(expected_errors, previewed.engine),
         }

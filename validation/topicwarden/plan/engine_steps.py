@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeVar
 
-from topicwarden.model.planned_change import AccessPlan, Action, Consequence, RegistryPlan, Severity, TopicPlan
+from topicwarden.model.planned_change import (
+    AccessPlan,
+    Action,
+    Consequence,
+    PlanReport,
+    RegistryPlan,
+    Section,
+    Severity,
+    TopicPlan,
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,35 @@ class EngineStep:
         return self.urn.rpartition("::")[2]
 
 
+class ResourceNames(NamedTuple):
+    """The names of the resources of a section of the plan: those that the YAML declares, and those in the state."""
+
+    declared: frozenset[str] = frozenset()
+    deployed: frozenset[str] = frozenset()
+
+
+NO_NAMES: Final = ResourceNames()
+
+
+def with_unpredicted_steps(
+    report: PlanReport,
+    steps: Mapping[Section, Sequence[EngineStep]],
+    names: Mapping[Section, ResourceNames],
+    live: Collection[str],
+) -> PlanReport:
+    """Return ``report`` with a refusal for each of the ``steps`` that it does not predict; see ``with_unpredicted``."""
+    access = steps.get(Section.ACCESS, ()), names.get(Section.ACCESS, NO_NAMES), _ACCESS
+    subjects = steps.get(Section.REGISTRY, ()), names.get(Section.REGISTRY, NO_NAMES), _SUBJECTS
+    return report.model_copy(
+        update={
+            "topics": list(with_unpredicted(report.topics, steps.get(Section.TOPICS, ()), live)),
+            "access": _with_unpredicted_resources(report.access or AccessPlan(items=[]), *access) or report.access,
+            "registry": _with_unpredicted_resources(report.registry or RegistryPlan(subjects=[]), *subjects)
+            or report.registry,
+        }
+    )
+
+
 def with_unpredicted(
     plans: Iterable[TopicPlan], steps: Iterable[EngineStep], live: Collection[str]
 ) -> tuple[TopicPlan, ...]:
@@ -53,56 +91,32 @@ def with_unpredicted(
     return tuple(by_topic[name] for name in sorted(by_topic))
 
 
-def with_unpredicted_access(
-    plan: AccessPlan | None,
-    steps: Iterable[EngineStep],
-    declared: Collection[str],
-    deployed: Collection[str],
-) -> AccessPlan | None:
-    """Return ``plan`` with a refusal for each of the ``steps`` on access that it does not predict.
+_Plan = TypeVar("_Plan", AccessPlan, RegistryPlan)
+_ACCESS: Final = (
+    "access",
+    "nothing in the YAML or in Pulumi's state explains why: who gains or loses it is not known",
+)
+_SUBJECTS: Final = ("a subject", "nothing in the YAML, in Pulumi's state or in the registry explains why")
 
-    ``declared`` and ``deployed`` are the names of the resources that the YAML declares, and that Pulumi's state has.
+
+def _with_unpredicted_resources(
+    plan: _Plan, steps: Iterable[EngineStep], names: ResourceNames, words: tuple[str, str]
+) -> _Plan | None:
+    """Return ``plan`` with a refusal for each of the ``steps`` that it does not predict; None if it predicts all.
+
+    An update is predicted for whatever is declared and deployed: it may only change what the state records.
     """
-    refused = {each.evidence.get("urn") for each in plan.consequences} if plan else set()
-    refusals = [
-        _access_refusal(step)
-        for step in steps
-        if step.urn not in refused and not _predicted_access(step, declared, deployed)
+    refused = {each.evidence.get("urn") for each in plan.consequences}
+    refusals: list[Consequence] = [
+        _unpredicted(step, *words) for step in steps if step.urn not in refused and not _predicted_resource(step, names)
     ]
-    if not refusals:
-        return plan
-    plan = plan or AccessPlan(items=[])
-    return plan.model_copy(update={"consequences": [*refusals, *plan.consequences]})
+    return plan.model_copy(update={"consequences": [*refusals, *plan.consequences]}) if refusals else None
 
 
-def with_unpredicted_subjects(plan: RegistryPlan | None, steps: Iterable[EngineStep]) -> RegistryPlan | None:
-    """Return ``plan`` with a refusal for each of the ``steps`` on subjects that it does not predict.
-
-    An update that the plan does not predict changes Pulumi's state only, such as what the YAML allows. No step deletes
-    a subject that its YAML does not allow to delete.
-    """
-    planned = {subject.subject for subject in plan.subjects} if plan else set()
-    unpredicted = [step for step in steps if step.name not in planned and step.op != "update"]
-    if not unpredicted:
-        return plan
-    plan = plan or RegistryPlan(subjects=[])
-    refusals = [_subject_refusal(step) for step in unpredicted]
-    return plan.model_copy(update={"consequences": [*refusals, *plan.consequences]})
-
-
-def _subject_refusal(step: EngineStep) -> Consequence:
-    return _unpredicted(step, "a subject", "nothing in the YAML, in Pulumi's state or in the registry explains why")
-
-
-def _predicted_access(step: EngineStep, declared: Collection[str], deployed: Collection[str]) -> bool:
-    if step.name in declared:
-        return step.op in (("update",) if step.name in deployed else ("create", "import"))
-    return step.op == "delete" and step.name in deployed
-
-
-def _access_refusal(step: EngineStep) -> Consequence:
-    unexplained = "nothing in the YAML or in Pulumi's state explains why: who gains or loses it is not known"
-    return _unpredicted(step, "access", unexplained)
+def _predicted_resource(step: EngineStep, names: ResourceNames) -> bool:
+    if step.name in names.declared:
+        return step.op in (("update",) if step.name in names.deployed else ("create", "import"))
+    return step.op == "delete" and step.name in names.deployed
 
 
 def _predicted(step: EngineStep, plan: TopicPlan | None, live: Collection[str]) -> bool:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from topicwarden.deploy.access_state import resource_locations
-from topicwarden.deploy.intent_log import access_intent_log, intent_log
+from topicwarden.deploy.intent_log import intent_log
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_project import runs_topicwarden
 from topicwarden.deploy.stack_state import SET_TYPE, deployed_stack
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject.resource import subject_locations
+from topicwarden.model.planned_change import Section
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.plan.deployed_stack import DeployedStack
@@ -67,15 +68,10 @@ class ProviderHome:
         """Return the Schema Registry of ``stack``; None if the project or the stack names none."""
         return None if self.project is None else registry_of(self.project, stack, self.variables)
 
-    def announce(self, stack: str, intent: Intent, topics: list[str]) -> None:
+    def announce(self, stack: str, section: Section, intent: Intent, names: list[str]) -> None:
         """Record what is about to be sent, for a program of topicwarden; other programs have no record."""
         if self.project is not None:
-            intent_log(self.project, stack).write(intent, topics)
-
-    def announce_access(self, stack: str, intent: Intent, resources: list[str]) -> None:
-        """Record which resources of access are about to be written; see ``announce``."""
-        if self.project is not None:
-            access_intent_log(self.project, stack).write(intent, resources)
+            intent_log(self.project, stack, section).write(intent, names)
 
     def locations(self, stack: str) -> Mapping[str, Location]:
         """Return where each topic, subject and part of the access of ``stack`` is declared, by the resource's name."""

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any, NoReturn, TypeAlias
 
@@ -39,6 +39,7 @@ from topicwarden.kinds.properties import (
 )
 from topicwarden.kinds.resource_type import DEFAULTS, Difference, PulumiType
 from topicwarden.kinds.subject.resource import SUBJECT, location_key
+from topicwarden.model.planned_change import Section
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.plan.deployed_stack import DeployedStack
 
@@ -116,13 +117,19 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             target = Target(
                 session,
                 self._calls,
-                self._announce_access,
+                partial(self._announce, Section.ACCESS),
                 lambda: self._home.registry(self._stack or ""),
                 self._log.warn,
             )
             opened = {kind.part: kind.open(target) for kind in RESOURCE_TYPES.values()}
             self._resources = {
-                TOPIC.token: Topics(session, self._log.progress, self._announce, self._check_adoption, self._calls),
+                TOPIC.token: Topics(
+                    session,
+                    self._log.progress,
+                    partial(self._announce, Section.TOPICS),
+                    self._check_adoption,
+                    self._calls,
+                ),
                 **{token: opened[kind.part] for token, kind in RESOURCE_TYPES.items()},
             }
         # Without `acceptSecrets` the engine sends plain values, and marks outputs of secret inputs as secrets itself.
@@ -253,15 +260,12 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             answer = {"refusal": reason_of(error)}
         return rpc.InvokeResponse(**{"return": to_struct(answer)})
 
-    def _announce_access(self, intent: Intent, names: Iterable[str]) -> None:
-        self._home.announce_access(self._stack or "", intent, list(names))
-
     def _location(self, urn: ResourceUrn) -> Location | None:
         """Return where the resource is declared; None for a resource that no YAML declares."""
         return self._locations(urn.stack).get(location_key(urn.name) if urn.type == SUBJECT.token else urn.name)
 
-    def _announce(self, intent: Intent, topics: Iterable[str]) -> None:
-        self._home.announce(self._stack or "", intent, list(topics))
+    def _announce(self, section: Section, intent: Intent, names: Iterable[str]) -> None:
+        self._home.announce(self._stack or "", section, intent, list(names))
 
     async def _check_adoption(self, topic: str) -> None:
         """Refuse to adopt a topic that exists, if the engine would delete it afterwards."""
