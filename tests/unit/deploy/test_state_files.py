@@ -13,10 +13,8 @@ from topicwarden.deploy.intent_log import (
     IntentLog,
     access_intent_log,
     intent_log,
-    orphans,
-    unfinished,
 )
-from topicwarden.kinds.announced_writes import Intent, announce_writes
+from topicwarden.kinds.announced_writes import Intent, announce_writes, orphans, unfinished
 from topicwarden.model.planned_change import Section
 from topicwarden.model.project import Project
 

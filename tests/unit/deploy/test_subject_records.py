@@ -10,11 +10,11 @@ from typing import Any, cast
 import pytest
 
 from tests.support.subject_changes import change
-from topicwarden.deploy.subject_records import RecordsOfTopics
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
 from topicwarden.kinds.subject.change import RegistryChange
 from topicwarden.kinds.subject.evidence import SubjectEvidence
+from topicwarden.kinds.subject.records import RecordsOfTopics
 from topicwarden.model.problem import Refusal
 from topicwarden.model.readability import Readability, RetainedRecords, SchemaScan
 from topicwarden.model.topic import Topic

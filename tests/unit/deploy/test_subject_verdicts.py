@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.subject_changes import change
-from topicwarden.deploy import subject_program
-from topicwarden.deploy.subject_program import SchemaCheckers, _RegistryReader
+from topicwarden.kinds.subject import before
+from topicwarden.kinds.subject.before import SchemaCheckers, _RegistryReader
 from topicwarden.kinds.subject.evidence import RegistryVerdict
 from topicwarden.model.subject import RegisteredSchema
 
@@ -27,7 +27,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(subject)
         return ("/fields/0: no default",)
 
-    monkeypatch.setattr(subject_program, "refusal", refusal)
+    monkeypatch.setattr(before, "refusal", refusal)
     return names
 
 

@@ -184,8 +184,10 @@ def evidence_of(case: Mapping[str, Any], live: Sequence[str]) -> AccessEvidence:
         case.get("transactions_missing", ""),
         known,
         {
-            (entity(rate["entity"]), rate["key"]): LikelyRate(rate["rate"], ("orders",), 3)
-            for rate in case.get("likely_rates", ())
+            "quota": {
+                (entity(rate["entity"]), rate["key"]): LikelyRate(rate["rate"], ("orders",), 3)
+                for rate in case.get("likely_rates", ())
+            }
         },
     )
 

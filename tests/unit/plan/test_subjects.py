@@ -18,6 +18,7 @@ import yaml
 
 from topicwarden.kinds.subject.change import registry_change
 from topicwarden.kinds.subject.evidence import RegistryVerdict, SubjectEvidence
+from topicwarden.kinds.subject.predict import predict_subjects
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.planned_change import Consequence, RegistryPlan
 from topicwarden.model.problem import Location
@@ -33,7 +34,6 @@ from topicwarden.model.subject import (
     SubjectVersion,
 )
 from topicwarden.model.topic import Allowance, AllowedChange
-from topicwarden.plan.predict_subjects import predict_subjects
 from topicwarden.registry.same_schema import same
 
 TODAY = date(2026, 11, 24)

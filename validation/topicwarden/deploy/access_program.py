@@ -10,9 +10,8 @@ import pulumi
 
 from topicwarden.deploy.access_resources import AccessRegistration
 from topicwarden.deploy.access_state import resource_names
-from topicwarden.deploy.intent_log import orphans, unfinished
 from topicwarden.kafka.read.cluster import Cluster
-from topicwarden.kinds.announced_writes import Intent
+from topicwarden.kinds.announced_writes import Intent, orphans, unfinished
 from topicwarden.kinds.scram_user.password_writes import password_writes
 from topicwarden.kinds.scram_user.resource import RESOURCE as USER
 from topicwarden.model.access import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from topicwarden.kinds.subject.predict import OF_REGISTRY
 from topicwarden.model.planned_change import Action, PlannedPart, Section, Severity, TopicPlan
 from topicwarden.plan.consequence_text import shorten
-from topicwarden.plan.predict_subjects import OF_REGISTRY
 
 MOST: Final = 100
 """Largest number of dangers listed for a deploy; one more line counts the others."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,10 +20,7 @@ from typing import Final
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.files import replace_file
 from topicwarden.model.planned_change import Section
-from topicwarden.model.problem import Location, Problem
 from topicwarden.model.project import Project
-
-_SHOWN = 10  # names in a message
 
 
 @dataclass(frozen=True)
@@ -69,49 +66,3 @@ def intent_log(project: Project, stack: str, section: Section = Section.TOPICS) 
 
 
 access_intent_log: Final = partial(intent_log, section=Section.ACCESS)
-
-
-def unfinished(intents: Mapping[str, Intent], *, deployed: Collection[str], live: Collection[str]) -> dict[str, Intent]:
-    """Return the intents whose result is not in Pulumi's state.
-
-    A created topic that is not in the state: the next deploy adopts it if it is declared. A deleted topic that still is
-    in the state: a refresh or a destroy removes it there.
-    """
-    return {
-        topic: intent
-        for topic, intent in intents.items()
-        if (intent is Intent.CREATE and topic in live and topic not in deployed)
-        or (intent is Intent.DELETE and topic in deployed and topic not in live)
-    }
-
-
-_ORPHANS: Final = {
-    Section.TOPICS: ("topics", "with Kafka's own tools"),
-    Section.ACCESS: ("access", "with Kafka's own tools"),
-    Section.REGISTRY: ("subjects", "in the Schema Registry"),
-}
-
-
-def orphans(
-    intents: Mapping[str, Intent],
-    declared: Collection[str],
-    section: Section = Section.TOPICS,
-    title: Callable[[str], str] = str,
-) -> list[Problem]:
-    """Return the problem that the unfinished ``intents`` created what no YAML declares any more, if they did.
-
-    ``intents`` and ``declared`` have names of resources. ``title`` returns the words for one.
-    """
-    created = (name for name, intent in intents.items() if intent is Intent.CREATE and name not in declared)
-    if not (names := sorted(map(title, created))):
-        return []
-    folder, tools = _ORPHANS[section]
-    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-    return [
-        Problem(
-            Location(folder),
-            f"{shown}: a deploy that was killed created this, Pulumi's state does not have it, and no YAML declares it "
-            f"any more: restore the YAML and deploy, or delete it {tools}",
-            rule="orphan",
-        )
-    ]

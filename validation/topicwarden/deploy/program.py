@@ -19,15 +19,13 @@ from topicwarden.deploy.access_program import (
 from topicwarden.deploy.access_resources import AccessResources
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.dangers import dangers, drift_line
-from topicwarden.deploy.intent_log import intent_log, orphans, unfinished
+from topicwarden.deploy.intent_log import intent_log
 from topicwarden.deploy.program_execution import fail_unless_complete
 from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Purpose, Refused, current_run
 from topicwarden.deploy.provider_choice import require_cluster, require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.sdk_registration import shorten_debug_messages
 from topicwarden.deploy.stack_state import read_stack_state
-from topicwarden.deploy.subject_program import SchemaCheckers, SubjectsBefore, subjects_before
-from topicwarden.deploy.subject_records import RecordsOfTopics, retained_records
 from topicwarden.deploy.subject_resources import SubjectResources
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.deploy.topic_resources import TopicResources
@@ -43,7 +41,10 @@ from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.kinds.acl.resource import RESOURCE as ACL
-from topicwarden.kinds.announced_writes import Intent
+from topicwarden.kinds.announced_writes import Intent, orphans, unfinished
+from topicwarden.kinds.subject.before import SchemaCheckers, SubjectsBefore, subjects_before
+from topicwarden.kinds.subject.predict import OF_REGISTRY
+from topicwarden.kinds.subject.records import RecordsOfTopics, retained_records
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess, DeployedAccess
 from topicwarden.model.planned_change import Action, Section, TopicPlan
 from topicwarden.model.problem import Problem, Refusal
@@ -57,7 +58,6 @@ from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.plan.engine_steps import ResourceNames
 from topicwarden.plan.predict import Prediction, predict, refusals
-from topicwarden.plan.predict_subjects import OF_REGISTRY
 from topicwarden.plan.predicted_stack import predicted_stack
 from topicwarden.plan.topic_change import added_by_hand
 from topicwarden.policies.check_specs import check

@@ -13,12 +13,12 @@ from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Refused
 from topicwarden.deploy.pulumi_commands import pulumi_up, pulumi_without_program
 from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backend
 from topicwarden.deploy.stack_state import read_stack_state
-from topicwarden.deploy.subject_program import SchemaCheckers, subjects_before
 from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kinds.announced_writes import Intent
+from topicwarden.kinds.subject.before import SchemaCheckers, subjects_before
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess
 from topicwarden.model.planned_change import PlanReport, Section
 from topicwarden.model.problem import Level, Refusal

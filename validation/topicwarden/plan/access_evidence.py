@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kafka.read.transactions import TopicProducers, Transaction, Transactions
-from topicwarden.kinds.quota.client_rates import LikelyRates
 from topicwarden.model.access import WILDCARD, Acl, Operation, PatternType, Resource, ResourceType
 from topicwarden.plan.access_change import AccessChange
 from topicwarden.plan.access_effects import changed_resources, may_take_away
@@ -43,8 +42,8 @@ class AccessEvidence:
     transactions_missing: str = ""
     known: Mapping[ResourceType, Collection[str]] = field(default_factory=dict)
     """The names of existing resources that this user sees, by type."""
-    likely_rates: LikelyRates = field(default_factory=dict)
-    """The rates that the history of audits makes likely, by client and limit."""
+    of_kinds: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
+    """The evidence that only one kind of access needs, by the folder of the kind; see ``KIND_EVIDENCE``."""
 
 
 def gather_access(cluster: Cluster, snapshot: Snapshot, change: AccessChange) -> AccessEvidence:

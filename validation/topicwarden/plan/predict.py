@@ -8,6 +8,7 @@ from functools import partial
 
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import Snapshot
+from topicwarden.kinds.subject.predict import SubjectPrediction
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess, LiveAccess
 from topicwarden.model.planned_change import (
     MOST_SEVERE_FIRST,
@@ -29,7 +30,6 @@ from topicwarden.plan.needed_allowances import needed_allowances
 from topicwarden.plan.placement.replica_placement import place_replicas, with_replicas
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, gather, union
 from topicwarden.plan.predict_access import AccessPrediction, predict_access
-from topicwarden.plan.predict_subjects import SubjectPrediction
 from topicwarden.plan.recent_use import with_recent_use
 from topicwarden.plan.topic_change import TopicChange, changes
 from topicwarden.specs.resolve import Declaration

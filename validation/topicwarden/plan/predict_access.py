@@ -11,7 +11,6 @@ from topicwarden.access.implied import SUPPORTED_OPERATIONS, implied_operations
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import Snapshot
-from topicwarden.kinds.quota.client_rates import likely_rates
 from topicwarden.model.access import CLUSTER_NAME, DeclaredAccess, LiveAccess, Operation, ResourceType
 from topicwarden.model.planned_change import (
     MOST_SEVERE_FIRST,
@@ -22,7 +21,7 @@ from topicwarden.model.planned_change import (
 )
 from topicwarden.model.topic import AllowedChange, allowed_on
 from topicwarden.plan.access_change import ACCESS_PARTS, AccessChange, access_change
-from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES
+from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES, KIND_EVIDENCE
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
 from topicwarden.plan.access_effects import EVERYONE_ELSE, Decisions, PrincipalEffect, access_effects, principal_name
 from topicwarden.plan.access_evidence import AccessEvidence, gather_access
@@ -60,7 +59,7 @@ def predict_access(
     """Return the change of access; None if the stack neither declares nor has deployed any.
 
     ``live`` is the access of the cluster; without it, it is read. Who uses it is read only if an ACL changes.
-    ``earlier`` has the growth of topics, which is read only if a quota gets lower.
+    ``earlier`` has the growth of topics, which only some kinds of access need.
     """
     if declared.empty and deployed.access.empty:
         return None
@@ -68,10 +67,10 @@ def predict_access(
     change = access_change(declared, deployed.access, live, destroying=destroying)
     visible = live.acls is not None
     evidence = gather_access(cluster, snapshot, change) if visible else AccessEvidence()
-    rates = likely_rates(cluster, change, earlier, snapshot.cluster_id)
+    of_kinds = {kind: read(cluster, change, earlier, snapshot.cluster_id) for kind, read in KIND_EVIDENCE.items()}
     return judge_access(
         change,
-        replace(evidence, likely_rates=rates),
+        replace(evidence, of_kinds=of_kinds),
         stack_topics(declarations, deployed, snapshot),
         own_client(cluster.connection),
         now=snapshot.taken_at,

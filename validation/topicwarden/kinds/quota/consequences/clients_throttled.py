@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from topicwarden.kinds.quota.change import quotas_before_and_after
+from topicwarden.kinds.quota.client_rates import LikelyRate
 from topicwarden.kinds.quota.levels import EnforcedChange, changed_keys, enforced_change
 from topicwarden.model.access import QuotaEntity, quota_clients
 from topicwarden.model.message_text import counted
@@ -50,7 +51,8 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
 
 def _consequence(context: AccessContext, entity: QuotaEntity, key: str, enforced: EnforcedChange) -> Consequence:
     before, after, limit = enforced.before.limit, enforced.after.limit, enforced.after.limit or 0.0
-    rate, likely = (context.evidence.rates.get((entity, key)), context.evidence.likely_rates.get((entity, key)))
+    rate = context.evidence.rates.get((entity, key))
+    likely: LikelyRate | None = context.evidence.of_kinds.get("quota", {}).get((entity, key))
     declared = context.change.declared.quotas.get(entity)
     location: Location | None = declared[1] if declared else None
     change = (

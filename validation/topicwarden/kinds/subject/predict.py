@@ -9,6 +9,7 @@ from typing import Final
 
 from topicwarden.kinds.subject.change import RegistryChange, SubjectChange
 from topicwarden.kinds.subject.consequences import SUBJECT_CONSEQUENCES
+from topicwarden.kinds.subject.difference import schema_difference
 from topicwarden.kinds.subject.evidence import SubjectContext, SubjectEvidence
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import (
@@ -24,7 +25,6 @@ from topicwarden.model.problem import Location
 from topicwarden.model.subject import RegisteredSchema, SchemaReference
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.needed_allowances import needed_allowances
-from topicwarden.plan.schema_difference import schema_difference
 
 UNSEEN: Final = "registry-unseen"
 READ_ONLY: Final = "read-only-registry"

@@ -12,10 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final, TypeVar
 
-from topicwarden.deploy.intent_log import orphans, unfinished
-from topicwarden.deploy.subject_records import RecordsOfTopics
-from topicwarden.deploy.subject_resources import SubjectRegistration
-from topicwarden.kinds.announced_writes import Intent
+from topicwarden.kinds.announced_writes import Intent, orphans, unfinished
 from topicwarden.kinds.subject.change import (
     RegistryChange,
     SubjectChange,
@@ -25,6 +22,9 @@ from topicwarden.kinds.subject.change import (
 )
 from topicwarden.kinds.subject.consequences.lower_compatibility import implies
 from topicwarden.kinds.subject.evidence import RegistryVerdict, SubjectEvidence
+from topicwarden.kinds.subject.predict import SubjectPrediction, predict_subjects
+from topicwarden.kinds.subject.records import RecordsOfTopics
+from topicwarden.kinds.subject.registration import SubjectRegistration
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.planned_change import Action, Section
 from topicwarden.model.problem import Problem, Refusal
@@ -36,7 +36,6 @@ from topicwarden.model.subject import (
     RegisteredSchema,
     SubjectVersion,
 )
-from topicwarden.plan.predict_subjects import SubjectPrediction, predict_subjects
 from topicwarden.record_schemas.schema_compatibility import Comparison, incompatibilities
 from topicwarden.registry.client import RegistryClient
 from topicwarden.registry.read import find_version, read_registry, referenced_texts, refusal, registered_versions
