@@ -29,7 +29,8 @@ from tests.campaigns.guards.scenario import (
 )
 from tests.support.projects import empty_stack, project_of, write_topics
 from tests.support.warm_python import SOCKET
-from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine
+from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.kinds.topic.resource import TOPIC_TYPE
 from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.topic import Allowance, AllowedChange
 from topicwarden.operations.plan import planned

@@ -18,10 +18,10 @@ from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.deploy.program_run import ProgramRun
 from topicwarden.deploy.pulumi_commands import pulumi_up
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
 from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
+from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE
 from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
 from topicwarden.model.project import Project
 from topicwarden.operations.find_pulumi import engine_of

@@ -10,9 +10,9 @@ import pytest
 
 from tests.engine.predictions.conftest import Deployment, day, deployment, edited
 from topicwarden.deploy.program_run import PlanChanged
-from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kinds.topic.resource import SET_TYPE
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.deploy import deploy_topics
 from topicwarden.operations.plan import planned

@@ -10,9 +10,9 @@ import pytest
 from kafka.admin import NewTopic
 
 from tests.engine.predictions.conftest import REGISTERED, TOPIC, Deployment, day, deployment, edited, one
-from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE
 from topicwarden.model.planned_change import Severity
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing

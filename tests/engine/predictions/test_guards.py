@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.engine.predictions.conftest import Deployment, day, deployment, edited, of, one
-from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kinds.topic.resource import SET_TYPE
 from topicwarden.model.planned_change import Action, Severity
 from topicwarden.model.topic import AllowedChange
 from topicwarden.sandbox.local_cluster import Sandbox

@@ -20,10 +20,10 @@ from tests.conftest import REPOSITORY
 from tests.engine.predictions.conftest import Deployment, deployment, edited, of
 from tests.support.projects import Shell
 from tests.support.sandboxes import running
-from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kinds.topic.resource import SET_TYPE
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.problem import Refusal
 from topicwarden.sandbox.local_cluster import Sandbox

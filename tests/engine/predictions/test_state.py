@@ -26,9 +26,9 @@ from tests.engine.predictions.conftest import (
     state,
 )
 from topicwarden.deploy import pulumi_engine
-from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kinds.topic.resource import SET_TYPE
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.problem import Refusal
 from topicwarden.sandbox.local_cluster import Sandbox

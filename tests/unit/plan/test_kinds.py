@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from topicwarden import kinds
-from topicwarden.kinds import KINDS, modules
+from topicwarden.kinds import KINDS, every_kind, modules
 from topicwarden.kinds.access_resource import AccessResource
 from topicwarden.kinds.client_metrics.change import Subscription
 from topicwarden.model.access import PARTS, AccessKey, Acl, Operation, PatternType, PermissionType, ResourceType
@@ -33,7 +33,8 @@ NAMES: Final[dict[str, dict[AccessKey, str]]] = {
 
 def test_each_folder_is_a_kind_and_complete() -> None:
     folders = {path.parent.name for path in Path(kinds.__path__[0]).glob("*/__init__.py")}
-    assert folders == {*KINDS, "subject"}
+    assert folders == {*KINDS, "subject", "topic"}
+    assert [each.RESOURCE.part for each in every_kind("resource")] == [*PARTS, "topics", "subjects"]
     parts = [each.PART for each in modules("change")]
     assert tuple(part.name for part in parts) == PARTS
     assert [part.kind for part in parts] == [*AccessKind], "a plan sorts by the order of this enumeration"

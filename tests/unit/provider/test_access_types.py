@@ -22,7 +22,6 @@ from tests.support.access_names import (
     resource_name,
 )
 from topicwarden.deploy.provider.deletion_guard import DeletionGuard, check_access
-from topicwarden.deploy.stack_state import TOPIC_PATH
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
 from topicwarden.kinds.acl.resource import ACL, parsed_acl_id
@@ -31,6 +30,7 @@ from topicwarden.kinds.group_config.resource import GROUP_CONFIG
 from topicwarden.kinds.quota.resource import CLIENT_QUOTA, QUOTA, parsed_quota_id
 from topicwarden.kinds.resource_type import PulumiType
 from topicwarden.kinds.scram_user.resource import SCRAM, Credentials, parsed_credential_id
+from topicwarden.kinds.topic.resource import TOPIC_PATH
 from topicwarden.model.access import (
     AccessKey,
     Acl,

@@ -20,7 +20,6 @@ from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.server import start_provider
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
 from topicwarden.deploy.provider.stubs import provider_pb2_grpc
-from topicwarden.deploy.provider.topic_type import TOPIC
 from topicwarden.kafka.connect.request_error import RequestError
 from topicwarden.kafka.read.snapshot import PartitionReplicas
 from topicwarden.kinds.acl.resource import ACL
@@ -29,7 +28,8 @@ from topicwarden.kinds.properties import UNKNOWN, from_struct, has_unknown, secr
 from topicwarden.kinds.quota.resource import QUOTA
 from topicwarden.kinds.resource_type import PulumiType
 from topicwarden.kinds.scram_user.resource import SCRAM
-from topicwarden.plan.placement.broker_choice import NewTopicPlacement, is_placed, racks_of
+from topicwarden.kinds.topic.broker_choice import NewTopicPlacement, is_placed, racks_of
+from topicwarden.kinds.topic.resource import TOPIC
 
 # Requests of many topics: when they are sent together, where replicas are placed, and which errors are reported.
 

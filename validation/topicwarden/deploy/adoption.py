@@ -11,8 +11,9 @@ from typing import Final
 
 from topicwarden.deploy.program_run import ProgramRun, Purpose
 from topicwarden.deploy.pulumi_commands import pulumi_preview, pulumi_up
-from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, error_text, log_of, targeted
+from topicwarden.deploy.pulumi_engine import PulumiEngine, error_text, log_of, targeted
 from topicwarden.deploy.write_options import backend_url, write_options
+from topicwarden.kinds.topic.resource import TOPIC_TYPE
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.engine_steps import EngineStep
 from topicwarden.policies.check_specs import CheckedStacks, check

@@ -21,9 +21,9 @@ import pulumi_kafka as kafka
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import get_monitor
 
-from topicwarden.deploy.pulumi_engine import TOPIC_TYPE
 from topicwarden.deploy.topic_registration import PROPERTIES, TopicRegistration, deployed
 from topicwarden.kinds.properties import UNKNOWN, from_struct
+from topicwarden.kinds.topic.resource import TOPIC_TYPE
 from topicwarden.model.problem import Location
 
 Value = TypeVar("Value")

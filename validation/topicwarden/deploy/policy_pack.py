@@ -14,9 +14,8 @@ from typing import Any
 
 import pulumi_policy as policy
 
-from topicwarden.deploy.pulumi_engine import TOPIC_TYPE
-from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.deploy.topic_resources import DANGERS
+from topicwarden.kinds.topic.resource import SET_TYPE, TOPIC_TYPE
 from topicwarden.model.problem import Level
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.topic import Topic

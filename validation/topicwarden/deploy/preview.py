@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from topicwarden.deploy.access_state import RESOURCE_TYPES
 from topicwarden.deploy.program_run import ProgramRun, Purpose
 from topicwarden.deploy.pulumi_commands import pulumi_preview
-from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, log_of, without_traceback
+from topicwarden.deploy.pulumi_engine import PulumiEngine, log_of, without_traceback
 from topicwarden.deploy.pulumi_project import project_settings
-from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE, TOPIC_PATH, deployed_stack
+from topicwarden.deploy.stack_state import deployed_stack
+from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE, TOPIC_PATH, TOPIC_TYPE
 from topicwarden.model import planned_change
 from topicwarden.model.planned_change import Section
 from topicwarden.model.problem import Refusal

@@ -8,8 +8,8 @@ from typing import Final
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.deploy.provider.topic_type import REQUIRE_CLUSTER
 from topicwarden.deploy.pulumi_project import project_settings
+from topicwarden.kinds.topic.resource import REQUIRE_CLUSTER
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 

@@ -13,9 +13,10 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_f
 from topicwarden.deploy.file_backend import run_past_lost_locks
 from topicwarden.deploy.inline_program import attached_provider, inline_program
 from topicwarden.deploy.program_run import ProgramRun
-from topicwarden.deploy.pulumi_engine import ALL_AT_ONCE, TOPIC_TYPE, PulumiEngine, decoded, error_text, targeted
+from topicwarden.deploy.pulumi_engine import ALL_AT_ONCE, PulumiEngine, decoded, error_text, targeted
 from topicwarden.deploy.write_options import WriteOptions
 from topicwarden.kafka_facts.throttle_settings import REPLICAS
+from topicwarden.kinds.topic.resource import TOPIC_TYPE
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.engine_steps import EngineStep
 

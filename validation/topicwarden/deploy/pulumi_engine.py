@@ -62,7 +62,6 @@ def retry_partial_state(read: Callable[[], State]) -> State:
 
 
 _LEVELS = ("error", "info#err")
-TOPIC_TYPE = "kafka:index/topic:Topic"
 ALL_AT_ONCE = ("--parallel", "10000")
 """Options of `pulumi`: our provider sends together what the engine asks for at the same time."""
 

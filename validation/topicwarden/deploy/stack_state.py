@@ -7,16 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from topicwarden.deploy.access_state import deployed_access
-from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine
+from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
 from topicwarden.kinds.subject.resource import deployed_subjects
+from topicwarden.kinds.topic.resource import SET_TYPE, TOPIC_PATH, TOPIC_TYPE
 from topicwarden.model.topic import Topic
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
-
-SET_TYPE = "topicwarden:index:TopicSet"
-DOMAIN_TYPE = "topicwarden:index:Domain"
-TOPIC_PATH = f"{SET_TYPE}${DOMAIN_TYPE}${TOPIC_TYPE}"
-"""The types in the URN of a topic that the program registers, the outermost first."""
 
 
 def read_stack_state(engine: PulumiEngine) -> DeployedStack:

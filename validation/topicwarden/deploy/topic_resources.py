@@ -12,9 +12,10 @@ import pulumi_kafka as kafka
 
 from topicwarden.deploy.lean_registration import known_output, register_topics
 from topicwarden.deploy.sdk_registration import register_with_sdk
-from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE, recorded
+from topicwarden.deploy.stack_state import recorded
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.kafka_facts.throttle_settings import REPLICAS
+from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE
 from topicwarden.plan.deployed_stack import DeployedTopic
 
 DANGERS: Final = "dangers"

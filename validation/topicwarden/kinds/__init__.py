@@ -27,8 +27,8 @@ def modules(layer: str) -> tuple[ModuleType, ...]:
 
 
 def every_kind(layer: str) -> tuple[ModuleType, ...]:
-    """Return the module ``layer`` of each kind of access, and that of subjects, which are deployed last."""
-    return (*modules(layer), import_module(f"{__name__}.subject.{layer}"))
+    """Return the module ``layer`` of each kind, in the order in which they are deployed: access, topics, subjects."""
+    return (*modules(layer), *(import_module(f"{__name__}.{kind}.{layer}") for kind in ("topic", "subject")))
 
 
 def in_file_order(layer: str) -> tuple[ModuleType, ...]:

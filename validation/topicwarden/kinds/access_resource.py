@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -41,7 +41,9 @@ class Target:
     """The cluster and the Schema Registry that the provider writes to, and how it reports what it does.
 
     - ``calls``: the calls of the engine. ``announce`` records the names of the resources that are about to be written.
-    - ``registry`` returns the registry of the stack, None if it names none; ``warn`` shows a line.
+    - ``registry`` returns the registry of the stack, None if it names none.
+    - ``warn`` shows a line, and ``progress`` one about work that takes long.
+    - ``check_adoption`` may refuse to adopt a topic that exists.
     """
 
     session: AdminSession
@@ -49,6 +51,8 @@ class Target:
     announce: Announce
     registry: Callable[[], RegistrySettings | None]
     warn: Callable[[str], None]
+    progress: Callable[[str], None]
+    check_adoption: Callable[[str], Awaitable[None]]
 
     @property
     def cluster(self) -> tuple[AdminSession, EngineCalls, Announce]:
@@ -58,7 +62,7 @@ class Target:
 
 @dataclass(frozen=True)
 class AccessResource:
-    """One kind of access, or the subjects, as resources of Pulumi.
+    """One kind of access, the topics, or the subjects, as resources of Pulumi.
 
     - ``part``: the attribute of the access that has the entries; see ``AccessPart``.
     - ``types``: the types of the resources.
@@ -71,7 +75,8 @@ class AccessResource:
     - ``open``: the resources of a cluster or a registry.
     - ``allowance``: the word that each file must have if a command without a plan removes an entry; None for none.
     - ``named``: the name of a resource, if it is not a hash.
-    - ``component``: the type of the component that has the resources. ``section``: that of the plan which has them.
+    - ``component``: the type of the component that has the resources, or the types from the outermost one on.
+    - ``section``: the section of the plan that has the resources.
     - ``functions``: the functions that only this provider has, which prepare the resources for a deploy, by token. Each
       takes the resources and a value.
     """

@@ -10,10 +10,11 @@ from topicwarden.deploy.access_state import resource_locations
 from topicwarden.deploy.intent_log import intent_log
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_project import runs_topicwarden
-from topicwarden.deploy.stack_state import SET_TYPE, deployed_stack
+from topicwarden.deploy.stack_state import deployed_stack
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject.resource import subject_locations
+from topicwarden.kinds.topic.resource import SET_TYPE
 from topicwarden.model.planned_change import Section
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.project import Project, find_project

@@ -23,7 +23,6 @@ from topicwarden.deploy.provider.errors import ResourceUrn, reason_of, resource_
 from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.stubs import plugin_pb2, provider_pb2_grpc
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
-from topicwarden.deploy.provider.topic_type import GET_TOPIC, GET_TOPICS, REQUIRE_CLUSTER, TOPIC, Topics
 from topicwarden.kafka.connect.request_error import RequestError
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kinds.access_resource import Resources, Target
@@ -39,13 +38,12 @@ from topicwarden.kinds.properties import (
 )
 from topicwarden.kinds.resource_type import DEFAULTS, Difference, PulumiType
 from topicwarden.kinds.subject.resource import SUBJECT, location_key
+from topicwarden.kinds.topic.resource import GET_TOPIC, GET_TOPICS, REQUIRE_CLUSTER, TOPIC, Topics
 from topicwarden.model.planned_change import Section
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.plan.deployed_stack import DeployedStack
 
-_TYPES: Mapping[str, PulumiType] = {
-    each.token: each for each in (TOPIC, *(type for kind in RESOURCE_TYPES.values() for type in kind.types))
-}
+_TYPES: Mapping[str, PulumiType] = {type.token: type for kind in RESOURCE_TYPES.values() for type in kind.types}
 _FUNCTIONS: Mapping[str, tuple[str, Callable[[Any, Any], None]]] = {
     token: (kind.types[0].token, prepare)
     for kind in RESOURCE_TYPES.values()
@@ -114,24 +112,8 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             except Refusal as refusal:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(refusal))
             self._session = session
-            target = Target(
-                session,
-                self._calls,
-                partial(self._announce, Section.ACCESS),
-                lambda: self._home.registry(self._stack or ""),
-                self._log.warn,
-            )
-            opened = {kind.part: kind.open(target) for kind in RESOURCE_TYPES.values()}
-            self._resources = {
-                TOPIC.token: Topics(
-                    session,
-                    self._log.progress,
-                    partial(self._announce, Section.TOPICS),
-                    self._check_adoption,
-                    self._calls,
-                ),
-                **{token: opened[kind.part] for token, kind in RESOURCE_TYPES.items()},
-            }
+            opened = {kind.part: kind.open(self._target(session, kind.section)) for kind in RESOURCE_TYPES.values()}
+            self._resources = {token: opened[kind.part] for token, kind in RESOURCE_TYPES.items()}
         # Without `acceptSecrets` the engine sends plain values, and marks outputs of secret inputs as secrets itself.
         return rpc.ConfigureResponse(acceptSecrets=False, supportsPreview=True, supports_autonaming_configuration=True)
 
@@ -263,6 +245,17 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
     def _location(self, urn: ResourceUrn) -> Location | None:
         """Return where the resource is declared; None for a resource that no YAML declares."""
         return self._locations(urn.stack).get(location_key(urn.name) if urn.type == SUBJECT.token else urn.name)
+
+    def _target(self, session: AdminSession, section: Section) -> Target:
+        return Target(
+            session,
+            self._calls,
+            partial(self._announce, section),
+            lambda: self._home.registry(self._stack or ""),
+            self._log.warn,
+            self._log.progress,
+            self._check_adoption,
+        )
 
     def _announce(self, section: Section, intent: Intent, names: Iterable[str]) -> None:
         self._home.announce(self._stack or "", section, intent, list(names))

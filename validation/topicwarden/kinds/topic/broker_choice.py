@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from topicwarden.kafka.read.snapshot import PartitionReplicas
-from topicwarden.plan.placement.load_balancing import BrokerLoad
+from topicwarden.kinds.topic.load_balancing import BrokerLoad
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,14 @@ from topicwarden.kafka.read.topic_reads import (
 )
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kafka.write.topic_admin import NewTopic, add_partitions, alter_settings, create_topics, delete_topics
+from topicwarden.kinds.access_resource import AccessResource
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.batches import Batches, EngineCalls
 from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, as_texts
+from topicwarden.kinds.topic.broker_choice import NewTopicPlacement, racks_of
 from topicwarden.model.message_text import counted
-from topicwarden.plan.placement.broker_choice import NewTopicPlacement, racks_of
+from topicwarden.model.planned_change import Section
 
 _RECORDS: Final = 8_000
 """Metadata records of one request. The controller refuses more than 10,000 (``MAX_RECORDS_PER_USER_OP``, KIP-919)."""
@@ -59,8 +61,14 @@ GET_TOPICS: Final = "kafka:index:getTopics"
 REQUIRE_CLUSTER: Final = "kafka:index:requireCluster"
 """A function that only this provider has: it refuses to write to any cluster but the one with this id."""
 
+SET_TYPE: Final = "topicwarden:index:TopicSet"
+DOMAIN_TYPE: Final = "topicwarden:index:Domain"
+TOPIC_TYPE: Final = "kafka:index/topic:Topic"
+TOPIC_PATH: Final = f"{SET_TYPE}${DOMAIN_TYPE}${TOPIC_TYPE}"
+"""The types in the URN of a topic that the program registers, the outermost first."""
+
 TOPIC: Final = PulumiType(
-    token="kafka:index/topic:Topic",
+    token=TOPIC_TYPE,
     properties={
         "name": PropertyType(replaces=True),
         "partitions": PropertyType(Kind.NUMBER, required=True, check=_at_least_one),
@@ -258,3 +266,17 @@ def _differs(topic: NewTopic, state: TopicProperties | None) -> str:
 def _properties_text(topic: NewTopic | TopicProperties) -> str:
     counts = f"{counted(topic.partitions, 'partition')}, {counted(topic.replication_factor, 'replica')}"
     return f"{counts} and {dict(topic.config)}"
+
+
+RESOURCE: Final = AccessResource(
+    "topics",
+    (TOPIC,),
+    lambda name: (name,),
+    lambda _, topic: dict(topic),
+    lambda properties: str(properties["name"]),
+    dict,
+    lambda target: Topics(target.session, target.progress, target.announce, target.check_adoption, target.calls),
+    named=str,
+    component=f"{SET_TYPE}${DOMAIN_TYPE}",
+    section=Section.TOPICS,
+)

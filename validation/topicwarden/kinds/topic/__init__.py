@@ -1,0 +1,1 @@
+"""Topics: how they are written, and which brokers get their partitions."""
