@@ -327,7 +327,7 @@ def test_a_subject_of_a_killed_deploy_is_named_if_its_yaml_is_gone_and_adopted_i
     stack: SubjectStack,
 ) -> None:
     """The deploy has announced and registered the subject, and was killed before the engine wrote its state."""
-    stack.declare(schema("id"))
+    stack.declare(schema("id"), more=", allow: [delete]")
     log = intent_log(stack.project, "dev", Section.REGISTRY)
     log.write(Intent.CREATE, [f"{stack.name}.orders-value", f"{stack.name}.never-sent"])
     register(stack.client, f"{stack.name}.orders-value", avro(schema("id")))
@@ -340,6 +340,10 @@ def test_a_subject_of_a_killed_deploy_is_named_if_its_yaml_is_gone_and_adopted_i
     assert stack.in_state().keys() == {f"{stack.name}.orders-value"}
     assert len(stack.versions()) == 1
     assert log.read() == {f"{stack.name}.orders-value": Intent.CREATE}, "until a state shows that it was written"
+    stack.pulumi("destroy --yes --skip-preview")
+    (stack.project.topics / "orders.yaml").unlink()
+    assert len(stack.versions()) == 1, "its YAML has not allowed its deletion"
+    stack.up()
 
 
 def test_a_read_only_registry_refuses_subjects_only(stack: SubjectStack) -> None:

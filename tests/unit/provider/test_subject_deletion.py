@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject import resource
 from topicwarden.kinds.subject.resource import Subjects
 from topicwarden.model.problem import Refusal
@@ -35,17 +37,29 @@ def live(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return live
 
 
-def delete(names: list[str]) -> list[str]:
-    """Delete subjects one after the other; return the warnings."""
-    warnings: list[str] = []
-    subjects = Subjects(lambda: RegistrySettings("http://registry:8081"), warnings.append)
+def delete(names: list[str], *, allowed: bool = True) -> list[str]:
+    """Delete subjects one after the other, which announces each of them; return the warnings."""
+    warnings, announced = list[str](), list[str]()
+
+    def announce(intent: Intent, names: Iterable[str]) -> None:
+        assert intent is Intent.DELETE
+        announced.extend(names)
+
+    subjects = Subjects(lambda: RegistrySettings("http://registry:8081"), warnings.append, announce)
 
     async def run() -> None:
         for name in names:
-            await subjects.delete(name, {"allow": [{"change": "delete-subject"}]})
+            await subjects.delete(name, {"allow": [{"change": "delete-subject"}] if allowed else []})
+            assert announced[-1] == name
 
     asyncio.run(run())
     return warnings
+
+
+def test_a_subject_that_stays_in_the_registry_is_announced_so_that_no_deploy_names_it_later(live: set[str]) -> None:
+    (warning,) = delete(["order"], allowed=False)
+    assert "did not allow its deletion" in warning
+    assert live == {*REFERRERS}
 
 
 def test_subjects_that_refer_to_each_other_are_removed_together(live: set[str]) -> None:

@@ -185,10 +185,7 @@ def _of_registry(change: RegistryChange) -> Iterable[Consequence]:
             remedy="deploy again when the registry is in mode READWRITE; topics and access are deployed without it",
             location=_first_location(change, names),
         )
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in change.unjudged.items():
-        by_reason.setdefault(reason, []).append(name)
-    for reason, names in by_reason.items():
+    for reason, names in _by_reason(change.unjudged):
         yield Consequence(
             kind=UNSEEN,
             severity=Severity.REFUSED,
@@ -205,12 +202,16 @@ def _unseen(change: RegistryChange) -> Iterable[str]:
     if change.registry.error is not None:
         yield f"the subjects of the Schema Registry are not judged: {change.registry.error}"
         return
-    by_reason: dict[str, list[str]] = {}
-    for name, live in sorted(change.registry.subjects.items()):
-        if live.error is not None:
-            by_reason.setdefault(live.error, []).append(name)
-    for reason, names in by_reason.items():
+    errors = {name: live.error for name, live in sorted(change.registry.subjects.items()) if live.error is not None}
+    for reason, names in _by_reason(errors):
         yield f"{counted(len(names), 'subject')} ({', '.join(_first(names))}): not judged: {reason}"
+
+
+def _by_reason(reasons: Mapping[str, str]) -> Iterable[tuple[str, list[str]]]:
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        names.setdefault(reason, []).append(name)
+    return names.items()
 
 
 def _first(names: Sequence[str]) -> list[str]:

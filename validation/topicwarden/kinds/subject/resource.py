@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 from topicwarden.kinds.access_resource import AccessResource
+from topicwarden.kinds.announced_writes import Announce, Intent
 from topicwarden.kinds.properties import UNKNOWN, Properties, has_unknown
 from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, one_of
@@ -182,11 +183,13 @@ class Subjects:
     """The subjects of one registry. The id is the name of the subject.
 
     ``settings`` returns the registry of the stack, which the provider reads itself: an argument of a program would be
-    in the engine's debug log. ``warn`` shows a line.
+    in the engine's debug log. ``warn`` shows a line. ``announce`` records that a subject is about to leave the state.
     """
 
-    def __init__(self, settings: Callable[[], RegistrySettings | None], warn: Callable[[str], None]) -> None:
-        self._settings, self._warn = settings, warn
+    def __init__(
+        self, settings: Callable[[], RegistrySettings | None], warn: Callable[[str], None], announce: Announce
+    ) -> None:
+        self._settings, self._warn, self._announce = settings, warn, announce
         self._undeployed: dict[str, str] = {}
         self._kept: set[str] = set()
         self._opened: asyncio.Future[tuple[RegistryClient, ThreadPoolExecutor]] | None = None
@@ -212,6 +215,7 @@ class Subjects:
 
     async def delete(self, id: str, properties: Properties) -> None:
         """Soft-delete the subject if its YAML allowed that at the last deploy; else leave it, with a warning."""
+        await asyncio.to_thread(self._announce, Intent.DELETE, [id])
         allowed = allowed_on(allowances(properties.get("allow") or ()), today())
         if AllowedChange.DELETE_SUBJECT not in allowed:
             await self._released(id, f"its YAML did not allow its deletion ({AllowedChange.DELETE_SUBJECT.line})")
@@ -307,7 +311,7 @@ RESOURCE: Final = AccessResource(
     lambda _, subject: dict(subject),
     lambda properties: str(properties["subject"]),
     lambda properties: subject_of(dict(properties)),
-    lambda target: Subjects(target.registry, target.warn),
+    lambda target: Subjects(target.registry, target.warn, target.announce),
     named=str,
     component=SUBJECT_SET_TYPE,
     section=Section.REGISTRY,
