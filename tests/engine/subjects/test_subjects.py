@@ -21,7 +21,7 @@ from tests.engine.subjects.conftest import SubjectStack
 from topicwarden.deploy.intent_log import intent_log
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.compatibility import Compatibility
-from topicwarden.model.planned_change import Action, RegistryPlan, Section, Severity
+from topicwarden.model.planned_change import Action, PlanSection, RegistryPlan, Severity
 from topicwarden.model.subject import RegisteredSchema
 from topicwarden.registry.write import register, set_compatibility, soft_delete
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -328,7 +328,9 @@ def test_a_subject_of_a_killed_deploy_is_named_if_its_yaml_is_gone_and_adopted_i
 ) -> None:
     """The deploy has announced and registered the subject, and was killed before the engine wrote its state."""
     stack.declare(schema("id"), more=", allow: [delete]")
-    log = intent_log(stack.project, "dev", Section.REGISTRY)
+    other = "{topic: NAME.other, owner: team, partitions: 1, replication_factor: 1, allow: [delete]}"
+    stack.write({"topics/other.yaml": other})
+    log = intent_log(stack.project, "dev", PlanSection.REGISTRY)
     log.write(Intent.CREATE, [f"{stack.name}.orders-value", f"{stack.name}.never-sent"])
     register(stack.client, f"{stack.name}.orders-value", avro(schema("id")))
     declared = (stack.project.topics / "orders.yaml").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from topicwarden.deploy.intent_log import (
     intent_log,
 )
 from topicwarden.kinds.announced_writes import Intent, announce_writes, orphans, unfinished
-from topicwarden.model.planned_change import Section
+from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.project import Project
 
 # Test that only broken files of a dead process are removed from a file backend.
@@ -113,7 +113,7 @@ def test_each_project_and_stack_has_its_own_record(tmp_path: Path) -> None:
         for project, stack in (("a", "dev"), ("b", "dev"), ("a", "prod"), ("a", "organization/a/prod"))
     ]
     assert len({log.path for log in logs}) == 3
-    sections = {intent_log(Project(tmp_path / "a"), "dev", section).path for section in Section}
+    sections = {intent_log(Project(tmp_path / "a"), "dev", section).path for section in PlanSection}
     assert len(sections) == 3
     assert sections & {log.path for log in logs} == {logs[0].path}
     assert access_intent_log(Project(tmp_path / "a"), "dev").path in sections - {logs[0].path}
@@ -123,11 +123,11 @@ def test_each_project_and_stack_has_its_own_record(tmp_path: Path) -> None:
 def test_created_access_and_subjects_that_nobody_declares_are_named_in_words() -> None:
     intents = {"1f": Intent.CREATE, "2e": Intent.CREATE, "3d": Intent.DELETE}
     titles = {"1f": "Allow Read on Topic t for User:a", "2e": "quota of user a"}
-    (problem,) = orphans(intents, ["2e"], Section.ACCESS, titles.__getitem__)
+    (problem,) = orphans(intents, ["2e"], PlanSection.ACCESS, titles.__getitem__)
     assert str(problem.location) == "access:1:1"
     assert problem.message.startswith("Allow Read on Topic t for User:a: a deploy that was killed created this")
-    assert orphans(intents, ["1f", "2e"], Section.ACCESS) == []
-    (of_subject,) = orphans(intents, ["2e"], Section.REGISTRY, "subject {}".format)
+    assert orphans(intents, ["1f", "2e"], PlanSection.ACCESS) == []
+    (of_subject,) = orphans(intents, ["2e"], PlanSection.REGISTRY, "subject {}".format)
     assert str(of_subject.location) == "subjects:1:1"
     assert of_subject.message.startswith("subject 1f: a deploy that was killed created this")
     assert of_subject.message.endswith("or delete it in the Schema Registry")

@@ -10,7 +10,7 @@ import pytest
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
-from topicwarden.model.planned_change import Action, PlanReport, PreviewResult, Section, Severity, TopicPlan
+from topicwarden.model.planned_change import Action, PlanReport, PlanSection, PreviewResult, Severity, TopicPlan
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.plan import predict as module
@@ -118,7 +118,7 @@ def test_each_step_on_access_or_a_subject_that_the_plan_does_not_predict_is_refu
 ) -> None:
     step = EngineStep(op, f"urn:pulumi:dev::shop::topicwarden:index:AccessSet$kafka:index/acl:Acl::{name}", "")
     names = ResourceNames(frozenset({"new", "kept"}), frozenset({"kept", "gone"}))
-    for section in (Section.ACCESS, Section.REGISTRY):
+    for section in (PlanSection.ACCESS, PlanSection.REGISTRY):
         report = with_unpredicted_steps(EMPTY, {section: [step]}, {section: names}, ())
         assert report.refused is not predicted
         plans = [plan for plan in (report.access, report.registry) if plan is not None]

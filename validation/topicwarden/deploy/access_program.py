@@ -25,7 +25,7 @@ from topicwarden.model.access import (
     ResourceType,
     ScramUser,
 )
-from topicwarden.model.planned_change import Section
+from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Problem
 from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.plan.consequence_text import shorten
@@ -89,7 +89,7 @@ class AccessBefore:
         if not self.intents:
             return []  # the names of ten thousands of live ACLs take a while
         titles = resource_names(self.live)
-        return orphans(self.intents, resource_names(self.declared), Section.ACCESS, titles.__getitem__)
+        return orphans(self.intents, resource_names(self.declared), PlanSection.ACCESS, titles.__getitem__)
 
     def registration(self, passwords: Mapping[tuple[str, str], str]) -> AccessRegistration:
         """Return what the engine gets."""

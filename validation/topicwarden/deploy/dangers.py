@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from topicwarden.kinds.subject.predict import OF_REGISTRY
-from topicwarden.model.planned_change import Action, PlannedPart, Section, Severity, TopicPlan
+from topicwarden.model.planned_change import Action, PlannedPart, PlanSection, Severity, TopicPlan
 from topicwarden.plan.consequence_text import shorten
 
 MOST: Final = 100
@@ -22,7 +22,7 @@ def dangers(parts: Iterable[PlannedPart], stack: str) -> list[str]:
     These include replicas that a deploy leaves to `rebalance`, and subjects that it cannot write now.
     """
     found = [
-        ([*Section].index(part.section), f"{part.title}: {' '.join(each.message.split())} [{each.kind}]")
+        ([*PlanSection].index(part.section), f"{part.title}: {' '.join(each.message.split())} [{each.kind}]")
         for part in parts
         for each in part.consequences
         if each.severity is Severity.DANGER or each.kind in _LEFT_UNDONE

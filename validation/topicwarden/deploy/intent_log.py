@@ -19,7 +19,7 @@ from typing import Final
 
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.files import replace_file
-from topicwarden.model.planned_change import Section
+from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.project import Project
 
 
@@ -58,11 +58,11 @@ class IntentLog:
         replace_file(self.path, "".join(lines))
 
 
-def intent_log(project: Project, stack: str, section: Section = Section.TOPICS) -> IntentLog:
+def intent_log(project: Project, stack: str, section: PlanSection = PlanSection.TOPICS) -> IntentLog:
     """Return the record of a section of ``stack``. Projects that share a cache have records of their own."""
-    suffix = "" if section is Section.TOPICS else f"-{section.value}"
+    suffix = "" if section is PlanSection.TOPICS else f"-{section.value}"
     name = hashlib.sha256(str(project.root.resolve()).encode()).hexdigest()[:12]
     return IntentLog(project.cache / "deploys" / f"{name}-{stack.rpartition('/')[2]}{suffix}.jsonl")
 
 
-access_intent_log: Final = partial(intent_log, section=Section.ACCESS)
+access_intent_log: Final = partial(intent_log, section=PlanSection.ACCESS)

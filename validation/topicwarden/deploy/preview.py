@@ -15,7 +15,7 @@ from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.deploy.stack_state import deployed_stack
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE, TOPIC_PATH, TOPIC_TYPE
 from topicwarden.model import planned_change
-from topicwarden.model.planned_change import Section
+from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.plan.deployed_stack import DeployedStack
@@ -36,8 +36,8 @@ class PreviewedStack:
     """
 
     engine: planned_change.PreviewResult
-    steps: Mapping[Section, Sequence[EngineStep]]
-    names: Mapping[Section, ResourceNames]
+    steps: Mapping[PlanSection, Sequence[EngineStep]]
+    names: Mapping[PlanSection, ResourceNames]
     complete: bool
     log: str
     predicted: PredictedStack
@@ -64,25 +64,25 @@ def preview(engine: PulumiEngine, checked: CheckedStacks, patterns: Sequence[str
     if run.prediction is None:
         engine.require_stack()
         raise _ended_early(engine.stack, errors, log)
-    steps: dict[Section, list[EngineStep]] = {section: [] for section in Section}
+    steps: dict[PlanSection, list[EngineStep]] = {section: [] for section in PlanSection}
     for step in answer.steps:
         if step.op != "same" and (section := _section(step, run.names)) is not None:
             steps[section].append(step)
-    counts = dict(sorted(Counter(step.op for step in steps[Section.TOPICS]).items()))
+    counts = dict(sorted(Counter(step.op for step in steps[PlanSection.TOPICS]).items()))
     engine_report = planned_change.PreviewResult(ran=answer.done.returncode == 0, steps=counts, errors=errors)
     return PreviewedStack(engine_report, steps, run.names, run.complete, log, run.prediction)
 
 
-def _section(step: EngineStep, names: Mapping[Section, ResourceNames]) -> Section | None:
+def _section(step: EngineStep, names: Mapping[PlanSection, ResourceNames]) -> PlanSection | None:
     """Return the section of the plan that a step is about; None if it only removes a resource from the state.
 
     Such a resource is a further one of access that the program registers as well, or of a subject: the provider deletes
     no subject that no deploy has allowed to delete.
     """
     if step.type == TOPIC_TYPE:
-        return Section.TOPICS
+        return PlanSection.TOPICS
     kind = RESOURCE_TYPES.get(step.type)
-    if kind is None or (kind.section is Section.REGISTRY and not kind.registered(step.urn)):
+    if kind is None or (kind.section is PlanSection.REGISTRY and not kind.registered(step.urn)):
         return None
     if kind.registered(step.urn):
         return kind.section

@@ -46,7 +46,7 @@ from topicwarden.kinds.subject.before import SchemaCheckers, SubjectsBefore, sub
 from topicwarden.kinds.subject.predict import OF_REGISTRY
 from topicwarden.kinds.subject.records import RecordsOfTopics, retained_records
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess, DeployedAccess
-from topicwarden.model.planned_change import Action, Section, TopicPlan
+from topicwarden.model.planned_change import Action, PlanSection, TopicPlan
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
@@ -161,12 +161,12 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
     deployed = declared.state.result().only(run.patterns)
     if not run.concerns_access:
         deployed = replace(deployed, access=DeployedAccess(), subjects={})
-    intents = {name: each for name, each in _intents(run, Section.TOPICS).items() if selected(name, run.patterns)}
+    intents = {name: each for name, each in _intents(run, PlanSection.TOPICS).items() if selected(name, run.patterns)}
     names = {*deployed.topics, *deployed.duplicates, *declared.names, *intents}
     with open_cluster(declared.connection) as cluster:
         live = cluster.snapshot(names, expected=names, extents=False)
         remark = check_cluster(stack, declared.connection, deployed, live)
-        access = access_before(cluster, _intents(run, Section.ACCESS), declared.access, deployed.access)
+        access = access_before(cluster, _intents(run, PlanSection.ACCESS), declared.access, deployed.access)
         deployed = replace(deployed, access=access.deployed)
         prediction = predict(
             cluster,
@@ -181,10 +181,10 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
         subjects = _subjects(run, declared, deployed, cluster, live)
     prediction = replace(prediction, subjects=subjects.prediction)
     run.names = {
-        Section.ACCESS: ResourceNames(
+        PlanSection.ACCESS: ResourceNames(
             frozenset(resource_names(access.declared)), frozenset(resource_names(access.deployed))
         ),
-        Section.REGISTRY: ResourceNames(frozenset(declared.subjects.subjects), frozenset(deployed.subjects)),
+        PlanSection.REGISTRY: ResourceNames(frozenset(declared.subjects.subjects), frozenset(deployed.subjects)),
     }
     run.prediction = predicted_stack(stack, prediction, declared.topics, deployed, remark, access=declared.access)
     intents = unfinished(intents, deployed=deployed.topics, live=live.topics)
@@ -210,13 +210,13 @@ def _subjects(
         live.day,
         checkers=checkers,
         records=records,
-        intents=_intents(run, Section.REGISTRY),
+        intents=_intents(run, PlanSection.REGISTRY),
     )
 
 
-def _intents(run: ProgramRun, section: Section) -> Mapping[str, Intent]:
+def _intents(run: ProgramRun, section: PlanSection) -> Mapping[str, Intent]:
     """Return what earlier deploys were about to write; nothing of a section that the run is not about."""
-    if section is not Section.TOPICS and not run.concerns_access:
+    if section is not PlanSection.TOPICS and not run.concerns_access:
         return {}
     return intent_log(run.engine.project, pulumi.get_stack(), section).read()
 
@@ -226,11 +226,11 @@ def _refuse(run: ProgramRun, declared: _Declared, observed: _Observed) -> None:
     _stop_at([*orphans(observed.intents, declared.names), *access.orphans(), *subjects.orphans()])
     if not pulumi.runtime.is_dry_run():
         for section, intents in (
-            (Section.TOPICS, observed.intents),
-            (Section.ACCESS, access.intents),
-            (Section.REGISTRY, subjects.intents),
+            (PlanSection.TOPICS, observed.intents),
+            (PlanSection.ACCESS, access.intents),
+            (PlanSection.REGISTRY, subjects.intents),
         ):
-            if section is Section.TOPICS or run.concerns_access:
+            if section is PlanSection.TOPICS or run.concerns_access:
                 intent_log(run.engine.project, pulumi.get_stack(), section).keep(intents)
     if run.purpose is not Purpose.PLAN:
         # A registry that does not answer, or is read-only, stops its subjects only.
@@ -274,7 +274,7 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
     subjects = None
     if (subject_registration := observed.subjects.registration()) is not None:
         if not pulumi.runtime.is_dry_run():
-            intent_log(run.engine.project, stack, Section.REGISTRY).write(Intent.CREATE, observed.subjects.created)
+            intent_log(run.engine.project, stack, PlanSection.REGISTRY).write(Intent.CREATE, observed.subjects.created)
         subjects = SubjectResources(
             stack,
             subject_registration,

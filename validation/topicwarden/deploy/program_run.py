@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.model.planned_change import PlanReport, Section
+from topicwarden.model.planned_change import PlanReport, PlanSection
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.engine_steps import ResourceNames
 from topicwarden.plan.predicted_stack import PredictedStack
@@ -66,7 +66,7 @@ class ProgramRun:
     checked: CheckedStacks | None = None
     confirmed: PlanReport | None = None
     prediction: PredictedStack | None = None
-    names: Mapping[Section, ResourceNames] = field(default_factory=dict)
+    names: Mapping[PlanSection, ResourceNames] = field(default_factory=dict)
     refusal: Refusal | None = None
     registering: bool = False
     """True if the program has sent its topics to the engine."""

@@ -13,7 +13,7 @@ from topicwarden.kinds.batches import EngineCalls
 from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.resource_type import PulumiType, as_texts
 from topicwarden.model.access import AccessKey
-from topicwarden.model.planned_change import Section
+from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.topic import AllowedChange
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class AccessResource:
     type_of: Callable[[Any], str] | None = None
     named: Callable[[Any], str] | None = None
     component: str = ACCESS_SET_TYPE
-    section: Section = Section.ACCESS
+    section: PlanSection = PlanSection.ACCESS
     functions: Mapping[str, Callable[[Any, Any], None]] = field(default_factory=dict)
 
     def name(self, key: AccessKey) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from topicwarden.model.planned_change import Section
+from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Problem
 
 _SHOWN: Final = 10  # names in a message
@@ -45,16 +45,16 @@ def unfinished(intents: Mapping[str, Intent], *, deployed: Collection[str], live
 
 
 _ORPHANS: Final = {
-    Section.TOPICS: ("topics", "with Kafka's own tools"),
-    Section.ACCESS: ("access", "with Kafka's own tools"),
-    Section.REGISTRY: ("subjects", "in the Schema Registry"),
+    PlanSection.TOPICS: ("topics", "with Kafka's own tools"),
+    PlanSection.ACCESS: ("access", "with Kafka's own tools"),
+    PlanSection.REGISTRY: ("subjects", "in the Schema Registry"),
 }
 
 
 def orphans(
     intents: Mapping[str, Intent],
     declared: Collection[str],
-    section: Section = Section.TOPICS,
+    section: PlanSection = PlanSection.TOPICS,
     title: Callable[[str], str] = str,
 ) -> list[Problem]:
     """Return the problem that the unfinished ``intents`` created what no YAML declares any more, if they did.

@@ -293,7 +293,7 @@ class RegistryPlan(StrictModel):
         return Counter(severity for severity in every if severity is not None)
 
 
-class Section(StrEnum):
+class PlanSection(StrEnum):
     """The sections of a plan, in the order in which a deploy registers them."""
 
     ACCESS = "access"
@@ -308,7 +308,7 @@ class PlannedPart:
     ``title`` names it in messages, such as ``subject orders-value``. ``action`` is None if several things change.
     """
 
-    section: Section
+    section: PlanSection
     title: str
     consequences: Sequence[Consequence]
     action: Action | None = None
@@ -319,13 +319,15 @@ def planned_parts(
     topics: Iterable[TopicPlan] = (), access: AccessPlan | None = None, registry: RegistryPlan | None = None
 ) -> list[PlannedPart]:
     """Return all that has consequences: the topics first, and the subjects last."""
-    parts = [PlannedPart(Section.TOPICS, each.topic, each.consequences, each.action, each.location) for each in topics]
+    parts = [
+        PlannedPart(PlanSection.TOPICS, each.topic, each.consequences, each.action, each.location) for each in topics
+    ]
     if access:
-        parts.append(PlannedPart(Section.ACCESS, "access", access.consequences))
+        parts.append(PlannedPart(PlanSection.ACCESS, "access", access.consequences))
     if registry:
-        parts.append(PlannedPart(Section.REGISTRY, "Schema Registry", registry.consequences))
+        parts.append(PlannedPart(PlanSection.REGISTRY, "Schema Registry", registry.consequences))
         parts += [
-            PlannedPart(Section.REGISTRY, f"subject {each.subject}", each.consequences, each.action, each.location)
+            PlannedPart(PlanSection.REGISTRY, f"subject {each.subject}", each.consequences, each.action, each.location)
             for each in registry.subjects
         ]
     return parts

@@ -20,7 +20,7 @@ from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject.before import SchemaCheckers, subjects_before
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess
-from topicwarden.model.planned_change import PlanReport, Section
+from topicwarden.model.planned_change import PlanReport, PlanSection
 from topicwarden.model.problem import Level, Refusal
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
@@ -191,7 +191,7 @@ def _succeeded(engine: PulumiEngine, done: subprocess.CompletedProcess[str]) -> 
 
 def _deletion_was_killed(engine: PulumiEngine) -> bool:
     """Return whether Pulumi's state still has a topic, or access, that a deploy was about to delete."""
-    logs = (intent_log(engine.project, engine.stack, section) for section in (Section.TOPICS, Section.ACCESS))
+    logs = (intent_log(engine.project, engine.stack, section) for section in (PlanSection.TOPICS, PlanSection.ACCESS))
     topics, access = ({name for name, intent in log.read().items() if intent is Intent.DELETE} for log in logs)
     if not topics and not access:
         return False

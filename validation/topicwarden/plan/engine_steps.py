@@ -11,8 +11,8 @@ from topicwarden.model.planned_change import (
     Action,
     Consequence,
     PlanReport,
+    PlanSection,
     RegistryPlan,
-    Section,
     Severity,
     TopicPlan,
 )
@@ -56,16 +56,16 @@ NO_NAMES: Final = ResourceNames()
 
 def with_unpredicted_steps(
     report: PlanReport,
-    steps: Mapping[Section, Sequence[EngineStep]],
-    names: Mapping[Section, ResourceNames],
+    steps: Mapping[PlanSection, Sequence[EngineStep]],
+    names: Mapping[PlanSection, ResourceNames],
     live: Collection[str],
 ) -> PlanReport:
     """Return ``report`` with a refusal for each of the ``steps`` that it does not predict; see ``with_unpredicted``."""
-    access = steps.get(Section.ACCESS, ()), names.get(Section.ACCESS, NO_NAMES), _ACCESS
-    subjects = steps.get(Section.REGISTRY, ()), names.get(Section.REGISTRY, NO_NAMES), _SUBJECTS
+    access = steps.get(PlanSection.ACCESS, ()), names.get(PlanSection.ACCESS, NO_NAMES), _ACCESS
+    subjects = steps.get(PlanSection.REGISTRY, ()), names.get(PlanSection.REGISTRY, NO_NAMES), _SUBJECTS
     return report.model_copy(
         update={
-            "topics": list(with_unpredicted(report.topics, steps.get(Section.TOPICS, ()), live)),
+            "topics": list(with_unpredicted(report.topics, steps.get(PlanSection.TOPICS, ()), live)),
             "access": _with_unpredicted_resources(report.access or AccessPlan(items=[]), *access) or report.access,
             "registry": _with_unpredicted_resources(report.registry or RegistryPlan(subjects=[]), *subjects)
             or report.registry,

@@ -15,7 +15,7 @@ from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject.resource import subject_locations
 from topicwarden.kinds.topic.resource import SET_TYPE
-from topicwarden.model.planned_change import Section
+from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.plan.deployed_stack import DeployedStack
@@ -69,7 +69,7 @@ class ProviderHome:
         """Return the Schema Registry of ``stack``; None if the project or the stack names none."""
         return None if self.project is None else registry_of(self.project, stack, self.variables)
 
-    def announce(self, stack: str, section: Section, intent: Intent, names: list[str]) -> None:
+    def announce(self, stack: str, section: PlanSection, intent: Intent, names: list[str]) -> None:
         """Record what is about to be sent, for a program of topicwarden; other programs have no record."""
         if self.project is not None:
             intent_log(self.project, stack, section).write(intent, names)

@@ -39,7 +39,7 @@ from topicwarden.kinds.properties import (
 from topicwarden.kinds.resource_type import DEFAULTS, Difference, PulumiType
 from topicwarden.kinds.subject.resource import SUBJECT, location_key
 from topicwarden.kinds.topic.resource import GET_TOPIC, GET_TOPICS, REQUIRE_CLUSTER, TOPIC, Topics
-from topicwarden.model.planned_change import Section
+from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.plan.deployed_stack import DeployedStack
 
@@ -246,7 +246,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         """Return where the resource is declared; None for a resource that no YAML declares."""
         return self._locations(urn.stack).get(location_key(urn.name) if urn.type == SUBJECT.token else urn.name)
 
-    def _target(self, session: AdminSession, section: Section) -> Target:
+    def _target(self, session: AdminSession, section: PlanSection) -> Target:
         return Target(
             session,
             self._calls,
@@ -257,7 +257,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             self._check_adoption,
         )
 
-    def _announce(self, section: Section, intent: Intent, names: Iterable[str]) -> None:
+    def _announce(self, section: PlanSection, intent: Intent, names: Iterable[str]) -> None:
         self._home.announce(self._stack or "", section, intent, list(names))
 
     async def _check_adoption(self, topic: str) -> None:

@@ -26,7 +26,7 @@ from topicwarden.kinds.subject.predict import SubjectPrediction, predict_subject
 from topicwarden.kinds.subject.records import RecordsOfTopics
 from topicwarden.kinds.subject.registration import SubjectRegistration
 from topicwarden.model.compatibility import Compatibility
-from topicwarden.model.planned_change import Action, Section
+from topicwarden.model.planned_change import Action, PlanSection
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.subject import (
     DeclaredSubjects,
@@ -65,7 +65,7 @@ class SubjectsBefore:
 
     def orphans(self) -> list[Problem]:
         """Return the problem that killed deploys have created subjects that no YAML declares any more, if they did."""
-        return orphans(self.intents, self.change.declared.subjects, Section.REGISTRY, "subject {}".format)
+        return orphans(self.intents, self.change.declared.subjects, PlanSection.REGISTRY, "subject {}".format)
 
     def registration(self) -> SubjectRegistration | None:
         """Return what the engine gets; None if there is nothing to register."""

@@ -20,7 +20,7 @@ from topicwarden.kinds.properties import UNKNOWN, Properties, has_unknown
 from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, one_of
 from topicwarden.model.compatibility import Compatibility
-from topicwarden.model.planned_change import Section
+from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.subject import (
     DeclaredSubject,
@@ -314,6 +314,6 @@ RESOURCE: Final = AccessResource(
     lambda target: Subjects(target.registry, target.warn, target.announce),
     named=str,
     component=SUBJECT_SET_TYPE,
-    section=Section.REGISTRY,
+    section=PlanSection.REGISTRY,
     functions={PREPARE_SUBJECTS: Subjects.refuse},
 )

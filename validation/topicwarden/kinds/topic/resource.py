@@ -26,7 +26,7 @@ from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, as_texts
 from topicwarden.kinds.topic.broker_choice import NewTopicPlacement, racks_of
 from topicwarden.model.message_text import counted
-from topicwarden.model.planned_change import Section
+from topicwarden.model.planned_change import PlanSection
 
 _RECORDS: Final = 8_000
 """Metadata records of one request. The controller refuses more than 10,000 (``MAX_RECORDS_PER_USER_OP``, KIP-919)."""
@@ -278,5 +278,5 @@ RESOURCE: Final = AccessResource(
     lambda target: Topics(target.session, target.progress, target.announce, target.check_adoption, target.calls),
     named=str,
     component=f"{SET_TYPE}${DOMAIN_TYPE}",
-    section=Section.TOPICS,
+    section=PlanSection.TOPICS,
 )
