@@ -139,17 +139,22 @@ def _row(planned: TopicPlan | SubjectPlan) -> str:
 
 
 def _details(topic: TopicPlan) -> str:
-    severity = f"<b>{topic.severity.value}</b> " if topic.severity else ""
-    parts = [
-        f"<details><summary>{SYMBOLS[topic.severity]} {severity}{code(topic.topic)}: {topic.action.value}</summary>\n\n"
-    ]
-    if table := tables.settings(topic):
-        parts += _table(table)
-    for consequence in topic.consequences:
-        parts += _consequence(consequence)
-    if topic.location and not any(consequence.location for consequence in topic.consequences):
-        parts.append(f"Declared at {code(str(topic.location))}\n\n")
-    return "".join([*parts, "</details>\n\n"])
+    return "".join(_folded(topic, topic.topic))
+
+
+def _folded(planned: TopicPlan | SubjectPlan, name: str, change: str = "") -> Iterator[str]:
+    severity = f"<b>{planned.severity.value}</b> " if planned.severity else ""
+    summary = f"{SYMBOLS[planned.severity]} {severity}{code(name)}: {planned.action.value}"
+    yield f"<details><summary>{summary}{f', {plain(change)}' if change else ''}</summary>\n\n"
+    if table := tables.settings(planned):
+        yield from _table(table)
+    if isinstance(planned, SubjectPlan) and planned.difference:
+        yield _difference(planned.difference)
+    for consequence in planned.consequences:
+        yield from _consequence(consequence)
+    if planned.location and not any(consequence.location for consequence in planned.consequences):
+        yield f"Declared at {code(str(planned.location))}\n\n"
+    yield "</details>\n\n"
 
 
 def _access(access: AccessPlan) -> Iterator[str]:
@@ -171,23 +176,7 @@ def _registry(registry: RegistryPlan) -> Iterator[str]:
     for consequence in registry.consequences:
         yield "".join(_consequence(consequence))
     for subject in registry.subjects:
-        yield "".join(_subject(subject))
-
-
-def _subject(subject: SubjectPlan) -> Iterator[str]:
-    severity = f"<b>{subject.severity.value}</b> " if subject.severity else ""
-    change = setting_changes(subject)
-    summary = f"{SYMBOLS[subject.severity]} {severity}{code(subject.subject)}: {subject.action.value}"
-    yield f"<details><summary>{summary}{f', {plain(change)}' if change else ''}</summary>\n\n"
-    if table := tables.settings(subject):
-        yield from _table(table)
-    if subject.difference:
-        yield _difference(subject.difference)
-    for consequence in subject.consequences:
-        yield from _consequence(consequence)
-    if subject.location and not any(consequence.location for consequence in subject.consequences):
-        yield f"Declared at {code(str(subject.location))}\n\n"
-    yield "</details>\n\n"
+        yield "".join(_folded(subject, subject.subject, setting_changes(subject)))
 
 
 def _difference(lines: Sequence[str]) -> str:
