@@ -187,14 +187,6 @@ def test_access_that_is_gone_from_the_cluster_is_reported_and_created_again_by_a
     assert stack.acls() == roles(stack.name)
 
 
-def test_a_plan_of_some_topics_is_not_about_the_access_that_a_deploy_created(stack: AccessStack) -> None:
-    stack.declare("allow: []", ROLES)
-    stack.up()
-    done = stack.shell.in_process("plan", "--stack", "dev", "--topics", f"{stack.name}.*")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert stack.up()
-
-
 def test_two_resources_of_one_acl_are_one_acl(stack: AccessStack) -> None:
     """`pulumi import` makes another resource, which the program does not register: the engine deletes it."""
     name = stack.name

@@ -18,10 +18,8 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.engine.subjects.conftest import SubjectStack
-from topicwarden.deploy.intent_log import intent_log
-from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.compatibility import Compatibility
-from topicwarden.model.planned_change import Action, PlanSection, RegistryPlan, Severity
+from topicwarden.model.planned_change import Action, RegistryPlan, Severity
 from topicwarden.model.subject import RegisteredSchema
 from topicwarden.registry.write import register, set_compatibility, soft_delete
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -321,31 +319,6 @@ def test_topics_are_deployed_without_a_registry_and_the_next_run_continues(
         stack.set_registry(url)
         assert "not judged" in stack.up()  # nothing changes, so nothing is refused
     assert stack.in_state()
-
-
-def test_a_subject_of_a_killed_deploy_is_named_if_its_yaml_is_gone_and_adopted_if_it_is_back(
-    stack: SubjectStack,
-) -> None:
-    """The deploy has announced and registered the subject, and was killed before the engine wrote its state."""
-    stack.declare(schema("id"), more=", allow: [delete]")
-    other = "{topic: NAME.other, owner: team, partitions: 1, replication_factor: 1, allow: [delete]}"
-    stack.write({"topics/other.yaml": other})
-    log = intent_log(stack.project, "dev", PlanSection.REGISTRY)
-    log.write(Intent.CREATE, [f"{stack.name}.orders-value", f"{stack.name}.never-sent"])
-    register(stack.client, f"{stack.name}.orders-value", avro(schema("id")))
-    declared = (stack.project.topics / "orders.yaml").read_text(encoding="utf-8")
-    (stack.project.topics / "orders.yaml").unlink()
-    message = f"subject {stack.name}.orders-value: a deploy that was killed created this"
-    assert message in stack.refused()
-    (stack.project.topics / "orders.yaml").write_text(declared, encoding="utf-8")
-    stack.up()
-    assert stack.in_state().keys() == {f"{stack.name}.orders-value"}
-    assert len(stack.versions()) == 1
-    assert log.read() == {f"{stack.name}.orders-value": Intent.CREATE}, "until a state shows that it was written"
-    stack.pulumi("destroy --yes --skip-preview")
-    (stack.project.topics / "orders.yaml").unlink()
-    assert len(stack.versions()) == 1, "its YAML has not allowed its deletion"
-    stack.up()
 
 
 def test_a_read_only_registry_refuses_subjects_only(stack: SubjectStack) -> None:
