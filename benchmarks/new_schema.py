@@ -1,8 +1,9 @@
 """Benchmark reading retained records with a new schema against `value-schema`, the check of audits.
 
 The benchmark starts its own broker, with one topic for each format: records of about 100 bytes in Confluent's wire
-format, six partitions, lz4. Both scans run in turn, in one Spark session, over the same records, and the new schema has
-one field more. A registry in this process serves the schemas::
+format, six partitions, lz4. Both scans run in turn over the same records: the check in one Spark session, and the new
+schema, which has one field more, in a process of its own with each scan, as in a plan. A registry in this process
+serves the schemas::
 
     .venv/bin/python benchmarks/new_schema.py [RECORDS]
 """
@@ -28,7 +29,7 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.collect.horizon import horizons
-from topicwarden.audit.retained_records import SparkRecords
+from topicwarden.audit.retained_records import ReaderRecords
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.offset_ranges import READ_COMMITTED
@@ -102,7 +103,7 @@ def report(
         value["schema"] = NEW[name]
     audited = Contracts({name: {"records": {"value": value}}}, registry)
     compile_proto(NEW["protobuf"])  # once, as in a plan
-    reader = SparkRecords(connection, registry, spark=spark, most_records=1 << 62)
+    reader = ReaderRecords(connection, registry, find_project(), most_records=1 << 62)
     requested = SchemaScan(name, "value", f"{name}-value", RegisteredSchema(name, NEW[name]))
     works: dict[str, Callable[[], Any]] = {
         "value-schema": partial(scan, spark, connection, reads, 0, audited, consumer=READ_COMMITTED),

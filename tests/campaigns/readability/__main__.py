@@ -17,8 +17,7 @@ from tests.campaigns.readability.drawn_schemas import compiled_proto
 from tests.conftest import REPOSITORY
 from tests.support.projects import borrowing_cache, project_of
 from topicwarden.audit import retained_records
-from topicwarden.audit.retained_records import SparkRecords
-from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.audit.retained_records import ReaderRecords
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.project import Project
 from topicwarden.model.readability import Readability
@@ -57,9 +56,8 @@ def main() -> int:
         say(f"{len(comparison.records)} committed records written")
         os.environ["TOPICWARDEN_CACHE"] = str(borrowing_cache(folder / "cache"))
         stack.enter_context(patch.object(retained_records, "compile_proto", compiled_proto))
-        spark = stack.enter_context(spark_session(project_of(folder / "project", {})))
         connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
-        reader = SparkRecords(connection, RegistrySettings(url), spark=spark)
+        reader = ReaderRecords(connection, RegistrySettings(url), project_of(folder / "project", {}))
         found: list[Readability] = []
         for start in range(0, len(comparison.drawn), AT_ONCE):  # a task waits two minutes for a registry, in all
             found += reader.read([drawn.scan() for drawn in comparison.drawn[start : start + AT_ONCE]])

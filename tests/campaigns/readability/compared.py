@@ -1,4 +1,4 @@
-"""Compare what ``SparkRecords`` counts with what independent readers fail on, for many drawn pairs in one scan.
+"""Compare what ``ReaderRecords`` counts with what independent readers fail on, for many drawn pairs in one scan.
 
 The readers are Avro's Java library (Spark's copy), the Python package ``jsonschema``, and Protocol Buffers' Python
 runtime. Records are in a real broker, and schemas of writers in a real registry.

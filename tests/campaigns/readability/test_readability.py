@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from kafka.admin import NewTopic
-from pyspark.sql import SparkSession
 
 from tests.campaigns.readability.compared import Comparison, differences, reference_reader, scene
 from tests.support.projects import own_cache, project_of
 from topicwarden.audit import retained_records
-from topicwarden.audit.retained_records import SparkRecords
-from topicwarden.audit.scan import full_scan
+from topicwarden.audit.retained_records import ReaderRecords
+from topicwarden.audit.scan import reader_process
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.project import Project
@@ -52,24 +52,15 @@ def written(registry_java: Path, tools: Toolchain, tmp_path_factory: pytest.Temp
         open_transaction.abort_transaction(60)
 
 
-def test_the_count_is_what_independent_readers_fail_on(written: Written, spark: SparkSession) -> None:
-    reader = SparkRecords(written.connection, written.registry, spark=spark)
+def test_the_count_is_what_independent_readers_fail_on(written: Written) -> None:
+    reader = ReaderRecords(written.connection, written.registry, written.project)
     found = reader.read([drawn.scan() for drawn in written.comparison.drawn])
     assert not differences(written.comparison.drawn, written.expected, found)
     assert sum(each.unreadable for each in found)
 
 
-def test_a_process_of_its_own_finds_the_same_and_reports_progress(written: Written) -> None:
-    shares: list[float] = []
-    drawn = written.comparison.drawn[:3]
-    reader = SparkRecords(written.connection, written.registry, written.project, progress=shares.append)
-    found = reader.read([each.scan() for each in drawn])
-    assert not differences(drawn, written.expected[:3], found)
-    assert shares[-1] == 1
-
-
-def test_a_sample_has_the_newest_records_of_each_partition(written: Written, spark: SparkSession) -> None:
-    reader = SparkRecords(written.connection, written.registry, spark=spark, most_records=50)
+def test_a_sample_has_the_newest_records_of_each_partition(written: Written) -> None:
+    reader = ReaderRecords(written.connection, written.registry, written.project, most_records=50)
     found = reader.read([drawn.scan() for drawn in written.comparison.drawn])
     scanned = {each.topic: each.scanned for each in found}
     assert 0 < sum(scanned.values()) <= 50
@@ -78,23 +69,21 @@ def test_a_sample_has_the_newest_records_of_each_partition(written: Written, spa
         assert one.unreadable <= right.unreadable
 
 
-def test_a_topic_that_disappears_costs_no_other_result(
-    written: Written, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_topic_that_disappears_costs_no_other_result(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn, servers = written.comparison.drawn[0], written.connection.bootstrap_servers
     with connected(servers) as admin:
         admin.create_topics([NewTopic("gone", 1, 1)])
     comparison = written.comparison
     comparison.copy_records(servers, drawn, "gone")
-    scan = full_scan.scan
+    read_totals = reader_process.read_totals
 
-    def delete_and_scan(*arguments: object, **options: object) -> object:
+    def delete_and_read(*arguments: Any) -> object:
         with connected(servers) as admin:
             admin.delete_topics(["gone"])
-        return scan(*arguments, **options)  # type: ignore[arg-type]
+        return read_totals(*arguments)
 
-    monkeypatch.setattr(retained_records, "scan", delete_and_scan)
-    reader = SparkRecords(written.connection, written.registry, spark=spark)
+    monkeypatch.setattr(retained_records, "read_totals", delete_and_read)
+    reader = ReaderRecords(written.connection, written.registry, written.project)
     gone, missing, found = reader.read(
         [replace(drawn.scan(), topic="gone"), replace(drawn.scan(), topic="never-existed"), drawn.scan()]
     )
@@ -104,7 +93,7 @@ def test_a_topic_that_disappears_costs_no_other_result(
     assert not differences([drawn], written.expected[:1], [found])
 
 
-def test_a_registry_that_answers_html_or_nothing_makes_records_undecided(written: Written, spark: SparkSession) -> None:
+def test_a_registry_that_answers_html_or_nothing_makes_records_undecided(written: Written) -> None:
     class Html(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200)
@@ -118,9 +107,9 @@ def test_a_registry_that_answers_html_or_nothing_makes_records_undecided(written
     with ThreadingHTTPServer(("127.0.0.1", 0), Html) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         html = RegistrySettings(f"http://127.0.0.1:{server.server_address[1]}")
-        (answered,) = SparkRecords(written.connection, html, spark=spark).read([scan])
+        (answered,) = ReaderRecords(written.connection, html, written.project).read([scan])
         server.shutdown()
-    (down,) = SparkRecords(written.connection, RegistrySettings("http://127.0.0.1:1"), spark=spark).read([scan])
+    (down,) = ReaderRecords(written.connection, RegistrySettings("http://127.0.0.1:1"), written.project).read([scan])
     for found, reason in ((answered, "the Schema Registry's answer is not JSON"), (down, "cannot be reached")):
         assert found.error is None
         assert not found.unreadable
@@ -128,17 +117,15 @@ def test_a_registry_that_answers_html_or_nothing_makes_records_undecided(written
         assert not found.complete
 
 
-def test_no_broker_no_registry_and_a_broken_schema_are_errors(
-    written: Written, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_no_broker_no_registry_and_a_broken_schema_are_errors(written: Written, tmp_path: Path) -> None:
     scan = written.comparison.drawn[0].scan()
     nowhere = Connection(("127.0.0.1:1",), tls=False)
-    (unreachable,) = SparkRecords(nowhere, written.registry, spark=spark).read([scan])
+    (unreachable,) = ReaderRecords(nowhere, written.registry, written.project).read([scan])
     assert unreachable.error
-    (without,) = SparkRecords(written.connection, None, spark=spark).read([scan])
+    (without,) = ReaderRecords(written.connection, None, written.project).read([scan])
     assert without.error == "the stack has no Schema Registry (topicwarden:schemaRegistry)"
     broken = replace(scan, schema=replace(scan.schema, format="protobuf", text="message {"))
-    bad, fine = SparkRecords(written.connection, written.registry, spark=spark).read([broken, scan])
+    bad, fine = ReaderRecords(written.connection, written.registry, written.project).read([broken, scan])
     assert bad.error is not None
     assert bad.error.startswith("the new schema is not a valid .proto file")
     assert not differences(written.comparison.drawn[:1], written.expected[:1], [fine])

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from topicwarden.model.planned_change import Action, RegistryPlan, Severity
 from topicwarden.model.subject import RegisteredSchema
 from topicwarden.registry.write import register, set_compatibility, soft_delete
 from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.toolchain import Toolchain
 
 
 def schema(*fields: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -261,6 +263,31 @@ def test_a_renamed_subject_is_judged_against_the_records_and_versions_of_the_ear
     assert refused["break-readers"].startswith(f"1 of 1 retained records of {stack.name}.orders cannot be read")
     output = stack.refused()
     assert "break-readers" in output and not stack.versions("NAME.renamed")
+
+
+def test_only_a_plan_with_a_new_schema_starts_a_jvm_and_none_starts_spark(
+    stack: SubjectStack, sandbox: Sandbox, tools: Toolchain, tmp_path: Path
+) -> None:
+    stack.declare(schema("id"))
+    stack.up()
+    ((_, id),) = stack.versions()
+    producer = Producer({"bootstrap.servers": ",".join(sandbox.bootstrap_servers)})
+    producer.produce(f"{stack.name}.orders", b"\0" + id.to_bytes(4, "big") + b"\x02a")
+    assert producer.flush(30) == 0
+    java, started = tmp_path / "bin" / "java", tmp_path / "started"
+    java.parent.mkdir()
+    java.write_text(f'#!/bin/sh\necho "$@" >> {started}\nexec {tools.java.resolve()} "$@"\n', encoding="utf-8")
+    java.chmod(0o755)
+    stack.shell = replace(stack.shell, variables={**stack.shell.variables, "JAVA_HOME": str(tmp_path)})
+
+    stack.declare(schema("id"), more=", config: {retention.ms: 1d}")
+    assert not subjects(stack).subjects and not started.exists()
+
+    stack.declare(schema("id", optional=("note",)))
+    (changed,) = subjects(stack).subjects
+    assert changed.action is Action.UPDATE and not changed.consequences
+    assert "TotalsProcess" in started.read_text(encoding="utf-8")
+    assert "org.apache.spark.deploy.SparkSubmit" not in started.read_text(encoding="utf-8")
 
 
 def test_pulumi_destroy_leaves_subjects_that_may_not_be_deleted(stack: SubjectStack) -> None:

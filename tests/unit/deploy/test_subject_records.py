@@ -15,25 +15,23 @@ from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Partitio
 from topicwarden.kinds.subject.change import RegistryChange
 from topicwarden.kinds.subject.evidence import SubjectEvidence
 from topicwarden.kinds.subject.records import RecordsOfTopics
-from topicwarden.model.problem import Refusal
-from topicwarden.model.readability import Readability, RetainedRecords, SchemaScan
+from topicwarden.model.readability import Readability, SchemaScan
 from topicwarden.model.topic import Topic
 
 
 @dataclass
 class Reader:
-    """A reader of records that remembers what it was asked for."""
+    """A reader of records that remembers what it was asked for; it fails with ``error``."""
 
     scans: list[SchemaScan] = field(default_factory=list)
+    error: str | None = None
 
     def read(self, scans: Sequence[SchemaScan]) -> Sequence[Readability]:
         self.scans += scans
-        return [Readability(scan.topic, scan.part) for scan in scans]
+        return [Readability(scan.topic, scan.part, error=self.error) for scan in scans]
 
 
-def evidence(
-    change: RegistryChange, reader: Reader | None, *, end: int | None = 5, hidden: bool = False
-) -> SubjectEvidence:
+def evidence(change: RegistryChange, reader: Reader, *, end: int | None = 5, hidden: bool = False) -> SubjectEvidence:
     """Return what is found; ``end`` is the end of the only partition, None if it has no leader."""
     extents = {} if end is None else {0: PartitionExtent(0, end, end, None, None, None)}
     replicas = (PartitionReplicas(0, 1, (1,), (1,)),)
@@ -45,13 +43,7 @@ def evidence(
         ),
     )
     cluster: Any = SimpleNamespace(with_extents=lambda snapshot, names: snapshot, groups=lambda names: ())
-
-    def reads() -> RetainedRecords:
-        if reader is None:
-            raise Refusal("pyspark is not installed")
-        return reader
-
-    records = RecordsOfTopics(cast("Cluster", cluster), snapshot, {}, reads)
+    records = RecordsOfTopics(cast("Cluster", cluster), snapshot, {}, reader)
     return records.added_to(SubjectEvidence(), change)
 
 
@@ -79,10 +71,11 @@ def test_no_record_is_read_for_a_subject_that_no_record_can_name() -> None:
 
 
 def test_without_a_reader_a_topic_with_records_is_not_judged_and_one_without_passes() -> None:
-    changed = change("orders-value", ["orders-value"], ["orders-value"])
-    assert evidence(changed, None).unscanned == {"orders-value": "pyspark is not installed"}
-    assert not evidence(changed, None, end=0).unscanned
-    assert evidence(changed, None, end=None).unscanned == {"orders-value": "pyspark is not installed"}
+    changed, reader = change("orders-value", ["orders-value"], ["orders-value"]), Reader(error="pyspark is missing")
+    for end in (5, None):
+        (found,) = evidence(changed, reader, end=end).readability["orders-value"]
+        assert found.error == "pyspark is missing"
+    assert not evidence(changed, reader, end=0).readability
 
 
 def test_a_topic_that_may_not_be_described_is_not_judged() -> None:

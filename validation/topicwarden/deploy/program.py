@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import pulumi
 import pulumi_kafka as kafka
 
+from topicwarden.audit.retained_records import ReaderRecords
 from topicwarden.deploy.access_program import (
     AccessBefore,
     access_before,
@@ -44,7 +45,7 @@ from topicwarden.kinds.acl.resource import RESOURCE as ACL
 from topicwarden.kinds.announced_writes import Intent, orphans, unfinished
 from topicwarden.kinds.subject.before import SchemaCheckers, SubjectsBefore, subjects_before
 from topicwarden.kinds.subject.predict import OF_REGISTRY
-from topicwarden.kinds.subject.records import RecordsOfTopics, retained_records
+from topicwarden.kinds.subject.records import RecordsOfTopics
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess, DeployedAccess
 from topicwarden.model.planned_change import Action, PlanSection, TopicPlan
 from topicwarden.model.problem import Problem, Refusal
@@ -200,7 +201,7 @@ def _subjects(
         cluster,
         live,
         {each.topic.name: each.topic for each in declared.topics},
-        lambda: retained_records(declared.connection, registry, project),
+        ReaderRecords(declared.connection, registry, project),
     )
     checkers = SchemaCheckers(lambda: schema_checker(project, pulumi.info))
     return subjects_before(

@@ -21,7 +21,8 @@ from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnava
 from topicwarden.audit.history.topic_state import CommittedRead, FoundPairs, KnownPartition
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.scan.full_scan import counts_by_partition, scan
+from topicwarden.audit.scan.full_scan import scan
+from topicwarden.audit.scan.merge import counts_by_partition
 from topicwarden.audit.scan.partition_reads import DeletedKey
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.connection import Connection

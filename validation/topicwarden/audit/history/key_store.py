@@ -21,10 +21,11 @@ from pyspark.sql import functions as F
 from topicwarden.audit.history.offset_blocks import FILE, OffsetBlocks, block_totals, from_bytes, to_bytes
 from topicwarden.audit.history.store import FAILURES, HistoryPart, HistoryStore, HistoryUnavailable, reason_of
 from topicwarden.audit.history.stored_partitions import StoredPartition, merged_name
-from topicwarden.audit.scan.aggregate import GROUP, Counted, RangeTotals, add_up, merge_groups
+from topicwarden.audit.scan.aggregate import GROUP, add_up, merge_groups
 from topicwarden.audit.scan.counts import METRICS
 from topicwarden.audit.scan.merge import hottest_rank
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
+from topicwarden.audit.scan.range_totals import Counted, RangeTotals
 from topicwarden.audit.scan.spark_source import SparkSource, literal
 
 _ADDED = ("keys", "superseded", "clean_bytes_at_most", *(algorithm.name for algorithm in ALGORITHMS))

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from topicwarden.audit.scan.aggregate import Counted, RangeTotals
 from topicwarden.audit.scan.counts import BANDS, METRICS
 from topicwarden.audit.scan.partition_reads import BANDS_AT_MOST, BLOCK
+from topicwarden.audit.scan.range_totals import Counted, RangeTotals
 from topicwarden.audit.scan.reader_notes import without_blocks_before
 
 FILE = "blocks.json.gz"

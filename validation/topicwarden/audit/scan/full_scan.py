@@ -14,12 +14,13 @@ from typing import Protocol
 from pyspark.sql import DataFrame, SparkSession
 
 from topicwarden.audit.collect.horizon import TopicPartition
-from topicwarden.audit.scan.aggregate import Counted, RangeTotals, add_up, merge_groups
+from topicwarden.audit.scan.aggregate import add_up, merge_groups
 from topicwarden.audit.scan.contracts import NO_CONTRACTS, Contracts
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.scan.merge import merge
+from topicwarden.audit.scan.merge import counts_by_partition
 from topicwarden.audit.scan.offset_ranges import pack_tasks, read_ranges
 from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead, counted_by_key, counting_options
+from topicwarden.audit.scan.range_totals import RangeTotals
 from topicwarden.kafka.connect.connection import Connection
 
 _LEAST_REDUCERS = 4
@@ -75,21 +76,3 @@ def scan(
         texts = add_up(spark, merge_groups(found), counting) if cut else found
         totals = [RangeTotals.from_json(row[0]) for row in texts.collect()]
     return counts_by_partition([*reads, *counted_before], totals, contracts)
-
-
-def counts_by_partition(
-    reads: Iterable[PartitionRead], totals: Iterable[RangeTotals], contracts: Contracts
-) -> dict[TopicPartition, PartitionCounts]:
-    """Return the counts of each of ``reads`` that has any of ``totals``."""
-    counted: dict[int, list[Counted]] = {}
-    notes: dict[int, list[str]] = {}
-    for total in totals:
-        counted.setdefault(total.part, []).extend([*total.bands, total.keys])
-        notes.setdefault(total.part, []).extend(total.notes)
-    return {
-        read.topic_partition: merge(
-            counted[number], notes.get(number, []), contracts.topics.get(read.range.topic, {}).get("late")
-        )
-        for read in reads
-        if (number := read.range.part) in counted
-    }

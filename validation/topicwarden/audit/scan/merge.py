@@ -6,15 +6,36 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from topicwarden.audit.scan.aggregate import Counted
+from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.scan.arrivals import arrivals
+from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import BANDS, METRICS, Merge, PartitionCounts, SupersededPair
+from topicwarden.audit.scan.partition_reads import PartitionRead
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
 from topicwarden.audit.scan.personal_fields import personal_fields
+from topicwarden.audit.scan.range_totals import Counted, RangeTotals
 from topicwarden.audit.scan.reader_notes import last_gap, merge_faults, schema_ids, timestamp_types, unread_reason
 
 _DELETED_KEYS = 4
 """How many deleted keys ``KeyTotals.java`` reports, as ``deleted_key_0`` and so on."""
+
+
+def counts_by_partition(
+    reads: Iterable[PartitionRead], totals: Iterable[RangeTotals], contracts: Contracts
+) -> dict[TopicPartition, PartitionCounts]:
+    """Return the counts of each of ``reads`` that has any of ``totals``."""
+    counted: dict[int, list[Counted]] = {}
+    notes: dict[int, list[str]] = {}
+    for total in totals:
+        counted.setdefault(total.part, []).extend([*total.bands, total.keys])
+        notes.setdefault(total.part, []).extend(total.notes)
+    return {
+        read.topic_partition: merge(
+            counted[number], notes.get(number, []), contracts.topics.get(read.range.topic, {}).get("late")
+        )
+        for read in reads
+        if (number := read.range.part) in counted
+    }
 
 
 def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> PartitionCounts:

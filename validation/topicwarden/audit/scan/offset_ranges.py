@@ -6,12 +6,16 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import chain
-
-from pyspark.sql import DataFrame, SparkSession
+from typing import TYPE_CHECKING
 
 from topicwarden.audit.scan.contracts import NO_CONTRACTS, Contracts
-from topicwarden.audit.scan.reader_jars import FORMAT
 from topicwarden.kafka.connect.connection import Connection
+
+if TYPE_CHECKING:  # a plan reads records without PySpark, which takes a second to import
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMAT = "io.topicwarden.reader.source.OffsetRangeSource"
+"""The name of the data source for ``spark.read.format``."""
 
 MOST_OFFSETS = 1_000_000
 """The most offsets of one task: few enough to show progress, enough to be worth starting a consumer."""
@@ -71,21 +75,38 @@ def read_ranges(
     nothing. With ``counted``, return counts instead of records: ``groups`` (``GroupReader.java``) or ``totals``
     (``TotalsReader.java``), as the JSON in ``counting`` specifies (``CountingRules.java``).
 
-    ``consumer`` overrides ``READ_OPTIONS``. ``rate`` limits the bytes a second of all tasks that run at the same time.
+    The rest is as in ``read_options``.
     """
-    parallel_tasks = max(1, min(len(tasks), spark.sparkContext.defaultParallelism))
-    task_rate = None if rate is None else max(1, rate // parallel_tasks)
+    cores = spark.sparkContext.defaultParallelism
+    options = read_options(cores, connection, tasks, consumer, contracts, rate=rate, counting=counting)
+    return spark.read.format(FORMAT).options(**options, **({"counted": counted} if counted else {})).load()
+
+
+def read_options(
+    cores: int,
+    connection: Connection,
+    tasks: list[list[OffsetRange]],
+    consumer: Mapping[str, str] | None = None,
+    contracts: Contracts = NO_CONTRACTS,
+    *,
+    rate: int | None = None,
+    counting: str = "",
+) -> dict[str, str]:
+    """Return the reader's options for ``tasks``, as ``OffsetRangeSource.java`` lists them.
+
+    ``consumer`` overrides ``READ_OPTIONS``. ``rate`` limits the bytes a second of all tasks that run at the same time,
+    which are at most as many as ``cores``. Records are judged by ``contracts``, and counted as ``counting`` specifies.
+    """
+    task_rate = None if rate is None else max(1, rate // max(1, min(len(tasks), cores)))
     fetch_sizes = _fetch_sizes(task_rate) if task_rate else {}
     settings = {**connection.for_java(), **READ_OPTIONS, **fetch_sizes, **(consumer or {})}
-    options = {f"kafka.{name}": value for name, value in settings.items()}
-    return (
-        spark.read.format(FORMAT)
-        .options(**options, **contracts.options())
-        .option("rate", task_rate or 0)
-        .options(**({"counted": counted, "counting": counting} if counted else {}))
-        .option("tasks", "\n".join(" ".join(map(str, task)) for task in tasks))
-        .load()
-    )
+    return {
+        **{f"kafka.{name}": value for name, value in settings.items()},
+        **contracts.options(),
+        "rate": str(task_rate or 0),
+        "counting": counting,
+        "tasks": "\n".join(" ".join(map(str, task)) for task in tasks),
+    }
 
 
 def _fetch_sizes(rate: int) -> dict[str, str]:
@@ -97,12 +118,17 @@ def _fetch_sizes(rate: int) -> dict[str, str]:
 def pack_tasks(
     spark: SparkSession, ranges: Iterable[OffsetRange], whole: Collection[int] = frozenset()
 ) -> list[list[OffsetRange]]:
+    """Return the tasks of ``pack`` for the cores of ``spark``."""
+    return pack(spark.sparkContext.defaultParallelism, ranges, whole)
+
+
+def pack(cores: int, ranges: Iterable[OffsetRange], whole: Collection[int] = frozenset()) -> list[list[OffsetRange]]:
     """Return tasks with about the same number of offsets: the largest range first, always into the emptiest task.
 
     A large range is cut. Small ranges share a task, and so a consumer. Every core gets a task, if there are enough
     ranges. Partitions with a number in ``whole`` are cut only if one core would get too many offsets.
     """
-    cores, uncut = spark.sparkContext.defaultParallelism, list(ranges)
+    uncut = list(ranges)
     total = sum(offsets.size for offsets in uncut)
     share = max(MOST_OFFSETS, -(-total // cores))
     cut = (

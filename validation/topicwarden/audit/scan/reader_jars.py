@@ -13,12 +13,10 @@ from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from topicwarden.audit.scan.offset_ranges import FORMAT
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.toolchain import spark_reader
-
-FORMAT = "io.topicwarden.reader.source.OffsetRangeSource"
-"""The name of the data source for ``spark.read.format``."""
 
 
 def jars(project: Project) -> list[Path]:

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import Final, cast
 
-from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kinds.subject.change import RegistryChange, SubjectChange, earlier_names
 from topicwarden.kinds.subject.evidence import SubjectEvidence, TopicReaders
-from topicwarden.model.problem import Refusal
-from topicwarden.model.project import Project
 from topicwarden.model.readability import Readability, RetainedRecords, SchemaScan
 from topicwarden.model.subject import DeclaredSubject, RegisteredSchema
 from topicwarden.model.topic import Topic
 from topicwarden.plan.plan_evidence import non_empty
-from topicwarden.stacks.registry_settings import RegistrySettings
-
-_READER: Final = "topicwarden.audit.retained_records"
-_NO_AUDIT: Final = "pyspark is not installed: `pip install topicwarden[audit]` installs it"
 
 
 @dataclass(frozen=True)
 class RecordsOfTopics:
     """Reads the retained records of topics whose schema changes, with the new schema.
 
-    ``topics`` are the declared topics by name. ``reader`` returns what reads records; it raises Refusal if that is not
-    installed.
+    ``topics`` are the declared topics by name.
     """
 
     cluster: Cluster
     snapshot: Snapshot
     topics: Mapping[str, Topic]
-    reader: Callable[[], RetainedRecords]
+    reader: RetainedRecords
 
     def added_to(self, evidence: SubjectEvidence, change: RegistryChange) -> SubjectEvidence:
         """Return ``evidence`` with the scans of the subjects that get a new version."""
@@ -61,11 +51,7 @@ class RecordsOfTopics:
                 scans += found
         if not scans:
             return replace(evidence, unscanned=unscanned)
-        try:
-            results = self.reader().read(scans)
-        except Refusal as refusal:
-            names = {scan.subject for scan in scans}
-            return replace(evidence, unscanned={**unscanned, **dict.fromkeys(sorted(names), str(refusal))})
+        results = self.reader.read(scans)
         readability: dict[str, tuple[Readability, ...]] = {}
         for scan, result in zip(scans, results, strict=True):
             readability[scan.subject] = (*readability.get(scan.subject, ()), result)
@@ -96,15 +82,6 @@ class RecordsOfTopics:
         return {
             name: TopicReaders(tuple(group for group in groups if name in group.topics), live[name]) for name in names
         }
-
-
-def retained_records(connection: Connection, registry: RegistrySettings | None, project: Project) -> RetainedRecords:
-    """Return what reads records with Spark; refuse if pyspark is not installed."""
-    try:
-        module = import_module(_READER)
-    except ModuleNotFoundError as error:
-        raise Refusal(_NO_AUDIT if (error.name or "").startswith("pyspark") else str(error)) from None
-    return cast("RetainedRecords", module.SparkRecords(connection, registry, project))
 
 
 def _has_writers(declared: DeclaredSubject, change: RegistryChange) -> bool:

@@ -1,6 +1,10 @@
 package io.topicwarden.reader.source;
 
 import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Collectors;
 import org.apache.kafka.common.TopicPartition;
 
 /**
@@ -10,6 +14,13 @@ import org.apache.kafka.common.TopicPartition;
  */
 record OffsetRange(int partitionId, TopicPartition partition, long start, long end)
     implements Serializable {
+  /** Parses the ranges of a task, separated by spaces. The list can be serialized. */
+  static List<OffsetRange> parseAll(String task) {
+    return Arrays.stream(task.split(" ", -1))
+        .map(OffsetRange::parse)
+        .collect(Collectors.toCollection(ArrayList::new));
+  }
+
   /** Parses {@code partition id:topic:partition:start:end}. */
   static OffsetRange parse(String entry) {
     String[] fields = entry.split(":", -1);

@@ -11,16 +11,13 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
-import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Returns a row with the {@link PartitionTotals} of each partition, after all ranges were read. */
 class TotalsReader extends CountingReader {
-  static final StructType SCHEMA = StructType.fromDDL("totals STRING");
-
   private final PartitionTotals totals;
-  private final GenericInternalRow row = new GenericInternalRow(1);
   private Iterator<String> results;
+  private String current;
 
   TotalsReader(
       Map<String, Object> consumerSettings,
@@ -61,12 +58,17 @@ class TotalsReader extends CountingReader {
     if (!results.hasNext()) {
       return false;
     }
-    row.update(0, UTF8String.fromString(results.next()));
+    current = results.next();
     return true;
+  }
+
+  /** Returns the totals of a partition, after {@link #next()}. */
+  String totals() {
+    return current;
   }
 
   @Override
   public InternalRow get() {
-    return row;
+    return new GenericInternalRow(new Object[] {UTF8String.fromString(current)});
   }
 }

@@ -55,7 +55,7 @@ class OffsetRangeSourceTest {
     var groups = new CaseInsensitiveStringMap(Map.of("counted", "groups"));
     assertEquals(GroupRow.SCHEMA, source.inferSchema(groups));
     var totals = new CaseInsensitiveStringMap(Map.of("counted", "totals"));
-    assertEquals(TotalsReader.SCHEMA, source.inferSchema(totals));
+    assertEquals(OffsetRangeSource.TOTALS, source.inferSchema(totals));
   }
 
   @Test
