@@ -268,6 +268,7 @@ ORACLES: Final[dict[str, Callable[[Finding, Scene, Truth], str]]] = {
     "personal-fields": lambda finding, scene, truth: "it never fails",
     "ordered": lambda finding, scene, truth: "no order is declared",
     "unique": lambda finding, scene, truth: "no identity is declared",
+    "references": lambda finding, scene, truth: "no reference is declared",
     "expression": lambda finding, scene, truth: "no expression is declared",
 }
 

@@ -394,6 +394,7 @@ AUDITED = {
         "timestamps: {type: CreateTime, max_ahead: 1h, max_late: 7d}, records: {max_bytes: 64KiB}, "
         "partitions: {max_skew: 4.0}, consumers: {max_lag: 30d}, arrival: {max_silence: 1d, every: 1d, max: 1000}, "
         "ordered: [{field: amount}], unique: [{fields: [amount], header: trace}], "
+        "references: [{field: amount, topic: whole.v1}], "
         "expressions: [{id: positive, require: value.amount > 0}]}",
         factor=2,
     ),

@@ -10,15 +10,17 @@ from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
 from topicwarden.audit.scan.record_comparison import BrokenRule, ComparedRecords
 from topicwarden.model.contents import Contents
-from topicwarden.model.record_rules import OrderedRule, UniqueRule
+from topicwarden.model.record_rules import OrderedRule, ReferenceRule, UniqueRule
 from topicwarden.model.verdict import Verdict
 
 CONTENTS = {
     "ordered": Contents(ordered=(OrderedRule(field="version"),)),
     "unique": Contents(unique=(UniqueRule(fields=("id",)),)),
+    "references": Contents(references=(ReferenceRule(field="customer", topic="shop.customers"),)),
 }
 PROVEN = BrokenRule(3, 17, 0, 12, confirmed=True)
 GONE = BrokenRule(3, 17, 0, 12)
+UNKNOWN_KEY = BrokenRule(3, 17, confirmed=True)
 MISSING = ContentFault("0", "missing or null", 2, (4,))
 UNKNOWN = ContentFault("0", "no registry answered", 2, (4,), undecided=True)
 
@@ -45,4 +47,18 @@ def _cases(check: str) -> list[Case]:
     ]
 
 
-CASES = [*_cases("ordered"), *_cases("unique")]
+def _reference_cases() -> list[Case]:
+    def case(name: str, found: ComparedRecords, *expected: Verdict, partitions: tuple[int, ...] | None = None) -> Case:
+        return Case("references", name, compared("references", found), expected, partitions=partitions)
+
+    gaps = "compaction has left gaps"
+    return [
+        case("no record has the key", ComparedRecords(20, {1: UNKNOWN_KEY}), FAIL, partitions=(1,)),
+        case("keys may be gone", ComparedRecords(20, {1: UNKNOWN_KEY}, incomplete=gaps), UNDECIDABLE, partitions=(1,)),
+        case("keys may be gone, and all are there", ComparedRecords(20, incomplete=gaps)),
+        case("some records are too young", ComparedRecords(20, young=3), PASS),
+        case("some keys were deleted", ComparedRecords(20, deleted=3), PASS),
+    ]
+
+
+CASES = [*_cases("ordered"), *_cases("unique"), *_cases("references"), *_reference_cases()]

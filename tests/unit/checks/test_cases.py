@@ -145,6 +145,7 @@ LEADS_TO: dict[str, tuple[str, ...]] = {
     "hot-key": ("contents/key/max_share",),
     "ordered": ("contents/ordered",),
     "unique": ("contents/unique",),
+    "references": ("contents/references",),
 }
 """The keys of the topic's YAML to which the findings of a check lead; empty for the whole topic."""
 

@@ -116,6 +116,7 @@ def test_expressions_see_the_contents_as_the_yaml_declares_them() -> None:
         "arrival": {"max_silence": "15m", "every": "1d", "timezone": "UTC", "min": 1},
         "ordered": [{"field": "version", "strict": True}],
         "unique": [{"fields": ["id"], "within": "1d"}],
+        "references": [{"field": "customer", "topic": "customers"}],
         "expressions": [{"id": "paid", "require": "value.paid", "message": "Unpaid."}],
     }
     topic = Topic("x", 1, 1, contents=Contents.model_validate(declared))
@@ -132,6 +133,7 @@ def test_expressions_see_the_contents_as_the_yaml_declares_them() -> None:
     }
     assert seen.pop("personal") == ["email"]
     assert seen.pop("unique") == [{"fields": ["id"], "header": None, "key": False, "within": 86_400_000}]
+    assert seen.pop("references") == [{"field": "customer", "topic": "customers", "grace": None}]
     assert seen.pop("records") == {"max_bytes": 65_536, "per_day": 7}
     assert seen == {name: declared[name] for name in ("headers", "partitions", "consumers", "ordered", "expressions")}
 

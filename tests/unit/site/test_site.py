@@ -91,6 +91,7 @@ def test_yaml_blocks_of_the_pages_are_valid(
         "stacks/Pulumi.prod.yaml": f"config:\n  kafka:bootstrapServers: [broker-1.example.com:9093]\n{_REGISTRY}",
         _TOPIC_FILE: yaml.safe_dump(_TOPIC),
         "topics/clickstream/clicks.v1.yaml": yaml.safe_dump(_TOPIC),
+        "topics/shop/shop.customers.yaml": yaml.safe_dump({**_TOPIC, "contents": {"key": {"format": "string"}}}),
         "topics/orders/schemas/refund.json": '{"properties": {"amount": {"type": "number"}}}',
         "topics/orders/schemas/orders.placed.v1-value.json": "{}",
         "topics/orders/schemas/order.avsc": _record("Order"),

@@ -312,6 +312,8 @@ def _compare(
         request.connection,
         declarations,
         ranges,
+        live={live.topic.name: live for live in found.topics},
+        now=plan.snapshot.taken_at,
         contracts=plan.contracts,
         schemas=schemas,
         subjects=request.subjects,

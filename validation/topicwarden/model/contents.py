@@ -30,7 +30,7 @@ from topicwarden.model.field_types import (
     custom_error,
 )
 from topicwarden.model.message_text import boolean_hint, describe_value
-from topicwarden.model.record_rules import OrderedRule, UniqueRule
+from topicwarden.model.record_rules import OrderedRule, ReferenceRule, UniqueRule
 
 
 class RegistryReference(StrictModel):
@@ -204,6 +204,9 @@ class Contents(StrictModel):
     )
     unique: tuple[UniqueRule, ...] | None = Field(
         default=(), description="Identities that no two retained records have in common."
+    )
+    references: tuple[ReferenceRule, ...] | None = Field(
+        default=(), description="Fields whose values are keys of a topic."
     )
 
     def encoding(self, part: str) -> EncodedContents:

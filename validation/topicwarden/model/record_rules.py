@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field
 
@@ -48,3 +48,21 @@ class OrderedRule(StrictModel):
 
     field: FieldPath = Field(description="A field of the value: version or /version.")
     strict: Flag | None = Field(default=False, description="Whether it must rise with each record.")
+
+
+DEFAULT_GRACE_MS: Final = 600_000
+
+
+class ReferenceRule(StrictModel):
+    """A field whose value is a key of another topic of the stack, or of the same one."""
+
+    field: FieldPath = Field(description="A field of the value: customer_id or /customer/id.")
+    topic: Text = Field(description="The topic whose keys the field refers to.")
+    grace: Period | None = Field(
+        default=None, description="Records whose timestamps are younger than this are not judged; by default 10m."
+    )
+
+    @property
+    def grace_ms(self) -> int:
+        """Return how old a record is when it is judged, in milliseconds."""
+        return DEFAULT_GRACE_MS if self.grace is None else self.grace

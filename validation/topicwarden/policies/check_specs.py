@@ -102,7 +102,7 @@ def check(
             *outside_scope(resolved.declarations, stack_file),
             *access_outside_scope(resolved_access.access, stack_file),
         ]
-        contents = contents_problems(resolved.declarations, schemas)
+        contents = contents_problems(resolved.declarations, schemas, complete=not paths)
         partitioners = partitioner_problems(resolved.declarations, stack_file.brokers.partition_functions)
         expired = [
             *expired_allowances(resolved.declarations, today or current_date()),

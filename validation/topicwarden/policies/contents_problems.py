@@ -13,7 +13,7 @@ from topicwarden.model.contents import Contents, EncodedContents
 from topicwarden.model.problem import Problem
 from topicwarden.policies.arrival_problems import arrival_messages
 from topicwarden.policies.expressions import CelError, compile_record_expression
-from topicwarden.policies.record_rule_problems import record_rule_problems
+from topicwarden.policies.record_rule_problems import record_rule_problems, reference_problems
 from topicwarden.record_schemas import COMPILERS
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
@@ -27,11 +27,15 @@ _Message: TypeAlias = tuple[KeyPath, str]
 """The path of a problem in the topic's document, and its text."""
 
 
-def contents_problems(declarations: Sequence[Declaration], schemas: ProjectSchemas) -> Iterator[Problem]:
+def contents_problems(
+    declarations: Sequence[Declaration], schemas: ProjectSchemas, *, complete: bool = True
+) -> Iterator[Problem]:
     """Yield the problems in ``contents`` of each declaration, at the values.
 
-    ``specs/declared_subjects.py`` has those of schemas that a deploy registers.
+    ``specs/declared_subjects.py`` has those of schemas that a deploy registers. ``complete``: these are all topics of
+    the stack, so that references to others are wrong.
     """
+    by_name = {declaration.topic.name: declaration for declaration in declarations}
     known: dict[int, tuple[_Message, ...]] = {}
     for declaration in declarations:
         contents = declaration.topic.contents
@@ -42,6 +46,7 @@ def contents_problems(declarations: Sequence[Declaration], schemas: ProjectSchem
             *messages,
             *_schema_messages(declaration, schemas),
             *record_rule_problems(declaration, schemas),
+            *(reference_problems(declaration, by_name) if complete else ()),
         ):
             yield Problem(declaration.locations.at(path), message, RULE)
 

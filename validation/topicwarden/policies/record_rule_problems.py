@@ -1,16 +1,22 @@
-"""Problems in the rules of ``contents`` that compare records: ``ordered`` and ``unique``."""
+"""Problems in the rules of ``contents`` that compare records: ``ordered``, ``unique`` and ``references``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Final
 
 from topicwarden.model.contents import Contents
+from topicwarden.model.message_text import quoted
 from topicwarden.model.record_rules import path_steps
 from topicwarden.record_schemas import COMPILERS
 from topicwarden.record_schemas.field_paths import path_error
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
 from topicwarden.specs.yaml_nodes import KeyPath
+
+_KEY_FORMATS: Final = ("string", "int", "long", "uuid", "json", "avro")
+"""The formats of keys that a field can refer to."""
 
 
 def _fields(contents: Contents) -> Iterator[tuple[KeyPath, str]]:
@@ -20,6 +26,8 @@ def _fields(contents: Contents) -> Iterator[tuple[KeyPath, str]]:
     for number, unique in enumerate(contents.unique or ()):
         for index, field in enumerate(unique.fields or ()):
             yield ("contents", "unique", number, "fields", index), field
+    for number, reference in enumerate(contents.references or ()):
+        yield ("contents", "references", number, "field"), reference.field
 
 
 def record_rule_problems(declaration: Declaration, schemas: ProjectSchemas) -> Iterator[tuple[KeyPath, str]]:
@@ -43,3 +51,22 @@ def record_rule_problems(declaration: Declaration, schemas: ProjectSchemas) -> I
                 continue  # which is a problem of its own
             if error:
                 yield location, f"no record of {path} has {field}: {error}"
+
+
+def reference_problems(declaration: Declaration, declared: Mapping[str, Declaration]) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the path in the YAML and the text of each reference to a topic whose keys cannot be compared.
+
+    ``declared`` are all topics of the stack, by name.
+    """
+    for number, rule in enumerate(declaration.topic.contents.references or ()):
+        location = ("contents", "references", number, "topic")
+        if rule.topic not in declared:
+            close = get_close_matches(rule.topic, declared, 1)
+            hint = f"; did you mean {quoted(close[0])}?" if close else ""
+            yield location, f"the stack has no topic {quoted(rule.topic)}{hint}"
+            continue
+        found = declared[rule.topic].topic.contents.key.format
+        if found not in _KEY_FORMATS:
+            expected = ", ".join(_KEY_FORMATS)
+            has = f"of the format {found}" if found else "of no declared format"
+            yield location, f"the keys of {rule.topic} are {has}; write contents: {{key: {{format: …}}}}: {expected}"

@@ -1,9 +1,10 @@
-"""Compare the committed records of a topic with each other, by the rules ``ordered`` and ``unique``.
+"""Compare committed records with each other, by the rules ``ordered``, ``unique`` and ``references``.
 
 The reader returns a row for each record and rule (``FieldReader.java``), with a 64-bit hash of the identity by which
 the rule groups records. Spark sorts the rows of each identity; it spills what does not fit into memory. Then the first
 record of each partition that breaks a rule is read again, with the earlier record: SHA-256 digests show whether their
-identities are equal, so that no collision of hashes is a fault. No value leaves Spark.
+identities are equal, so that no collision of hashes is a fault. The keys that a reference may have are rows of its
+rule, too, which come first: a reference without such a row is no key, whatever hashes collide. No value leaves Spark.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import chain
+from typing import Any, TypeAlias
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -28,14 +30,17 @@ from topicwarden.audit.scan.offset_ranges import (
 )
 from topicwarden.audit.scan.reader_notes import merge_faults, unread_reason
 from topicwarden.audit.scan.record_comparison import BrokenRule, ComparedRecords
+from topicwarden.audit.scan.referenced_keys import incomplete_reason
 from topicwarden.audit.scan.spark_source import SparkSource, literal
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.model.record_rules import OrderedRule, UniqueRule, path_steps
+from topicwarden.kafka.read.snapshot import LiveTopic
+from topicwarden.model.record_rules import OrderedRule, ReferenceRule, UniqueRule, path_steps
 from topicwarden.model.subject import DeclaredSubjects
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas
 
 _LEAST_REDUCERS = 4
+_Declared: TypeAlias = OrderedRule | UniqueRule | ReferenceRule
 
 
 @dataclass(frozen=True)
@@ -43,10 +48,15 @@ class _Rule:
     number: int
     topic: str
     name: str
-    declared: OrderedRule | UniqueRule
+    declared: _Declared
+    keys: str | None = None
+    """The format of the keys that records refer to."""
 
     def for_java(self) -> dict[str, Any]:
         """Return the rule as ``FieldRules.java`` reads it."""
+        if isinstance(self.declared, ReferenceRule):
+            field = [{"field": path_steps(self.declared.field)}]
+            return {"rule": self.number, "kind": "REFERENCES", "parts": field, "keys": self.keys}
         if isinstance(self.declared, OrderedRule):
             return {"rule": self.number, "kind": "ORDERED", "parts": [{"field": path_steps(self.declared.field)}]}
         parts: list[dict[str, Any]] = [{"field": path_steps(path)} for path in self.declared.fields or ()]
@@ -54,8 +64,17 @@ class _Rule:
         parts += [{}] if self.declared.key else []
         return {"rule": self.number, "kind": "UNIQUE", "parts": parts}
 
-    def is_broken(self, row: Mapping[str, Column], earlier: Mapping[str, Column]) -> Column:
-        """Return whether a row breaks the rule, given the row before it of the same identity."""
+    def for_keys(self, rules: int) -> dict[str, Any]:
+        """Return the rule for the keys that records refer to. Its number is that of the rule plus all ``rules``."""
+        return {"rule": self.number + rules, "kind": "REFERENCED", "parts": [], "keys": self.keys}
+
+    def is_broken(self, row: Mapping[str, Column], earlier: Mapping[str, Column], now: int) -> Column:
+        """Return whether a row breaks the rule, given the row before it of the same identity.
+
+        Of references to a key that no record has, it returns whether they are old enough at ``now`` (ms).
+        """
+        if isinstance(self.declared, ReferenceRule):
+            return (row["time"] >= 0) & (row["time"] < now - self.declared.grace_ms)
         if isinstance(self.declared, OrderedRule):
             value, before = row["value"], earlier["value"]
             falls = value <= before if self.declared.strict else value < before
@@ -72,6 +91,8 @@ def compare_records(
     declarations: Iterable[Declaration],
     ranges: Iterable[OffsetRange],
     *,
+    live: Mapping[str, LiveTopic],
+    now: int,
     contracts: Contracts,
     schemas: ProjectSchemas,
     subjects: DeclaredSubjects,
@@ -79,26 +100,41 @@ def compare_records(
 ) -> dict[str, dict[str, ComparedRecords]]:
     """Return the result of each rule by topic, and by its name such as ``unique:0``.
 
-    ``ranges`` are the offsets to read, up to the last stable offset. ``rate`` limits the bytes a second.
+    ``ranges`` are the offsets to read, up to the last stable offset, and ``live`` the topics whose records can be read.
+    ``now`` (ms) is when their ends were. ``rate`` limits the bytes a second.
     """
     rules: list[_Rule] = []
     topics: dict[str, dict[str, Any]] = {}
-    for declaration in declarations:
+    by_name = {declaration.topic.name: declaration for declaration in declarations}
+    for declaration in by_name.values():
         topic, contents = declaration.topic.name, declaration.topic.contents
-        declared: dict[str, tuple[OrderedRule | UniqueRule, ...]] = {
+        declared: dict[str, tuple[_Declared, ...]] = {
             "ordered": contents.ordered or (),
             "unique": contents.unique or (),
+            "references": contents.references or (),
         }
         added = [(f"{kind}:{number}", rule) for kind, each in declared.items() for number, rule in enumerate(each)]
         if added:
-            own = [_Rule(len(rules) + number, topic, *each) for number, each in enumerate(added)]
+            own = [
+                _Rule(len(rules) + number, topic, name, rule, _key_format(rule, by_name))
+                for number, (name, rule) in enumerate(added)
+            ]
             rules += own
             value = encoding(declaration, "value", schemas, subjects)
             if value.get("format") == "json" and "registry" not in value:
                 value.pop("schema", None)  # value-schema judges it
             topics[topic] = {"value": value, "rules": [rule.for_java() for rule in own]}
+    references = {rule: rule.declared.topic for rule in rules if isinstance(rule.declared, ReferenceRule)}
+    for rule, name in references.items():
+        if name in by_name and rule.keys:
+            referenced = topics.setdefault(name, {"rules": []})
+            referenced["key"] = encoding(by_name[name], "key", schemas, subjects)
+            referenced["rules"].append(rule.for_keys(len(rules)))
+    ranges = list(ranges)
     parts = [each for each in ranges if each.topic in topics and each.start < each.end]
-    found = {name: {rule.name: ComparedRecords() for rule in rules if rule.topic == name} for name in topics}
+    found: dict[str, dict[str, ComparedRecords]] = {}
+    for rule in rules:
+        found.setdefault(rule.topic, {})[rule.name] = ComparedRecords()
     if not parts:
         return found
     session, reader = spark(), Contracts(registry=contracts.registry)
@@ -111,8 +147,9 @@ def compare_records(
         return read_ranges(session, connection, tasks, consumer, reader, rate=rate, counted="fields", counting=options)
 
     by_part = {each.part: each for each in parts}
-    results, notes = _compared(read(tasks, digests=False), rules, by_part)
-    confirmed = _confirmed(session, read, rules, by_part, results)
+    results, notes = _compared(read(tasks, digests=False), rules, by_part, now)
+    confirmed = _confirmed(session, read, rules, by_part, results, now=now)
+    by_partition = {(each.topic, each.partition): each for each in ranges}
     for rule in rules:
         own_notes = {each.partition: notes.get(part, []) for part, each in by_part.items() if each.topic == rule.topic}
         texts = [note for each in own_notes.values() for note in each]
@@ -122,32 +159,61 @@ def compare_records(
         broken = {
             by_part[part].partition: confirmed.get((rule.number, part), each) for part, each in result.broken.items()
         }
-        found[rule.topic][rule.name] = replace(result, broken=broken, unjudged=unjudged, unread=unread)
+        incomplete = None
+        if rule in references:
+            name = references[rule]
+            faults = merge_faults(chain.from_iterable(notes.values()), None)
+            own_faults = [fault for fault in faults if fault.rule == str(rule.number + len(rules))]
+            incomplete = incomplete_reason(live.get(name) if rule.keys else None, by_partition, notes, own_faults)
+        found[rule.topic][rule.name] = replace(
+            result, broken=broken, unjudged=unjudged, unread=unread, incomplete=incomplete
+        )
     return found
 
 
+def _key_format(rule: _Declared, declarations: Mapping[str, Declaration]) -> str | None:
+    """Return the declared format of the keys that a rule refers to; None if their topic is not read."""
+    if not isinstance(rule, ReferenceRule) or rule.topic not in declarations:
+        return None
+    return declarations[rule.topic].topic.contents.key.format
+
+
 def _compared(
-    rows: DataFrame, rules: list[_Rule], parts: Mapping[int, OffsetRange]
+    rows: DataFrame, rules: list[_Rule], parts: Mapping[int, OffsetRange], now: int
 ) -> tuple[dict[int, ComparedRecords], dict[int, list[str]]]:
     """Return the result of each rule, with ``broken`` by the number of the read, and the reader's notes by the same."""
     ordered = F.col("rule").isin([rule.number for rule in rules if isinstance(rule.declared, OrderedRule)])
-    rows = rows.withColumn("within", F.when(ordered, F.col("part")).otherwise(-1))
+    rows = rows.withColumn("referenced", F.coalesce(F.col("rule") >= len(rules), F.lit(False)))
+    rows = rows.withColumn("rule", F.when(F.col("referenced"), F.col("rule") - len(rules)).otherwise(F.col("rule")))
+    first = F.when(F.col("referenced"), -2)
+    rows = rows.withColumn("within", first.when(ordered, F.col("part")).otherwise(-1))
     rows = rows.withColumn("position", F.when(ordered, F.col("offset")).otherwise(F.col("time")))
     window = Window.partitionBy("rule", "identity").orderBy("within", "position", "part", "offset")
     names = ("within", "part", "offset", "time", "value")
     for name in names:
         rows = rows.withColumn(f"earlier_{name}", F.lag(name).over(window))
     row, earlier = ({name: F.col(f"{prefix}{name}") for name in names} for prefix in ("", "earlier_"))
+    rows = rows.withColumn("last_key", F.lit(None).cast("struct<offset: long, present: boolean>"))
+    reference = F.lit(False)
+    if numbers := [rule.number for rule in rules if isinstance(rule.declared, ReferenceRule)]:
+        key = F.struct("offset", F.col("value").isNotNull().alias("present"))
+        before = window.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+        rows = rows.withColumn("last_key", F.max(F.when(F.col("referenced"), key)).over(before))
+        reference = F.coalesce(F.col("rule").isin(numbers), F.lit(False)) & ~F.col("referenced")
+    unknown = reference & F.col("last_key").isNull()
     broken = F.lit(False)
     for rule in rules:
-        broken = F.when(F.col("rule") == rule.number, rule.is_broken(row, earlier)).otherwise(broken)
+        broken = F.when(F.col("rule") == rule.number, rule.is_broken(row, earlier, now)).otherwise(broken)
     same = F.col("within") == F.col("earlier_within")
-    rows = rows.withColumn("broken", F.coalesce(same & broken, F.lit(False)))
+    rows = rows.withColumn("broken", F.coalesce(F.when(reference, unknown).otherwise(same) & broken, F.lit(False)))
+    rows = rows.withColumn("broken", F.col("broken") & ~F.col("referenced"))
     totals = rows.groupBy("rule", "part").agg(
-        F.count_if(F.col("value").isNotNull()).alias("judged"),
+        F.count_if(F.col("value").isNotNull() & ~F.col("referenced")).alias("judged"),
         F.count_if(F.col("broken")).alias("broken"),
-        F.count_if(F.col("earlier_within") != F.col("within")).alias("moved"),
-        F.min(F.when(F.col("broken"), F.struct("offset", "earlier_part", "earlier_offset"))).alias("first"),
+        F.count_if(ordered & (F.col("earlier_within") != F.col("within"))).alias("moved"),
+        F.min(F.when(F.col("broken"), F.struct("offset", "earlier_part", "earlier_offset", "identity"))).alias("first"),
+        F.count_if(unknown & ~F.col("broken")).alias("young"),
+        F.count_if(reference & ~F.col("last_key.present")).alias("deleted"),
         F.collect_list("note").alias("notes"),
     )
     results: dict[int, ComparedRecords] = {}
@@ -159,10 +225,16 @@ def _compared(
         before = results.get(total["rule"], ComparedRecords())
         found = dict(before.broken)
         if first := total["first"]:
-            other = parts[first["earlier_part"]].partition
-            found[total["part"]] = BrokenRule(total["broken"], first["offset"], other, first["earlier_offset"])
-        judged, moved = before.judged + total["judged"], before.moved_keys + total["moved"]
-        results[total["rule"]] = ComparedRecords(judged, found, moved)
+            refers = isinstance(rules[total["rule"]].declared, ReferenceRule)
+            other = (None, None) if refers else (parts[first["earlier_part"]].partition, first["earlier_offset"])
+            found[total["part"]] = BrokenRule(total["broken"], first["offset"], *other, identity=first["identity"])
+        results[total["rule"]] = ComparedRecords(
+            before.judged + total["judged"],
+            found,
+            before.moved_keys + total["moved"],
+            young=before.young + total["young"],
+            deleted=before.deleted + total["deleted"],
+        )
     return results, notes
 
 
@@ -172,17 +244,25 @@ def _confirmed(
     rules: list[_Rule],
     parts: Mapping[int, OffsetRange],
     results: Mapping[int, ComparedRecords],
+    *,
+    now: int,
 ) -> dict[tuple[int, int], BrokenRule]:
-    """Read the first two records of each broken rule and partition again, and return what they show."""
+    """Read the first records of each broken rule and partition again, and return what they show."""
     numbers: dict[TopicPartition, int] = {(each.topic, each.partition): part for part, each in parts.items()}
     rows: list[dict[str, int]] = []
+    needed = F.lit(2)
     requested: dict[int, set[int]] = {}
     pairs = [(rule, part) for rule, result in results.items() for part in result.broken]
     for pair, (rule, part) in enumerate(pairs):
         broken = results[rule].broken[part]
-        other = numbers[parts[part].topic, broken.other_partition]
-        for later, at, offset in ((0, other, broken.other_offset), (1, part, broken.offset)):
-            rows.append({"pair": pair, "later": later, "rule": rule, "part": at, "offset": offset})
+        selected = [(1, part, broken.offset)]
+        if broken.other_partition is not None and broken.other_offset is not None:
+            selected.append((0, numbers[parts[part].topic, broken.other_partition], broken.other_offset))
+        else:
+            needed = F.when(F.col("rule") == rule, 1).otherwise(needed)
+        for later, at, offset in selected:
+            record = {"pair": pair, "later": later, "rule": rule, "part": at, "offset": offset}
+            rows.append(record | {"expected": broken.identity})
             requested.setdefault(at, set()).add(offset)
     if not rows:
         return {}
@@ -191,10 +271,11 @@ def _confirmed(
         for part, offsets in requested.items()
         for start, end in nearby_ranges(offsets)
     ]
-    selected = F.broadcast(literal(session, rows, "pair int, later int, rule int, part int, offset long"))
-    again = read(in_separate_tasks(windows), digests=True).join(selected, ["rule", "part", "offset"])
+    schema = "pair int, later int, rule int, part int, offset long, expected long"
+    requested_rows = F.broadcast(literal(session, rows, schema))
+    again = read(in_separate_tasks(windows), digests=True).join(requested_rows, ["rule", "part", "offset"])
     found = again.groupBy("pair", "rule").agg(
-        F.count("*").alias("records"),
+        F.count_if(F.col("identity") == F.col("expected")).alias("records"),
         *(F.count_distinct(name).alias(f"{name}s") for name in ("digest", "content", "time")),
         *(F.max_by(name, "later").alias(name) for name in ("time", "value")),
         *(F.min_by(name, "later").alias(f"earlier_{name}") for name in ("time", "value")),
@@ -202,11 +283,11 @@ def _confirmed(
     row, earlier = ({name: F.col(f"{prefix}{name}") for name in ("time", "value")} for prefix in ("", "earlier_"))
     breaks = F.lit(False)
     for each in rules:
-        breaks = F.when(F.col("rule") == each.number, each.is_broken(row, earlier)).otherwise(breaks)
+        breaks = F.when(F.col("rule") == each.number, each.is_broken(row, earlier, now)).otherwise(breaks)
     shown = found.select(
         "pair",
-        F.coalesce((F.col("records") == 2) & (F.col("digests") == 1) & breaks, F.lit(False)).alias("confirmed"),
-        ((F.col("contents") == 1) & (F.col("times") == 1)).alias("resent"),
+        F.coalesce((F.col("records") == needed) & (F.col("digests") == 1) & breaks, F.lit(False)).alias("confirmed"),
+        ((F.col("records") == 2) & (F.col("contents") == 1) & (F.col("times") == 1)).alias("resent"),
     ).collect()
     return {
         (rule, part): replace(results[rule].broken[part], confirmed=each["confirmed"], resent=each["resent"])

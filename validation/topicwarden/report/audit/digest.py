@@ -24,7 +24,7 @@ _UNDECLARED = "topic-undeclared"
 OF_CONTENTS = frozenset(
     {
         *("arrival-count", "arrival-silence", "empty-value", "expression", "header", "hot-key", "key-schema"),
-        *("null-key", "ordered", "partition-skew", "record-size", "unique"),
+        *("null-key", "ordered", "partition-skew", "record-size", "references", "unique"),
         *("schema-version", "timestamp-future", "timestamp-late", "timestamp-type", "timestamp-unit", "value-schema"),
     }
 )

@@ -17,18 +17,24 @@ RESENT = "the first has the same bytes and timestamp as that record: a likely re
 def judge_rule(subject: Compared, name: str, what: str, remedy: str) -> Iterator[CheckResult]:
     """Yield the results of the rule ``name``, such as ``unique:0``. ``what`` completes the phrase "3 records …".
 
-    A ``fail`` has only records of partitions whose first pair was read again, and breaks the rule.
+    A ``fail`` has only records of partitions whose first ones were read again, and break the rule.
     """
     found = subject.compared[name]
     path = ("contents", name.partition(":")[0])
     proven = {partition: broken for partition, broken in found.broken.items() if broken.confirmed}
     unproven = {partition: broken for partition, broken in found.broken.items() if not broken.confirmed}
     notes = tuple(_notes(found))
-    if proven:
+    if found.incomplete and found.broken:
+        result = _result(dict(found.broken), what, path, (found.incomplete, *notes), found.judged)
+        again = (
+            "audit both topics together with a user that may read them; absence proves nothing where records are gone"
+        )
+        yield replace(result, verdict=Verdict.UNDECIDABLE, remedy=again)
+    elif proven:
         result = _result(proven, what, path, notes, found.judged)
         yield replace(result, remedy=remedy)
-    if unproven:
-        reason = "the first two records were read again, and do not break the rule or are gone"
+    if unproven and not found.incomplete:
+        reason = "the first records were read again, and do not break the rule or are gone"
         again = "audit the topic again"
         result = _result(unproven, what, path, (reason, *notes), found.judged)
         yield replace(result, verdict=Verdict.UNDECIDABLE, remedy=again)
@@ -50,6 +56,11 @@ def judge_rule(subject: Compared, name: str, what: str, remedy: str) -> Iterator
 def _notes(found: ComparedRecords) -> Iterator[str]:
     for fault in found.unjudged:
         yield f"{counted(fault.count, 'record')} not compared: {fault.reason}, first at offset {fault.offsets[0]}"
+    if found.young:
+        yield f"{counted(found.young, 'record')} not judged yet: younger than the grace period, or without a timestamp"
+    if found.deleted:
+        refer = "refers" if found.deleted == 1 else "refer"
+        yield f"{counted(found.deleted, 'record')} {refer} to a key that was deleted: its last record is a tombstone"
     if found.moved_keys:
         moved = counted(found.moved_keys, "key")
         grown = "as after a change of the number of partitions"
@@ -61,8 +72,9 @@ def _result(
 ) -> CheckResult:
     records = sum(each.records for each in broken.values())
     partition, first = min(broken.items(), key=lambda item: item[0])
-    other = f"offset {first.other_offset} of partition {first.other_partition}"
-    pair = f"first at offset {first.offset} of partition {partition}, compared with {other}"
+    pair = f"first at offset {first.offset} of partition {partition}"
+    if first.other_offset is not None:
+        pair += f", compared with offset {first.other_offset} of partition {first.other_partition}"
     because = tuple(
         f"partition {number}: {counted(each.records, 'record')}, first at offset {each.offset}"
         for number, each in sorted(broken.items())[:5]

@@ -27,7 +27,7 @@ final class CanonicalValue {
 
   private static final byte BOOLEAN = 1;
   private static final byte NUMBER = 2;
-  private static final byte TEXT = 3;
+  static final byte TEXT = 3;
   private static final byte BYTES = 4;
   private static final byte TIME = 5;
   private static final byte NEGATIVE = 1;
@@ -77,7 +77,7 @@ final class CanonicalValue {
     return of(new Found(value, null));
   }
 
-  private static Object scalar(JsonNode node) throws Unjudged {
+  static Object scalar(JsonNode node) throws Unjudged {
     if (node.isContainerNode()) {
       throw new Unjudged("not a single value");
     }
@@ -126,7 +126,7 @@ final class CanonicalValue {
     throw new Unjudged("not a single value");
   }
 
-  private static BigDecimal decimal(Number number) throws Unjudged {
+  static BigDecimal decimal(Number number) throws Unjudged {
     if (number instanceof BigDecimal decimal) {
       return decimal;
     }
@@ -163,7 +163,7 @@ final class CanonicalValue {
     return buffer.array();
   }
 
-  private static byte[] text(String text) throws Unjudged {
+  static byte[] text(String text) throws Unjudged {
     try {
       ByteBuffer utf8 = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
       byte[] bytes = new byte[utf8.remaining()];

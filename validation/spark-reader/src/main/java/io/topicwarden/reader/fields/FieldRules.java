@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.topicwarden.reader.Json;
 import io.topicwarden.reader.codecs.Decoder;
 import io.topicwarden.reader.codecs.RecordFault;
+import io.topicwarden.reader.fields.FieldPath.Found;
 import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -35,7 +36,9 @@ public final class FieldRules {
 
   private enum Kind {
     ORDERED,
-    UNIQUE
+    UNIQUE,
+    REFERENCES,
+    REFERENCED
   }
 
   /**
@@ -43,10 +46,16 @@ public final class FieldRules {
    */
   private record Part(FieldPath field, String header) {}
 
-  private record Rule(int number, Kind kind, List<Part> parts) {}
+  /**
+   * A rule.
+   *
+   * @param keys the format of the keys that are referred to, or null
+   */
+  private record Rule(int number, Kind kind, List<Part> parts, String keys) {}
 
   private static final class TopicRules {
     final List<Rule> rules = new ArrayList<>();
+    Decoder key; // null unless other records refer to the keys
     Decoder value;
   }
 
@@ -63,6 +72,8 @@ public final class FieldRules {
         topic.getValue().path("rules").forEach(rule -> rules.rules.add(rule(rule)));
         JsonNode value = topic.getValue().path("value");
         rules.value = value.isEmpty() ? null : Decoder.of(value, registry);
+        JsonNode key = topic.getValue().path("key");
+        rules.key = key.isEmpty() ? null : Decoder.of(key, registry);
         byTopic.put(topic.getKey(), rules);
       }
     } catch (JsonProcessingException error) {
@@ -84,7 +95,8 @@ public final class FieldRules {
           new Part(
               steps.isEmpty() ? null : new FieldPath(steps), part.path("header").asText(null)));
     }
-    return new Rule(json.path("rule").asInt(), Kind.valueOf(json.path("kind").asText()), parts);
+    Kind kind = Kind.valueOf(json.path("kind").asText());
+    return new Rule(json.path("rule").asInt(), kind, parts, json.path("keys").asText(null));
   }
 
   /** Applies each rule of the topic to a record, which is committed. */
@@ -101,7 +113,7 @@ public final class FieldRules {
     }
     for (Rule rule : topic.rules) {
       try {
-        apply(rule, record, decoded, fault, output);
+        apply(rule, topic, record, decoded, fault, output);
       } catch (Unjudged reason) {
         output.unjudged(rule.number(), reason.getMessage(), false);
       } catch (RecordFault unreadable) {
@@ -114,6 +126,7 @@ public final class FieldRules {
 
   private static void apply(
       Rule rule,
+      TopicRules topic,
       ConsumerRecord<byte[], byte[]> record,
       Object decoded,
       RecordFault fault,
@@ -131,6 +144,16 @@ public final class FieldRules {
         output.add(rule.number(), key, value);
       }
       case UNIQUE -> output.add(rule.number(), identity(rule, record, decoded, fault), PRESENT);
+      case REFERENCES -> {
+        Found field = find(rule.parts().get(0), record, decoded, fault);
+        output.add(rule.number(), KeyReference.of(field, rule.keys()), PRESENT);
+      }
+      case REFERENCED -> {
+        if (key != null) { // nothing can refer to a record without a key
+          byte[] identity = KeyReference.of(new Found(topic.key.decode(key), null), rule.keys());
+          output.add(rule.number(), identity, record.value() == null ? null : PRESENT);
+        }
+      }
     }
   }
 
@@ -152,13 +175,7 @@ public final class FieldRules {
       Part part, ConsumerRecord<byte[], byte[]> record, Object decoded, RecordFault fault)
       throws Unjudged, RecordFault {
     if (part.field() != null) {
-      if (record.value() == null) {
-        throw new Unjudged("without a value");
-      }
-      if (fault != null) {
-        throw fault;
-      }
-      return CanonicalValue.of(part.field().find(decoded));
+      return CanonicalValue.of(find(part, record, decoded, fault));
     }
     if (part.header() != null) {
       Header header = record.headers().lastHeader(part.header());
@@ -168,5 +185,17 @@ public final class FieldRules {
       return CanonicalValue.of(header.value());
     }
     return CanonicalValue.of(record.key());
+  }
+
+  private static Found find(
+      Part part, ConsumerRecord<byte[], byte[]> record, Object decoded, RecordFault fault)
+      throws Unjudged, RecordFault {
+    if (record.value() == null) {
+      throw new Unjudged("without a value");
+    }
+    if (fault != null) {
+      throw fault;
+    }
+    return part.field().find(decoded);
   }
 }

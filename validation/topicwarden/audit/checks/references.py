@@ -1,0 +1,48 @@
+"""Each value of a declared field is a key of the topic that it refers to.
+
+**fail**: a committed record has a value, in a field in ``contents: {references: …}``, that no committed record of the
+referenced topic has as its key. A record was read at every offset of the referenced topic, from 0 to its end: nothing
+was deleted, compacted or aborted, and no transaction is open, so the key was never there. The timestamp of the record
+is older than ``grace`` (10 minutes by default), and the record was read again. **undecidable**, with the number of
+records: earlier records of the referenced topic are gone, compaction or transactions have left a gap in it, which may
+be a deleted key, only a part of it was read, it is not part of the audit, or this user may not read it.
+
+A record that is younger than ``grace``, or has no timestamp, is counted and not judged; producers set timestamps unless
+``message.timestamp.type=LogAppendTime``. A record whose key was deleted, by a tombstone that is still retained, is a
+note: the order of records in two topics is not known. A topic may refer to itself, and topics to each other. Fields and
+keys may have different formats: an integer is equal to its decimal text, and text to a number or UUID if the keys are
+declared so. A topic that was deleted and created again is a new one, without the earlier keys. With ``--since last``,
+all records of both topics are read for this check.
+
+Example: ``3 records with a customer_id that is no key of shop.customers, first at offset 17 of partition 2``.
+
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1`` prints the record.
+
+Remedy: find the producer of the record, or write the missing record to the referenced topic.
+
+Prevent: write the referenced record first, or both in one transaction.
+
+Source: Kafka keeps the order of the records of a partition, and no order between partitions (``UnifiedLog.append``);
+KIP-534 for tombstones that the cleaner removes.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.check import CheckResult
+from topicwarden.audit.checks.common.compared_records import judge_rule
+from topicwarden.audit.evidence import Compared, Live
+
+_REMEDY = "find the producer of the record, or write the missing record to the referenced topic"
+
+
+class Required(Compared): ...
+
+
+def applies(subject: Live) -> bool:
+    return bool(subject.contents.references)
+
+
+def judge(subject: Required) -> Iterable[CheckResult]:
+    for number, rule in enumerate(subject.contents.references or ()):
+        what = f"with a {rule.field} that is no key of {rule.topic}"
+        yield from judge_rule(subject, f"references:{number}", what, _REMEDY)

@@ -1,0 +1,53 @@
+"""Find out whether the keys that were read of a topic are all that it ever had: only then, a missing one is proof."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from topicwarden.audit.collect.horizon import TopicPartition
+from topicwarden.audit.scan.counts import ContentFault
+from topicwarden.audit.scan.offset_ranges import OffsetRange
+from topicwarden.audit.scan.reader_notes import unread_reason
+from topicwarden.kafka.read.snapshot import LiveTopic
+
+
+def incomplete_reason(
+    live: LiveTopic | None,
+    ranges: Mapping[TopicPartition, OffsetRange],
+    notes: Mapping[int, list[str]],
+    unjudged: Iterable[ContentFault],
+) -> str | None:
+    """Return why a topic may have had keys that were not read; None if a record was read at each offset since 0.
+
+    ``live`` is None if the topic was not read. ``ranges`` are the offsets to read, ``notes`` those of the reader by the
+    number of the read, and ``unjudged`` the keys that could not be compared. Without a gap, nothing was deleted or
+    compacted, and no record was aborted.
+    """
+    if live is None:
+        return "its records are not read by this audit, or this user may not read them"
+    for number in range(live.topic.partitions):
+        found = ranges.get((live.topic.name, number))
+        reason = _partition_reason(live, number, found, notes.get(found.part, []) if found else [])
+        if reason:
+            return f"{reason} (partition {number})"
+    return "some of its keys are not in the declared format" if any(unjudged) else None
+
+
+def _partition_reason(live: LiveTopic, number: int, found: OffsetRange | None, notes: list[str]) -> str | None:
+    extent = live.extents.get(number)
+    if extent is None or (found is None and extent.start < extent.end):
+        return "its records could not be read"
+    read = (0, 0) if found is None else (found.start, found.end)  # empty partitions are not read
+    reasons = {
+        f"its log begins at offset {extent.start:,}: earlier records are gone": extent.start > 0,
+        "it has an open transaction": extent.last_stable < extent.end,
+        "only a part of its records was read": read != (0, extent.end),
+        unread_reason(notes): unread_reason(notes) is not None,
+        "compaction, deletion or transactions have left gaps, and one may be a deleted key": _records(notes) < read[1],
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def _records(notes: list[str]) -> int:
+    return sum(records for note in notes for records, _ in json.loads(note)["types"].values())
