@@ -51,6 +51,10 @@ ONLY_ODCS = {
     "contents: {key: {format: long, required: true, max_share: 0.5}, value: {format: avro, registry: true},"
     " timestamps: {max_ahead: 1h}, records: {max_bytes: 64KiB}, expressions: [{id: a, require: 'size(key) > 0'}],"
     " arrival: {max_silence: 90m, every: 1d, timezone: Europe/Berlin, min: 5}, personal: [email]}\n",
+    "topics/identified.yaml": "partitions: 1\nreplication_factor: 1\n"
+    "contents: {value: {format: json}, unique: [{fields: [id]}, {fields: [/meta/source, meta.id]}]}\n",
+    "topics/mixed.yaml": "partitions: 1\nreplication_factor: 1\n"
+    "contents: {value: {format: json}, unique: [{fields: [id]}, {header: event-id, within: 1d}]}\n",
 }
 MONEY = {"type": "record", "name": "Money", "namespace": "com.acme", "fields": [{"name": "units", "type": "long"}]}
 BILL = {
@@ -234,17 +238,29 @@ def test_settings_that_cannot_be_exported_are_reported_at_their_line(tmp_path: P
         "contents.personal",
         "contents.records.max_bytes",
         "contents.timestamps.max_ahead",
+        "contents.unique",
         "contents.value.format",
         "contents.value.registry",
     ]
     assert "topics/odd.yaml:4:175: warning: " in done.err
 
 
+def test_identities_of_fields_alone_are_duplicate_values(tmp_path: Path) -> None:
+    done = export(project(tmp_path, ONLY_ODCS), "--to", "odcs")
+    found = {each["id"]: each["schema"][0].get("quality") for each in yaml.safe_load_all(done.out)}
+    fields = (["id"], ["/meta/source", "meta.id"])
+    expected = [
+        {"type": "library", "metric": "duplicateValues", "mustBe": 0, "arguments": {"properties": each}}
+        for each in fields
+    ]
+    assert found == {"identified": expected, "mixed": None, "odd": None}
+
+
 def test_contracts_are_valid(tmp_path: Path) -> None:
     done = export(project(tmp_path, ACCEPTED | ONLY_ODCS), "--to", "odcs")
     schema = json.loads((suite("odcs") / "schema" / "odcs-json-schema-v3.1.0.json").read_text())
     contracts = list(yaml.safe_load_all(done.out))
-    assert len(contracts) == 5
+    assert len(contracts) == 7
     for contract in contracts:
         jsonschema.validate(contract, schema)
 

@@ -4,9 +4,10 @@ Sources: https://bitol-io.github.io/open-data-contract-standard/v3.1.0/. ODCS ha
 configuration of a topic. They are read from the ``customProperties`` of the schema object: ``partitions``,
 ``replicationFactor`` and ``topicConfiguration``. An export also writes ``contents``, ``keySchema`` and ``valueSchema``.
 
-The SLA ``retention`` is ``retention.ms``, and ``frequency`` is ``contents.arrival.max_silence``. Other SLAs and quality
-rules are reported by name: ``latency`` is the time from an event to its record, which a topic does not have, and the
-library metric ``rowCount`` counts all rows, where ``contents.arrival`` counts those of a period.
+The SLA ``retention`` is ``retention.ms``, ``frequency`` is ``contents.arrival.max_silence``, and the library metric
+``duplicateValues`` is ``contents.unique``. Other SLAs and quality rules are reported by name: ``latency`` is the time
+from an event to its record, which a topic does not have, and the library metric ``rowCount`` counts all rows, where
+``contents.arrival`` counts those of a period.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from topicwarden.interchange.convert.odcs_properties import json_schema
+from topicwarden.interchange.convert.odcs_quality import with_unique
 from topicwarden.interchange.convert.references import Node, ReferencingDocument
 from topicwarden.interchange.convert.schema_bundle import json_text
 from topicwarden.interchange.convert.source_file import SourceFile
@@ -147,6 +149,7 @@ class _Contract:
             contents, schemas = self._own_contents(item, custom)
         else:
             contents, schemas = self._contents(item, formats)
+        contents = with_unique(contents, item)
         add_topic(
             self._reader,
             TopicValues(

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from topicwarden.interchange.convert import odcs
 from topicwarden.interchange.convert.odcs_properties import properties_of
+from topicwarden.interchange.convert.odcs_quality import QUALITY, quality
 from topicwarden.interchange.export.exported_topic import ExportedTopic
 from topicwarden.interchange.export.odcs_avro_properties import avro_properties
 from topicwarden.model.topic import Topic
@@ -54,6 +55,8 @@ def _schema_object(exported: ExportedTopic) -> dict[str, Any]:
     ]
     if properties := _properties(exported):
         found |= {"logicalType": "object", "properties": properties}
+    if rules := quality(topic.contents.unique or ()):
+        found[QUALITY] = rules
     return found
 
 
@@ -75,6 +78,8 @@ def _custom_properties(exported: ExportedTopic) -> dict[str, Any]:
         found[odcs.CONFIGURATION] = config
     contents = json.loads(json.dumps(explicit_contents(topic.contents)))
     contents.get("arrival", {}).pop("max_silence", None)  # an SLA
+    if quality(topic.contents.unique or ()):
+        contents.pop("unique")
     for part, text in exported.schemas.items():
         contents[part].pop("schema")
         is_text = topic.contents.encoding(part).format == "protobuf"
