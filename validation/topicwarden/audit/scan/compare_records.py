@@ -197,8 +197,8 @@ def _compared(
     reference = F.lit(False)
     if numbers := [rule.number for rule in rules if isinstance(rule.declared, ReferenceRule)]:
         key = F.struct("offset", F.col("value").isNotNull().alias("present"))
-        before = window.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-        rows = rows.withColumn("last_key", F.max(F.when(F.col("referenced"), key)).over(before))
+        until_row = window.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+        rows = rows.withColumn("last_key", F.max(F.when(F.col("referenced"), key)).over(until_row))
         reference = F.coalesce(F.col("rule").isin(numbers), F.lit(False)) & ~F.col("referenced")
     unknown = reference & F.col("last_key").isNull()
     broken = F.lit(False)
@@ -226,8 +226,13 @@ def _compared(
         found = dict(before.broken)
         if first := total["first"]:
             refers = isinstance(rules[total["rule"]].declared, ReferenceRule)
-            other = (None, None) if refers else (parts[first["earlier_part"]].partition, first["earlier_offset"])
-            found[total["part"]] = BrokenRule(total["broken"], first["offset"], *other, identity=first["identity"])
+            found[total["part"]] = BrokenRule(
+                total["broken"],
+                first["offset"],
+                None if refers else parts[first["earlier_part"]].partition,
+                None if refers else first["earlier_offset"],
+                first["identity"],
+            )
         results[total["rule"]] = ComparedRecords(
             before.judged + total["judged"],
             found,
