@@ -58,7 +58,7 @@ def text(value: Any) -> str | None:
 def audited(project: Project) -> Callable[[str, str], Finding]:
     """Return a function from a topic and a part of a message to the only such finding of an audit of all topics."""
     with auditing(project, "dev", options=AuditOptions(history="none")) as audit:
-        report = audit([*DECLARED])
+        report = audit((*DECLARED,))
 
     def of(topic: str, what: str) -> Finding:
         (one,) = [one for one in report.of_topic(topic) if one.check == "references" and what in one.message]
@@ -125,5 +125,5 @@ def test_drawn_references_are_missing_where_an_oracle_says(
     assert itself.evidence["records"] == sum(each is not None and str(each) not in keys for each in advised) > 0
 
     with auditing(project, "dev", options=AuditOptions(history="none")) as audit:
-        alone = audit(["refers.orders"])
+        alone = audit(("refers.orders",))
     assert {one.verdict for one in alone.findings if one.check == "references"} == {Verdict.UNDECIDABLE}
