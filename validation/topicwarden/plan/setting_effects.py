@@ -218,7 +218,7 @@ def _extreme(setting: str, values: Collection[str], *, least: bool) -> str:
         policies = [frozenset(filter(None, map(str.strip, value.split(",")))) for value in ordered]
         chosen = frozenset.intersection(*policies) if least else frozenset.union(*policies)
         return ",".join(sorted(chosen))
-    if effect.risk in (SettingRisk.NONE, SettingRisk.ANY):
+    if len(ordered) == 1 or effect.risk in (SettingRisk.NONE, SettingRisk.ANY):
         return ordered[0]
     higher_is_riskier = effect.risk in (SettingRisk.HIGHER, SettingRisk.TRUE)
     ranked = sorted(ordered, key=lambda value: amount(setting, value))
