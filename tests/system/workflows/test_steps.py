@@ -29,7 +29,7 @@ from tests.system.workflows.runner import PAGE_WORKFLOWS, TEMPLATE, Ran, Runner,
 from topicwarden.cli.init import CI
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.model.project import Project
-from topicwarden.report.plan.markdown import marker
+from topicwarden.report.plan.document import marker
 from topicwarden.toolchain import Toolchain
 
 COMMENT = "Create or update the comment"

@@ -27,7 +27,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(deploy, "writing_engine_of", lambda *_: SimpleNamespace())
     monkeypatch.setattr(deploy, "checked_stack", lambda *_: SimpleNamespace())
     monkeypatch.setattr(deploy, "planned_destroy", lambda *_, **__: SimpleNamespace(refused=[]))
-    monkeypatch.setattr("topicwarden.report.plan.text.render", lambda *_: "")
+    monkeypatch.setattr("topicwarden.report.terminal_output.document_text", lambda *_: "")
+    monkeypatch.setattr(deploy, "document", lambda *_: None)
     return project(tmp_path, {"topics/a.yaml": "partitions: 1\nreplication_factor: 1\n"})
 
 

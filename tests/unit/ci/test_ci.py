@@ -24,7 +24,7 @@ from topicwarden.cli import ci
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import FailOn
 from topicwarden.report.plan import render
-from topicwarden.report.plan.markdown import marker
+from topicwarden.report.plan.document import marker
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import CACHE, Project, find_project
 from topicwarden.model.verdict import FailOn
 from topicwarden.report.output_folder import write_files
-from topicwarden.report.plan import markdown
+from topicwarden.report.plan.comment import no_plan, project_marker
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.report.terminal_output import note
 from topicwarden.stacks.stack_selection import selected_stacks
@@ -116,7 +116,7 @@ def _of_project(text: str) -> str:
     except Refusal:
         return text
     marker, line_break, rest = text.partition("\n")
-    return f"{markdown.project_marker(marker, folder)}{line_break}{rest}" if folder else text
+    return f"{project_marker(marker, folder)}{line_break}{rest}" if folder else text
 
 
 def _warn(run: CiRun, text: str) -> None:
@@ -141,7 +141,7 @@ def _on_stack(project: Project, job: CiJob) -> int:
     local = on_sandbox(project, job.stack)
     _choose_backend(local)
     if job.command == "plan":
-        write_files(job.out, {"plan.md": markdown.no_plan(job.stack, job.run.log)})
+        write_files(job.out, {"plan.md": no_plan(job.stack, job.run.log)})
         if not local and _without_secrets(job.run):
             return _skip(job)
     if local:

@@ -10,7 +10,8 @@ from topicwarden.model.project import find_project
 from topicwarden.operations.deploy import deploy_topics, destroy_topics, planned_destroy, refresh_topics
 from topicwarden.operations.find_pulumi import writing_engine_of
 from topicwarden.report import terminal_output
-from topicwarden.report.plan import text
+from topicwarden.report.document import Medium
+from topicwarden.report.plan.document import document
 
 
 def up(stack: str, yes: bool, refresh: bool = False) -> int:
@@ -33,7 +34,7 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
             require_terminal(f"topicwarden plan --stack {stack}")
             with telling_interrupts("up", stack):
                 report = planned(engine, (), checked, listener=TERMINAL)
-            terminal_output.write_text(text.render(report, terminal_output.console()))
+            terminal_output.write_text(terminal_output.document_text(document(report, Medium.TERMINAL)))
             if not report.deployable:
                 return 1
             if not (report.pending or refresh) or not confirmed("Deploy this?"):
@@ -57,7 +58,7 @@ def destroy(stack: str, yes: bool) -> int:
     engine = writing_engine_of(find_project(), stack, TERMINAL)
     plan = planned_destroy(engine, listener=TERMINAL)
     while True:
-        terminal_output.write_text(text.render(plan, terminal_output.console()))
+        terminal_output.write_text(terminal_output.document_text(document(plan, Medium.TERMINAL)))
         if plan.refused:
             return 1
         shown = None

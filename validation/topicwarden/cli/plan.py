@@ -17,10 +17,12 @@ from topicwarden.operations.plan import plan_topics
 from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.report import terminal_output
 from topicwarden.report.display import one_line
+from topicwarden.report.document import Medium
 from topicwarden.report.fleet.document import headline
 from topicwarden.report.output_folder import require_writable, write_files
-from topicwarden.report.plan import FILES, FORMATS, render, text
+from topicwarden.report.plan import FILES, FORMATS, render
 from topicwarden.report.plan.digest import digest
+from topicwarden.report.plan.document import document
 from topicwarden.report.problems.github import annotation
 
 _PENDING = 3
@@ -43,7 +45,7 @@ def plan(stack: str, form: str | None, detailed: bool, patterns: Sequence[str] =
     if out is not None:
         write_files(out, {name: render(report, each, project.root) for name, each in FILES.items()})
     if form == "text":
-        terminal_output.write_text(text.render(report, terminal_output.console()))
+        terminal_output.write_text(terminal_output.document_text(document(report, Medium.TERMINAL)))
     else:
         terminal_output.write(render(report, form, project.root))
     return _code(report, detailed)
@@ -85,7 +87,7 @@ def plan_stacks(
 def _one(outcome: StackOutcome, form: str, project: Project) -> str:
     assert isinstance(outcome.report, PlanReport)
     if form == "text":
-        return text.render(outcome.report, terminal_output.console())
+        return terminal_output.document_text(document(outcome.report, Medium.TERMINAL))
     return render(outcome.report, form, project.root)
 
 

@@ -57,7 +57,7 @@ def write(document: Document, limit: int | None = LIMIT) -> str:
     foot = "".join(_foot(document))
     space = 10**9 if limit is None else limit - _RESERVE - _size(head) - _size(foot)
     fitting, rest = _fitting(notes, lambda note: note, space // 4)
-    shown = "".join(fitting) + (f"- {omitted(rest, 'note', document)}\n" if rest else "")
+    shown = "".join(fitting) + (f"- {_omitted(rest, 'note', document)}\n" if rest else "")
     text = head + (f"{shown}\n" if shown else "")
     text += "".join(_blocks(document.blocks, document, space - _size(shown)))
     return f"{(text + foot).rstrip()}\n"
@@ -108,7 +108,7 @@ def _many(many: Many, document: Document, space: int, *, top: bool) -> str:
     chosen = many.blocks[: many.most]
     texts, _ = _fitting(chosen, lambda each: "".join(_blocks([each], document, space, top=top)), space)
     more = len(many.blocks) - len(texts)
-    return "".join(texts) + (f"… {omitted(more, many.noun, document, many.what)}\n\n" if more else "")
+    return "".join(texts) + (f"… {_omitted(more, many.noun, document, many.what)}\n\n" if more else "")
 
 
 def _block(
@@ -176,7 +176,7 @@ def _table(table: Table, document: Document, space: int) -> Iterator[str]:
         yield from rows
         yield "\n"
     if more := len(table.rows) - len(rows):
-        yield f"… {omitted(more, table.noun, document, rest=table.rest)}\n\n"
+        yield f"… {_omitted(more, table.noun, document, rest=table.rest)}\n\n"
 
 
 def _row(row: Row) -> str:
@@ -187,10 +187,14 @@ def _difference(lines: Sequence[str], document: Document) -> str:
     """Return a block of a diff, whose fence is longer than any in its lines."""
     one_each = (" ".join(display.printable(line).splitlines()) for line in lines[:_MOST_LINES])
     shown = [cut(line, 200) for line in one_each]
-    more = f"… {omitted(len(lines) - _MOST_LINES, 'line', document)}\n\n" if len(lines) > _MOST_LINES else ""
+    more = f"… {_omitted(len(lines) - _MOST_LINES, 'line', document)}\n\n" if len(lines) > _MOST_LINES else ""
     longest = max((len(run) for line in shown for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}diff", *shown, fence]) + f"\n\n{more}"
+
+
+def _omitted(number: int, noun: str, document: Document, what: str = "", rest: str = "") -> str:
+    return prose(omitted(number, noun, document, what, rest))
 
 
 def _fitting(items: Sequence[_Item], write_one: Callable[[_Item], str], space: int) -> tuple[list[str], int]:

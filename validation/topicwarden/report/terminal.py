@@ -127,7 +127,8 @@ class _TerminalWriter:
         return self._inline(section.heading) if section.heading else self._shown(f"=== {section.title.lower()}", "bold")
 
     def _omitted(self, number: int, noun: str, what: str = "", rest: str = "") -> list[Text]:
-        return self._wrapped([self._shown(omitted(number, noun, self._document, what, rest), "dim")]) if number else []
+        text = omitted(number, noun, self._document, what, rest) if number else ""
+        return self._wrapped([self._inline((Span(text, Role.PROSE),), "dim")]) if number else []
 
     def _block(self, block: Block, depth: int = 0) -> list[Text]:  # noqa: PLR0911 -- one for each kind
         match block:

@@ -10,7 +10,9 @@ from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.planned_change import PlanReport, Severity
 from topicwarden.operations.plan import planned
 from topicwarden.policies.check_specs import CheckedStacks
-from topicwarden.report.plan import text as plan_text
+from topicwarden.report import terminal
+from topicwarden.report.document import Medium
+from topicwarden.report.plan.document import document as plan_document
 from topicwarden.sandbox.scenarios import active_group
 
 
@@ -18,7 +20,7 @@ def run(demo: DemoRun) -> Iterator[DemoResult]:
     demo.heading(f"topicwarden plan: a pull request revokes the access of {active_group.USER}, which is reading")
     with active_group.reading(demo.servers, demo.sandbox.user_servers):
         plan = planned(demo.engine, checked=_without_group(demo.checked), listener=TERMINAL)
-    print(plan_text.render(plan, demo.console), end="")
+    terminal.write(plan_document(plan, Medium.TERMINAL), demo.console)
     yield "a revoked access that is in use is refused", ["access-lost"], _refused(plan)
 
 

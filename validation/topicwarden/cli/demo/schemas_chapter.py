@@ -27,7 +27,9 @@ from topicwarden.operations.plan import planned
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.registry.client import RegistryClient
 from topicwarden.registry.read import find_version
-from topicwarden.report.plan import text as plan_text
+from topicwarden.report import terminal
+from topicwarden.report.document import Medium
+from topicwarden.report.plan.document import document as plan_document
 from topicwarden.sandbox.scenarios import schema_versions
 from topicwarden.stacks.registry_settings import RegistrySettings
 from topicwarden.toolchain import environment
@@ -61,12 +63,12 @@ def example_of(project: Project) -> Project:
 def _plans(demo: DemoRun, engine: PulumiEngine, checked: CheckedStacks) -> Iterator[DemoResult]:
     demo.heading("topicwarden plan: a pull request adds a field to payments without a default")
     plan = planned(engine, checked=_with_schema(checked, schema_versions.with_required_field), listener=TERMINAL)
-    print(plan_text.render(plan, demo.console), end="")
+    terminal.write(plan_document(plan, Medium.TERMINAL), demo.console)
     both = ["incompatible", "break-readers"]
     yield "a schema that the registry refuses is refused, and by the records, too", both, _refused(_consequences(plan))
     demo.heading("topicwarden plan: a schema that the registry accepts cannot read all records")
     unreadable = planned(engine, checked=_with_schema(checked, schema_versions.without_default), listener=TERMINAL)
-    print(plan_text.render(unreadable, demo.console), end="")
+    terminal.write(plan_document(unreadable, Medium.TERMINAL), demo.console)
     refused = _refused(_consequences(unreadable))
     yield "a schema that cannot read retained records is refused", ["break-readers"], refused
     counts = [sum(each.records or 0 for each in found.partitions) for found in _consequences(unreadable)]

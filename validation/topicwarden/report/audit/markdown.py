@@ -8,7 +8,7 @@ from topicwarden.model.finding import AuditReport, Finding, PastAudit, SettledFi
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
 from topicwarden.report.audit.digest import NEXT_STEP, SYMBOLS, FindingGroup, TopicDigest, digest, time_span
-from topicwarden.report.plan.markdown import code, plain, prose
+from topicwarden.report.markdown import code, plain, prose
 
 
 def render(report: AuditReport) -> str:

@@ -11,6 +11,9 @@ from typing import Final, cast
 from topicwarden.model.field_types import StrictModel
 from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.problem import Location
+from topicwarden.report import markdown, terminal
+from topicwarden.report.document import Medium
+from topicwarden.report.plan.document import document
 from topicwarden.report.problems.digest import ProblemDigest
 
 FORMATS: Final[Mapping[str, str]] = {
@@ -25,14 +28,18 @@ _PULL_REQUEST_FORMATS: Final = ("markdown", "github")
 
 
 def render(report: PlanReport, form: str, root: Path | None = None) -> str:
-    """Return the plan in one of ``FORMATS``, without colours. Only the module of that format is imported.
+    """Return the plan in one of ``FORMATS``, without colours.
 
     ``root`` is the project's folder. With it, formats for pull requests name files relative to the Git repository.
     """
-    module = import_module(f"topicwarden.report.plan.{form}")
     if root is not None and form in _PULL_REQUEST_FORMATS:
         report = with_prefix(report, ProblemDigest(root, (), (), 0).prefix)
-    return cast("Callable[[PlanReport], str]", module.render)(report)
+    if form in ("json", "github"):
+        module = import_module(f"topicwarden.report.plan.{form}")
+        return cast("Callable[[PlanReport], str]", module.render)(report)
+    if form == "markdown":
+        return markdown.write(document(report, Medium.MARKDOWN))
+    return terminal.text(document(report, Medium.TERMINAL, whole=True))
 
 
 def with_prefix(report: PlanReport, prefix: str) -> PlanReport:

@@ -1,12 +1,11 @@
-"""The tables of a plan as plain text cells, which each format renders in its own way, and settings for people."""
+"""The tables of a plan and settings for people."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import first_of
 from topicwarden.model.planned_change import (
     Action,
     Consequence,
@@ -19,6 +18,7 @@ from topicwarden.model.planned_change import (
 from topicwarden.model.units import DURATION, unit_of
 from topicwarden.report import display
 from topicwarden.report.display import NOTHING, duration, one_line, size
+from topicwarden.report.document import Column, Row, Table, line
 
 _SPECIAL_VALUES: Final = {("retention.ms", "-1"): "-1 (no limit)", ("retention.bytes", "-1"): "-1 (no limit)"}
 _MAX_CHANGES: Final = 3
@@ -62,13 +62,12 @@ def live_value(setting: Setting) -> str:
 
 
 def setting_changes(topic: TopicPlan | SubjectPlan) -> str:
-    """Return the first changed settings: ``retention.ms 7d → 1d, and 2 more``; empty for created and deleted topics."""
+    """Return the first changed settings: ``retention.ms 7d → 1d and 2 more``; empty for created and deleted topics."""
     if topic.action in (Action.CREATE, Action.DELETE):
         return ""
     changes = [(each.name, *_change(each, topic.action)) for each in ordered(topic.settings)]
     shown = [f"{name} {value(name, old)} → {value(name, new)}" for name, old, new in changes if old != new]
-    more = [f"and {len(shown) - _MAX_CHANGES:,} more"] if len(shown) > _MAX_CHANGES else []
-    return ", ".join(shown[:_MAX_CHANGES] + more)
+    return first_of(shown, _MAX_CHANGES)
 
 
 def ordered(settings: list[Setting]) -> list[Setting]:
@@ -89,43 +88,31 @@ _NUMBERS: Final = ("partition", "records", "bytes", "unread records, at most", "
 _Effect = TypeVar("_Effect", PartitionEffect, GroupEffect)
 
 
-@dataclass(frozen=True)
-class PlanTable:
-    """A table whose rows are as long as ``headings``.
-
-    ``numbers`` are the indexes of the columns to align right. ``omitted`` reports omitted rows: ``and 3 more rows``.
-    """
-
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numbers: frozenset[int] = frozenset()
-    omitted: str = ""
-
-
-def settings(topic: TopicPlan | SubjectPlan) -> PlanTable | None:
+def settings(topic: TopicPlan | SubjectPlan) -> Table | None:
     """Return one row for each setting, with columns for the declared, the deployed and the live values.
 
     States with equal values share a column, and a state without values has no column.
     """
-    rows = ordered(topic.settings)
+    ordered_settings = ordered(topic.settings)
     columns: dict[tuple[str | None, ...], list[str]] = {}
     for state in _STATES:
-        column = tuple(getattr(setting, state) for setting in rows)
+        column = tuple(getattr(setting, state) for setting in ordered_settings)
         if any(cell is not None for cell in column):
             columns.setdefault(column, []).append(state)
     if not columns:
         return None
     headings = ("setting", *(" and ".join(states) for states in columns.values()))
-    cells = [[setting.name for setting in rows]]
+    cells = [[setting.name for setting in ordered_settings]]
     for column, states in columns.items():
         if states == ["live"]:
-            cells.append([live_value(setting) for setting in rows])
+            cells.append([live_value(setting) for setting in ordered_settings])
         else:
-            cells.append([value(setting.name, cell) for setting, cell in zip(rows, column, strict=True)])
-    return PlanTable(headings, tuple(zip(*cells, strict=True)))
+            cells.append([value(setting.name, cell) for setting, cell in zip(ordered_settings, column, strict=True)])
+    rows = tuple(Row(tuple(map(line, row))) for row in zip(*cells, strict=True))
+    return Table(tuple(Column(heading, "name") for heading in headings), rows, noun="setting")
 
 
-def partitions(consequence: Consequence) -> PlanTable | None:
+def partitions(consequence: Consequence) -> Table | None:
     """Return the affected partitions with the most records."""
     effects = sorted(
         consequence.partitions, key=lambda each: (-(each.records or 0), -(each.bytes or 0), each.partition)
@@ -141,7 +128,7 @@ def partitions(consequence: Consequence) -> PlanTable | None:
     return _table(effects, columns, "partition")
 
 
-def groups(consequence: Consequence) -> PlanTable | None:
+def groups(consequence: Consequence) -> Table | None:
     """Return the consumer groups and partitions with the most unread records."""
     effects = sorted(consequence.groups, key=lambda each: (-each.records, each.group, each.partition))
     columns: dict[str, Callable[[GroupEffect], str]] = {
@@ -153,18 +140,14 @@ def groups(consequence: Consequence) -> PlanTable | None:
     return _table(effects, columns, "row")
 
 
-def _table(effects: Sequence[_Effect], columns: dict[str, Callable[[_Effect], str]], noun: str) -> PlanTable | None:
+def _table(effects: Sequence[_Effect], columns: dict[str, Callable[[_Effect], str]], noun: str) -> Table | None:
     if not effects:
         return None
-    shown = {name: [cell(each) for each in effects[:_MAX_ROWS]] for name, cell in columns.items()}
-    shown = {name: cells for name, cells in shown.items() if set(cells) != {display.NOTHING}}
-    omitted = len(effects) - _MAX_ROWS
-    return PlanTable(
-        headings=tuple(shown),
-        rows=tuple(zip(*shown.values(), strict=True)),
-        numbers=frozenset(number for number, name in enumerate(shown) if name in _NUMBERS),
-        omitted=f"and {counted(omitted, f'more {noun}')}" if omitted > 0 else "",
-    )
+    cells = {name: [cell(each) for each in effects] for name, cell in columns.items()}
+    cells = {name: shown for name, shown in cells.items() if set(shown[:_MAX_ROWS]) != {display.NOTHING}}
+    heads = tuple(Column(name, "number" if name in _NUMBERS else "name") for name in cells)
+    rows = tuple(Row(tuple(map(line, row))) for row in zip(*cells.values(), strict=True))
+    return Table(heads, rows, noun=noun, most=_MAX_ROWS)
 
 
 def _range(first: int | None, last: int | None) -> str:

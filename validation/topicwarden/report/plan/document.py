@@ -1,0 +1,267 @@
+"""Make the document of a plan: topics by severity, access and subjects, each with the consequences of its change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from topicwarden.model.message_text import counted, first_of
+from topicwarden.model.planned_change import (
+    MOST_SEVERE_FIRST,
+    AccessPlan,
+    Consequence,
+    PlanReport,
+    RegistryPlan,
+    Severity,
+    SubjectPlan,
+    TopicPlan,
+    most_severe,
+    user_sentences,
+)
+from topicwarden.model.problem import Location
+from topicwarden.report import display
+from topicwarden.report.document import (
+    Block,
+    Column,
+    Details,
+    DiffBlock,
+    Document,
+    FactList,
+    FindingBlock,
+    LabelledValues,
+    Line,
+    Many,
+    Medium,
+    Note,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+    Tone,
+    code,
+    cut,
+    line,
+    muted,
+    name,
+    prose,
+    strong,
+)
+from topicwarden.report.plan import tables
+from topicwarden.report.plan.digest import (
+    SYMBOLS,
+    PlanDigest,
+    allowance_text,
+    digest,
+    foreign_text,
+    item_text,
+    principal_text,
+)
+
+MARKER: Final = "<!-- topicwarden plan {} -->"
+_TONES: Final = {
+    Severity.REFUSED: Tone.FAIL,
+    Severity.DANGER: Tone.SUSPECT,
+    Severity.NOTE: Tone.NOTE,
+    None: Tone.PASS,
+}
+_MOST_TOPICS: Final = 30
+"""How many topics of one severity a terminal shows."""
+_MOST_FOLDERS: Final = 8
+_MOST_LETTERS: Final = 240
+_ALL: Final = "topicwarden plan --out FOLDER writes them to plan.txt and plan.json"
+
+
+def document(report: PlanReport, medium: Medium, *, whole: bool = False) -> Document:
+    """Return the document of ``report``. Without ``whole``, a terminal counts many topics of one severity."""
+    return _PlanDocument(digest(report), medium, None if whole else _MOST_TOPICS).document()
+
+
+def marker(stack: str) -> str:
+    """Return the first line of the comment, an HTML comment by which a later run finds and replaces the comment."""
+    return MARKER.format(display.one_line(stack).replace(">", ""))
+
+
+class _PlanDocument:
+    def __init__(self, view: PlanDigest, medium: Medium, most: int | None) -> None:
+        self._view, self._report, self._most = view, view.report, most
+        self._terminal = medium is Medium.TERMINAL
+
+    def document(self) -> Document:
+        view, report = self._view, self._report
+        cluster = code(report.cluster_id) if report.cluster_id else "unknown"
+        taken_at = code(display.timestamp(report.taken_at))
+        hint = f"see the job's artifact, or run `topicwarden plan --stack {report.stack}`"
+        return Document(
+            "Plan for stack",
+            report.stack,
+            view.headline,
+            view.summary,
+            tuple(self._blocks() if self._terminal else self._folded_blocks()),
+            "topicwarden plan --out FOLDER writes all" if self._terminal else hint,
+            notes=tuple(self._notes()),
+            marker=marker(report.stack),
+            source=line("Cluster ", cluster, " as of ", taken_at, f", topicwarden {report.topicwarden}."),
+        )
+
+    def _notes(self) -> Iterator[Note]:
+        if not self._terminal:
+            yield from (Note("Pulumi", line(error)) for error in self._report.engine.errors)
+        yield from (Note("not visible", prose(each)) for each in self._report.unseen)
+        yield from (Note("remark", prose(each)) for each in self._report.remarks)
+        for each in self._report.allowances:
+            location = (" (", code(str(each.location)), ")") if each.location else ()
+            yield Note("allowed", line(allowance_text(each), *location))
+
+    def _blocks(self) -> Iterator[Block]:
+        view = self._view
+        for error in self._report.engine.errors:
+            yield Paragraph(line(strong("pulumi", Tone.FAIL), f" {error}"))
+        for severity, topics in groupby(view.topics, key=lambda topic: topic.severity):
+            of_severity = list(topics)
+            yield from map(self._topic, of_severity[: self._most])
+            if rest := of_severity[len(of_severity[: self._most]) :]:
+                yield _counts_of(severity, rest)
+        if view.access:
+            yield self._access(view.access)
+        if view.registry:
+            yield from map(self._subject, view.registry.subjects)
+            if view.registry.consequences:
+                heading = self._heading(most_severe(view.registry.consequences), "Schema Registry")
+                findings = tuple(_consequence(each, "") for each in view.registry.consequences)
+                yield Section("Schema Registry", findings, heading=heading, titled=True, compact=True)
+
+    def _folded_blocks(self) -> Iterator[Block]:
+        view = self._view
+        subjects = view.registry.subjects if view.registry else ()
+        urgent = [subject for subject in subjects if subject.severity in (Severity.REFUSED, Severity.DANGER)]
+        listed: list[TopicPlan | SubjectPlan] = [*view.topics, *urgent]
+        listed.sort(key=lambda each: (*MOST_SEVERE_FIRST, None).index(each.severity))
+        columns = (Column(""), Column("Topic", "name"), Column("Change", "name"), Column("Consequence", "name"))
+        # At least a third is for the details, because a refusal without its reasons does not help.
+        if listed:
+            yield Table(columns, tuple(map(_row, listed)), "Topics", noun="topic", share=0.6)
+        if view.access:
+            yield self._access(view.access)
+        if view.registry:
+            yield self._registry(view.registry)
+        detailed = [topic for topic in view.topics if topic.settings or topic.consequences]
+        yield Many(tuple(map(self._topic, detailed)), "topic", what="the details of ")
+
+    def _heading(self, severity: Severity | None, text: str) -> Line:
+        if self._terminal:
+            return line(strong(SYMBOLS[severity], _TONES[severity]), strong(f" {text}"))
+        return line(f"{SYMBOLS[severity]} {text}")
+
+    def _summary(self, planned: TopicPlan | SubjectPlan) -> Line:
+        severity, symbol, action = planned.severity, SYMBOLS[planned.severity], planned.action.value
+        is_topic = isinstance(planned, TopicPlan)
+        named = planned.topic if isinstance(planned, TopicPlan) else planned.subject
+        if self._terminal:
+            shown = named if is_topic else f"subject {named}"
+            form = () if isinstance(planned, TopicPlan) else (muted(f" ({planned.format})"),)
+            return line(strong(f"{symbol} {action}", _TONES[severity]), " ", strong(shown), *form)
+        change = "" if is_topic else tables.setting_changes(planned)
+        words = (strong(severity.value), " ") if severity else ()
+        return line(f"{symbol} ", *words, name(named), f": {action}{f', {change}' if change else ''}")
+
+    def _topic(self, topic: TopicPlan) -> Details | Paragraph:
+        table = tables.settings(topic)
+        if self._terminal and not topic.consequences and (table is None or len(table.columns) == 2):
+            # Without a comparison, one line per topic is easier to read, as in the first deploy of many topics.
+            values = ", ".join(" ".join(cell[0].text for cell in row.cells) for row in table.rows) if table else ""
+            return Paragraph((*self._summary(topic), *((muted(f": {values}"),) if values else ())))
+        return Details(self._summary(topic), tuple(_parts(table, (), topic, topic.topic * self._terminal)))
+
+    def _subject(self, subject: SubjectPlan) -> Details:
+        table = tables.settings(subject)
+        named = subject.subject * self._terminal
+        return Details(self._summary(subject), tuple(_parts(table, subject.difference, subject, named)))
+
+    def _access(self, access: AccessPlan) -> Section:
+        effects = [LabelledValues("effect", tuple(line(principal_text(each)) for each in access.principals))]
+        if foreign := foreign_text(access):
+            effects.append(LabelledValues("others", (line(foreign),)))
+        by_action: dict[str, list[Line]] = {}
+        for item in access.items:
+            by_action.setdefault(item.action.value, []).append(line(item_text(item)))
+        changes = [LabelledValues(action, tuple(items)) for action, items in by_action.items()]
+        findings = Many(tuple(_consequence(each, "") for each in access.consequences), "consequence", share=0.3)
+        if self._terminal:
+            blocks: tuple[Block, ...] = (FactList((*changes, *effects)), findings)
+        else:
+            folded = Details(line(f"{counted(len(access.items), 'change')} of access"), (FactList(tuple(changes)),))
+            blocks = (findings, FactList(tuple(effects)), *((folded,) if changes else ()))
+        heading = self._heading(access.severity, "access" if self._terminal else "Access")
+        return Section("Access", blocks, heading=heading, titled=True, compact=True, plain=True)
+
+    def _registry(self, registry: RegistryPlan) -> Section:
+        findings = tuple(_consequence(each, "") for each in registry.consequences)
+        subjects = Many(tuple(map(self._subject, registry.subjects)), "subject", share=0.25)
+        heading = self._heading(registry.severity, "Subjects")
+        return Section("Subjects", (*findings, subjects), heading=heading, plain=True)
+
+
+def _parts(
+    table: Table | None, difference: Sequence[str], planned: TopicPlan | SubjectPlan, subject: str
+) -> Iterator[Block]:
+    if table:
+        yield table
+    if difference:
+        yield DiffBlock(tuple(difference))
+    yield from (_consequence(each, subject) for each in planned.consequences)
+    if planned.location and not any(each.location for each in planned.consequences):
+        yield FactList((_declared(planned.location),))
+
+
+def _declared(location: Location) -> LabelledValues:
+    return LabelledValues("declared", (line(code(str(location))),))
+
+
+def _consequence(consequence: Consequence, subject: str) -> FindingBlock:
+    facts = [
+        LabelledValues("because", tuple(map(prose, consequence.because))),
+        LabelledValues("used", tuple(map(line, user_sentences(consequence.users)))),
+        LabelledValues("measured", (line(consequence.measured),) if consequence.measured else ()),
+        LabelledValues("remedy", (prose(consequence.remedy),) if consequence.remedy else ()),
+        *((_declared(consequence.location),) if consequence.location else ()),
+    ]
+    found = (tables.partitions(consequence), tables.groups(consequence))
+    return FindingBlock(
+        consequence.severity.value,
+        _TONES[consequence.severity],
+        line(name(f"{consequence.kind} {subject}".rstrip())),
+        consequence.message,
+        tuple(facts),
+        tuple(table for table in found if table),
+    )
+
+
+def _row(planned: TopicPlan | SubjectPlan) -> Row:
+    shown = line(name(planned.topic)) if isinstance(planned, TopicPlan) else line("subject ", name(planned.subject))
+    change = tables.setting_changes(planned)
+    consequence = line(display.NOTHING)
+    if planned.consequences:
+        first, *rest = planned.consequences
+        more = f" (and {len(rest):,} more)" if rest else ""
+        message = prose(cut(first.message, _MOST_LETTERS))
+        consequence = line(strong(first.severity.value), ": ", *message, more)
+    action = line(f"{planned.action.value}{f': {change}' if change else ''}")
+    return Row((line(SYMBOLS[planned.severity]), shown, action, consequence))
+
+
+def _counts_of(severity: Severity | None, topics: Sequence[TopicPlan]) -> Section:
+    """Return how many topics of a severity are not shown, by action and by folder."""
+    actions = Counter(topic.action.value for topic in topics)
+    folders = Counter(str(Path(topic.location.file).parent) if topic.location else "no file" for topic in topics)
+    head = f"{SYMBOLS[severity]} {len(topics):,} more{f' {severity.value}' if severity else ''}: {_counts(actions)}"
+    facts = (LabelledValues("in", (line(_counts(folders)),)), LabelledValues("all", (line(_ALL),)))
+    return Section("", (Paragraph(line(strong(head, _TONES[severity]))), FactList(facts)), compact=True)
+
+
+def _counts(numbers: Counter[str]) -> str:
+    """Return the names with their numbers, the most frequent first: ``90 create, 5 update``."""
+    ordered = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
+    return first_of([f"{number:,} {named}" for named, number in ordered], _MOST_FOLDERS)
