@@ -21,8 +21,8 @@ from tests.support.hostile_texts import HOSTILE, commands, forbidden, poisoned
 from tests.unit.report import plans
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.report import plan, problems, terminal
-from topicwarden.report.audit import text as audit_text
 from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.audit.document import document as audit_document
 from topicwarden.report.audit.formats import FILES, FORMATS
 from topicwarden.report.display import printable
 from topicwarden.report.document import Medium
@@ -95,7 +95,7 @@ def test_audit(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for form, render in FORMATS.items():
         assert_harmless(form, render(report, ReportBackground()))
     out = io.StringIO()
-    audit_text.render(report, Console(file=out))
+    terminal.write(audit_document(report, Medium.TERMINAL), Console(file=out))
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     assert_harmless("text", without_commands(out.getvalue()))
     assert commands(without_commands(out.getvalue())) == []

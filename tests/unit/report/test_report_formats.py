@@ -26,12 +26,14 @@ from topicwarden.audit.history.outcomes import with_changes
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, PastAudit, PastFinding, TopicFacts
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import WORST_FIRST, Verdict
-from topicwarden.report import display
-from topicwarden.report.audit import formats, html, json, markdown, openmetrics, text
+from topicwarden.report import display, terminal
+from topicwarden.report.audit import formats, html, json, openmetrics
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import OF_CONTENTS, OF_ORDER, digest
+from topicwarden.report.audit.document import document
 from topicwarden.report.audit.formats import FORMATS
 from topicwarden.report.audit.timeline import timeline
+from topicwarden.report.document import Medium
 from topicwarden.report.page import filter_script
 
 # The output of every format for one report, and that records and names are always escaped.
@@ -41,7 +43,8 @@ PUBLISHED = Path(__file__).parents[3] / "docs" / "report.schema.json"
 
 def printed(report: AuditReport, width: int | None = None) -> str:
     out = io.StringIO()
-    text.render(report, Console(file=out, width=width, force_terminal=width is not None, color_system=None))
+    console = Console(file=out, width=width, force_terminal=width is not None, color_system=None)
+    terminal.write(document(report, Medium.TERMINAL), console)
     return out.getvalue()
 
 
@@ -74,7 +77,7 @@ def test_the_summary_is_one_sentence(verdicts: list[Verdict], sentence: str) -> 
 def test_a_finding_on_a_topic_without_facts_is_not_lost() -> None:
     report = reports.report([], [Finding(check="c", verdict=Verdict.FAIL, topic="ghost", message="seen nowhere")])
     assert "fail c ghost: seen nowhere" in printed(report, 80)
-    assert "seen nowhere" in markdown.render(report)
+    assert "seen nowhere" in FORMATS["markdown"](report, ReportBackground())
     assert "seen nowhere" in html.render(report)
 
 
@@ -145,7 +148,7 @@ def test_a_pipe_gets_whole_rows_without_colour_or_control(monkeypatch: pytest.Mo
 def test_a_terminal_without_unicode_gets_ascii() -> None:
     raw = io.BytesIO()
     console = Console(file=io.TextIOWrapper(raw, encoding="ascii", write_through=True), width=80)
-    text.render(reports.rich(), console)
+    terminal.write(document(reports.rich(), Medium.TERMINAL), console)
     assert b"x fail" in raw.getvalue()
 
 
@@ -154,7 +157,7 @@ def test_every_format_tells_what_was_settled_and_what_limits_the_audit() -> None
     limits = digest(report).limits
     assert [limit.split()[0] for limit in limits] == ["This", "95.12%", "Retention", "The"]
     seen = printed(report, 400)
-    marked = markdown.render(report)
+    marked = FORMATS["markdown"](report, ReportBackground())
     page = html.render(report)
     for limit in limits[:3]:
         assert f"limit {limit}" in seen
@@ -165,10 +168,11 @@ def test_every_format_tells_what_was_settled_and_what_limits_the_audit() -> None
         in seen
     )
     assert (
-        "- compaction-lag orders.state.v1 \\[0, 2\\]: suspect, now **fail**: it is still present (first seen" in marked
+        "<b>now fail</b> <b>compaction-lag orders.state.v1 &#91;0, 2&#93;:</b> was suspect at "
+        "<code>2025-10-08T08:53:20Z</code>: it is still present" in marked
     )
     assert "the record at 17 was deleted" in page
-    assert "At the audit of 2025-10-08T08:53:20Z, 10 of 13 topics passed." in marked
+    assert "At the audit of <code>2025-10-08T08:53:20Z</code>, 10 of 13 topics passed." in marked
 
 
 def test_a_complete_audit_has_no_notes() -> None:
@@ -210,18 +214,21 @@ def test_json_and_markdown_do_not_depend_on_the_order_of_finding() -> None:
     report = reports.rich()
     turned = report.model_copy(update={"topics": report.topics[::-1], "findings": report.findings[::-1]})
     assert json.render(turned) == json.render(report)
-    assert markdown.render(turned) == markdown.render(report)
+    assert FORMATS["markdown"](turned, ReportBackground()) == FORMATS["markdown"](report, ReportBackground())
 
 
 def test_markdown_escapes_hostile_text() -> None:
-    tokens = MarkdownIt("commonmark").enable("table").parse(markdown.render(reports.rich()))
+    tokens = MarkdownIt("commonmark").enable("table").parse(FORMATS["markdown"](reports.rich(), ReportBackground()))
     # markdown-it drops excess cells of a row, so text is lost if a character splits a cell.
-    lines = [line for line in markdown.render(reports.rich()).splitlines() if line.startswith("|")]
+    lines = [
+        line for line in FORMATS["markdown"](reports.rich(), ReportBackground()).splitlines() if line.startswith("|")
+    ]
     assert {len(re.findall(r"(?<!\\)\|", line)) - 1 for line in lines} == {6, 8}
     assert sum(token.type == "tr_open" for token in tokens) == len(lines) - 3
     inline = [child for token in tokens for child in token.children or []]
     assert not {child.type for child in inline} & {"link_open", "image", "code_inline"}
-    assert {child.content for child in inline if child.type == "html_inline"} <= {"<code>", "</code>"}
+    tags = {child.content for child in inline if child.type == "html_inline"}
+    assert tags <= {"<code>", "</code>", "<b>", "</b>", "<sub>", "</sub>"}
     cells = ["".join(c.content for c in token.children or []) for token in tokens if token.type == "inline"]
     assert reports.SCRIPT in cells
     blocks = "".join(token.content for token in tokens if token.type == "html_block")

@@ -10,7 +10,7 @@ from typing import Final
 
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.scan.read_limits import ReadLimits
-from topicwarden.cli.fleet import console_text, fleet_files, fleet_report, print_fleet, require_format
+from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_format
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.cluster_address import ClusterAddress
@@ -25,9 +25,9 @@ from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.operations.shared_spark import shared_spark
 from topicwarden.report import page, terminal_output
-from topicwarden.report.audit import text
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import digest
+from topicwarden.report.audit.document import document
 from topicwarden.report.audit.formats import FORMATS
 from topicwarden.report.document import Medium
 from topicwarden.report.fleet.document import document as fleet_document
@@ -182,7 +182,7 @@ def _print(report: AuditReport, form: str, background: ReportBackground) -> None
 
 
 def _text(report: AuditReport) -> str:
-    return console_text(lambda console: text.render(report, console))
+    return terminal_output.document_text(document(report, Medium.TERMINAL))
 
 
 def bounds(max_records: int | None, sample: float | None, rate: str | None) -> ReadLimits:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from rich.console import Console
-
 from topicwarden.cli.failure import line_for
 from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.fleet_report import FleetReport, StackOutcome
@@ -94,14 +92,6 @@ def fleet_files(
         "fleet.md": with_parts(report, parts, limit),
         "fleet.txt": terminal.text(document(report, Medium.TERMINAL)),
     }
-
-
-def console_text(render: Callable[[Console], None]) -> str:
-    """Return what ``render`` prints, with the width and the colours of standard output."""
-    console = terminal_output.console()
-    with console.capture() as captured:
-        render(console)
-    return captured.get()
 
 
 def _reason(error: Exception) -> str:

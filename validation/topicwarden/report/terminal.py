@@ -214,7 +214,7 @@ class _TerminalWriter:
             lines += self._row(cells, widths, columns, margin)
             for number in below:
                 if row.cells[number]:
-                    text = Text(" " * (margin + start + 2)) + self._inline(row.cells[number], "dim")
+                    text = Text(" " * (margin + (start or 2))) + self._inline(row.cells[number], "dim")
                     lines += self._wrapped([text])
         return lines + [Text(" " * margin) + each for each in self._omitted(more, table.noun, rest=table.rest)]
 

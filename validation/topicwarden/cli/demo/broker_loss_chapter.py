@@ -8,7 +8,9 @@ from typing import Final
 
 from topicwarden.cli.demo.demo_run import DemoResult, DemoRun, findings, say
 from topicwarden.model.verdict import Verdict
-from topicwarden.report.audit import text
+from topicwarden.report import terminal
+from topicwarden.report.audit.document import document as audit_document
+from topicwarden.report.document import Medium
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios import broker_loss
 
@@ -21,7 +23,7 @@ def run(demo: DemoRun) -> Iterator[DemoResult]:
     with _lost_broker(demo.sandbox):
         refused = broker_loss.refused_writes(demo.servers)
         lost = audit((broker_loss.TOPIC,))
-    text.render(lost, demo.console)
+    terminal.write(audit_document(lost, Medium.TERMINAL), demo.console)
     print(f"Writes with acks=all: refused in {len(refused)} of {broker_loss.PARTITIONS} partitions, {refused}.")
     failed = sorted(check for _, check in findings(lost, Verdict.FAIL))
     yield "a lost broker", ["min-insync-replicas", "under-replicated"], failed

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from topicwarden.cli.demo.demo_run import DemoResult, DemoRun, findings
 from topicwarden.model.verdict import Verdict
-from topicwarden.report.audit import text
+from topicwarden.report import terminal
+from topicwarden.report.audit.document import document as audit_document
+from topicwarden.report.document import Medium
 from topicwarden.sandbox.scenarios import compacted_cache, log_cleaner
 
 
@@ -17,6 +19,6 @@ def run(demo: DemoRun) -> Iterator[DemoResult]:
     log_cleaner.wait_until_clean(demo.sandbox, compacted_cache.TOPIC)
     log_cleaner.restore_default(demo.servers)
     cleaned = demo.audit((compacted_cache.TOPIC,))
-    text.render(cleaned, demo.console)
+    terminal.write(audit_document(cleaned, Medium.TERMINAL), demo.console)
     found = findings(cleaned, Verdict.SUSPECT) + findings(cleaned, Verdict.FAIL)
     yield "problems of the cache after cleaning", [], found

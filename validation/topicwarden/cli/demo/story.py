@@ -24,9 +24,11 @@ from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.deploy import deploy_topics
-from topicwarden.report.audit import text
+from topicwarden.report import terminal
 from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.audit.document import document as audit_document
 from topicwarden.report.audit.formats import write
+from topicwarden.report.document import Medium
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
 from topicwarden.toolchain import environment
@@ -62,7 +64,7 @@ def run(demo: DemoRun) -> Iterator[DemoResult]:
         if (finding.topic, finding.check) == _SHOWN:
             print_lines(*finding_lines(finding), indent=2)
     demo.heading("The whole report")
-    text.render(report, demo.console)
+    terminal.write(audit_document(report, Medium.TERMINAL), demo.console)
     written = write(report, demo.out, ReportBackground(demo.project.root, check_docs()))
     print("\nThe report:", *written, sep="\n  ")
     yield "exactly the planted faults", sorted(planted_faults.PLANTED.items()), _without_use(report, Verdict.FAIL)

@@ -11,7 +11,7 @@ from topicwarden.model.usage_report import UsageReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.usage import usage_topics
 from topicwarden.report import terminal
-from topicwarden.report.audit import text
+from topicwarden.report.audit.document import document as audit_document
 from topicwarden.report.document import Medium
 from topicwarden.report.usage.document import document as usage_document
 from topicwarden.sandbox.scenarios import active_group, flights, planted_faults
@@ -29,7 +29,7 @@ def run(demo: DemoRun) -> Iterator[DemoResult]:
         terminal.write(usage_document(used, Medium.TERMINAL), demo.console)
         demo.heading("topicwarden audit: the same in an audit")
         report = demo.audit(_TOPICS)
-    text.render(report, demo.console)
+    terminal.write(audit_document(report, Medium.TERMINAL), demo.console)
     undeclared = [(use.topic, use.name) for use in used.undeclared]
     yield "the undeclared reader", [(planted_faults.ORDERS, active_group.UNDECLARED)], undeclared
     idle = [(each.name, each.saves_per_month is not None) for each in used.removable if each.kind == "topic"]

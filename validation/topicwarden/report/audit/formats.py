@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from topicwarden.model.finding import AuditReport
-from topicwarden.report import page
-from topicwarden.report.audit import html, json, junit, markdown, openmetrics, sarif
+from topicwarden.report import markdown, page
+from topicwarden.report.audit import html, json, junit, openmetrics, sarif
 from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.audit.document import document
 from topicwarden.report.document import Medium
 from topicwarden.report.output_folder import write_files
 from topicwarden.report.usage.document import document as usage_document
@@ -18,7 +19,7 @@ Writer: TypeAlias = Callable[[AuditReport, ReportBackground], str]
 
 FILES: Final[Mapping[str, Writer]] = {
     "report.html": html.render,
-    "report.md": lambda report, _: markdown.render(report),
+    "report.md": lambda report, _: markdown.write(document(report, Medium.MARKDOWN), None),
     "report.json": lambda report, _: json.render(report),
     "report.sarif": sarif.render,
     "report.xml": junit.render,
