@@ -9,7 +9,9 @@ from topicwarden.model.problem import Refusal
 _EXTRAS: Final = {
     **dict.fromkeys(("pyspark", "py4j"), "audit"),
     **dict.fromkeys(("pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "google"), "deploy"),
-    **dict.fromkeys(("kafka", "cramjam", "cryptography", "javaproperties", "jinja2", "urllib3", "waitress"), "cluster"),
+    **dict.fromkeys(
+        ("kafka", "cramjam", "cryptography", "javaproperties", "markupsafe", "urllib3", "waitress"), "cluster"
+    ),
 }
 """The extra of this package that installs a module."""
 

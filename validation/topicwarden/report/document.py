@@ -217,7 +217,7 @@ class DiffBlock:
 
 @dataclass(frozen=True)
 class Plot:
-    """A drawing for pages, as markup at two widths, with a caption."""
+    """A drawing for pages, as markup at two widths, with a caption. ``drawing`` fits each width."""
 
     id: str
     title: str
@@ -225,6 +225,7 @@ class Plot:
     wide: str = ""
     narrow: str = ""
     whole: bool = False
+    drawing: str = ""
     blocks: tuple[Block, ...] = ()
 
 
@@ -241,7 +242,7 @@ class Many:
 
 
 @dataclass(frozen=True)
-class Section:
+class DocumentSection:
     """Blocks below a heading, which a terminal shows only if ``titled``. ``compact`` blocks have no lines between them.
 
     ``plain`` headings are bold lines of a comment.
@@ -258,7 +259,7 @@ class Section:
     topic: TopicRef | None = None
 
 
-Block: TypeAlias = Paragraph | FactList | Table | FindingBlock | Details | DiffBlock | Plot | Many | Section
+Block: TypeAlias = Paragraph | FactList | Table | FindingBlock | Details | DiffBlock | Plot | Many | DocumentSection
 
 
 @dataclass(frozen=True)
@@ -325,9 +326,9 @@ def shortened(items: Sequence[_Item], most: int) -> tuple[Sequence[_Item], int]:
     return items[:most], max(0, len(items) - most)
 
 
-def omitted(number: int, noun: str, document: Document, what: str = "", rest: str = "") -> str:
+def omitted(number: int, noun: str, complete: str, what: str = "", rest: str = "") -> str:
     """Return the line below a shortened list: ``and 3 more rows; the JSON has all``."""
-    return f"and {what}{counted(number, f'more {noun}')}{rest}; {document.complete}"
+    return f"and {what}{counted(number, f'more {noun}')}{rest}; {complete}"
 
 
 def cut(text: str, most: int = MOST_LETTERS) -> str:

@@ -14,6 +14,7 @@ from topicwarden.report.document import (
     Details,
     DiffBlock,
     Document,
+    DocumentSection,
     FactList,
     FindingBlock,
     LabelledValues,
@@ -23,7 +24,6 @@ from topicwarden.report.document import (
     Plot,
     Role,
     Row,
-    Section,
     Span,
     Table,
     cut,
@@ -89,7 +89,7 @@ def _foot(document: Document) -> Iterator[str]:
 def _blocks(blocks: Sequence[Block], document: Document, space: int, *, top: bool = True) -> Iterator[str]:
     """Yield the text of each block, cut to its share of ``space``; blocks that do not fit are left out."""
     for block in blocks:
-        if isinstance(block, Section):
+        if isinstance(block, DocumentSection):
             heading = inline(block.heading) or plain(block.title)
             mark = f"**{heading}**\n\n" if block.plain else f"## {heading}\n\n" if heading else ""
             inner = "".join(_blocks(block.blocks, document, space - _size(mark), top=top))
@@ -194,7 +194,7 @@ def _difference(lines: Sequence[str], document: Document) -> str:
 
 
 def _omitted(number: int, noun: str, document: Document, what: str = "", rest: str = "") -> str:
-    return prose(omitted(number, noun, document, what, rest))
+    return prose(omitted(number, noun, document.complete, what, rest))
 
 
 def _fitting(items: Sequence[_Item], write_one: Callable[[_Item], str], space: int) -> tuple[list[str], int]:

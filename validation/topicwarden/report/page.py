@@ -17,6 +17,7 @@ from topicwarden.report.document import (
     Details,
     DiffBlock,
     Document,
+    DocumentSection,
     FactList,
     Filter,
     FindingBlock,
@@ -26,7 +27,6 @@ from topicwarden.report.document import (
     Paragraph,
     Plot,
     Role,
-    Section,
     Span,
     Table,
     Tone,
@@ -109,7 +109,7 @@ def _top(document: Document) -> Markup:
 
 
 def _opening(document: Document) -> Markup:
-    sections = [block for block in document.blocks if isinstance(block, Section) and block.id]
+    sections = [block for block in document.blocks if isinstance(block, DocumentSection) and block.id]
     links = [tag("a", label, href=address) for label, address in document.links]
     links += [tag("a", section.title, href=f"#{section.id}") for section in sections] if document.filter else []
     cards = [
@@ -158,7 +158,7 @@ def _topic(topic: TopicRef | None) -> dict[str, str]:
 
 
 def _rest(number: int, noun: str, document: Document, what: str = "", rest: str = "") -> Markup | str:
-    text = omitted(number, noun, document, what, rest)
+    text = omitted(number, noun, document.complete, what, rest)
     return tag("p", f"{text[0].upper()}{text[1:]}.", class_="lead rest") if number else ""
 
 
@@ -187,11 +187,11 @@ def _block(block: Block, document: Document) -> Markup:  # noqa: PLR0911 -- one 
             return (tag("div", inner, class_=block.style) if block.style else inner) + _rest(
                 more, block.noun, document, block.what
             )
-        case Section():
+        case DocumentSection():
             return _section(block, document)
 
 
-def _section(section: Section, document: Document) -> Markup:
+def _section(section: DocumentSection, document: Document) -> Markup:
     inner = _joined(_block(each, document) for each in section.blocks)
     if section.heading:
         heading = tag("h3", inline(section.heading))
@@ -248,18 +248,19 @@ def _table(table: Table, document: Document) -> Markup:
     head = _joined(
         Markup('<th scope="col"{}>{}').format(_class(column), shown(column.title)) for column in table.columns
     )
-    titles = [shown(column.title) for column in table.columns]
+    stacked = "stacked" in table.style
+    titles = [Markup(' data-th="{}"').format(shown(column.title)) if stacked else "" for column in table.columns]
     styles = [_class(column) for column in table.columns]
     body = []
     for row in rows:
         cells = "".join(
             f'<th scope="row"{styles[number]}>{inline(cell)}'
             if number == named
-            else f'<td{styles[number]} data-th="{titles[number]}">{inline(cell)}'
+            else f"<td{styles[number]}{titles[number]}>{inline(cell)}"
             for number, cell in enumerate(row.cells)
         )
         topic = "".join(f' {key.replace("_", "-")}="{shown(value)}"' for key, value in _topic(row.topic).items())
-        body.append(f"<tr{topic}>{cells}</tr>\n")
+        body.append(f"<tr{topic}>{cells}\n")
     caption = tag("caption", table.caption, class_="" if table.titled else "unseen") if table.caption else ""
     drawn = Markup('<table class="{}">{}<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>').format(
         table.style, caption, head, Markup("".join(body))
@@ -285,10 +286,11 @@ def _plot(plot: Plot, document: Document) -> Markup:
         tag(
             "figure",
             tag("h3", plot.title),
-            tag("figcaption", plot.caption),
+            tag("figcaption", plot.caption) if plot.caption else "",
+            Markup(plot.drawing),
             *drawn,
             *(_block(each, document) for each in plot.blocks),
-            id=f"plot-{plot.id}",
+            id=f"plot-{plot.id}" if plot.id else "",
             role="figure",
             aria_label=plot.title,
             class_="whole" if plot.whole else "",

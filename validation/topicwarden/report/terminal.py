@@ -17,6 +17,7 @@ from topicwarden.report.document import (
     Details,
     DiffBlock,
     Document,
+    DocumentSection,
     FactList,
     FindingBlock,
     LabelledValues,
@@ -25,7 +26,6 @@ from topicwarden.report.document import (
     Paragraph,
     Plot,
     Role,
-    Section,
     Span,
     Table,
     Tone,
@@ -114,7 +114,7 @@ class _TerminalWriter:
                 shown, more = shortened(block.blocks, block.most)
                 yield from self._groups(shown)
                 yield self._omitted(more, block.noun, block.what)
-            elif isinstance(block, Section) and not block.compact:
+            elif isinstance(block, DocumentSection) and not block.compact:
                 groups = [*self._groups(block.blocks)]
                 title = [self._title(block)] if block.titled else []
                 yield [*title, *(groups[0] if groups else [])]
@@ -123,11 +123,11 @@ class _TerminalWriter:
                 yield self._block(block)
         yield tight
 
-    def _title(self, section: Section) -> Text:
+    def _title(self, section: DocumentSection) -> Text:
         return self._inline(section.heading) if section.heading else self._shown(f"=== {section.title.lower()}", "bold")
 
     def _omitted(self, number: int, noun: str, what: str = "", rest: str = "") -> list[Text]:
-        text = omitted(number, noun, self._document, what, rest) if number else ""
+        text = omitted(number, noun, self._document.complete, what, rest) if number else ""
         return self._wrapped([self._inline((Span(text, Role.PROSE),), "dim")]) if number else []
 
     def _block(self, block: Block, depth: int = 0) -> list[Text]:  # noqa: PLR0911 -- one for each kind
@@ -145,7 +145,7 @@ class _TerminalWriter:
                 return head + [each for inner in block.blocks for each in self._block(inner, depth + 1)]
             case DiffBlock():
                 return [*map(self._difference, block.lines)]
-            case Section():
+            case DocumentSection():
                 title = [self._title(block)] if block.titled else []
                 return title + [each for inner in block.blocks for each in self._block(inner, int(block.titled))]
             case Many():
@@ -271,5 +271,5 @@ def _labels(blocks: Sequence[Block | Table]) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, (FactList, FindingBlock)):
             yield from (fact.label for fact in block.facts)
-        elif isinstance(block, (Details, Section, Many)):
+        elif isinstance(block, (Details, DocumentSection, Many)):
             yield from _labels(block.blocks)

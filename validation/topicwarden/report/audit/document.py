@@ -26,6 +26,7 @@ from topicwarden.report.document import (
     Block,
     Column,
     Document,
+    DocumentSection,
     FindingBlock,
     LabelledValues,
     Line,
@@ -34,7 +35,6 @@ from topicwarden.report.document import (
     Note,
     Paragraph,
     Row,
-    Section,
     Span,
     Table,
     Tone,
@@ -77,7 +77,7 @@ def _terminal_blocks(view: AuditDigest) -> Iterator[Block]:
         yield _topics(list(_folded_rows([topic for topic in view.topics if topic.facts])), "Size")
     yield from _findings(view)
     if view.settled:
-        yield Section("", tuple(map(_settled, view.settled)))
+        yield DocumentSection("", tuple(map(_settled, view.settled)))
     ended = [
         *((strong("resolved", Tone.PASS), each) for each in view.report.resolved),
         *((strong("withdrawn", Tone.UNDECIDABLE), each) for each in view.report.withdrawn),
@@ -92,7 +92,7 @@ def _terminal_blocks(view: AuditDigest) -> Iterator[Block]:
             )
             for label, each in ended
         )
-        yield Section("", tuple(map(Paragraph, lines)))
+        yield DocumentSection("", tuple(map(Paragraph, lines)))
 
 
 def _markdown_blocks(view: AuditDigest) -> Iterator[Block]:
@@ -107,17 +107,17 @@ def _markdown_blocks(view: AuditDigest) -> Iterator[Block]:
         if any(group.name for group in groups):
             yield _groups(title, groups)
     if view.settled:
-        yield Section("Since the last audit", tuple(map(_settled, view.settled)))
+        yield DocumentSection("Since the last audit", tuple(map(_settled, view.settled)))
     for heading, found in (
         ("Needs attention", [(topic.name, topic.findings) for topic in view.attention]),
         ("Notes", [(topic.name, topic.notes) for topic in view.noted]),
     ):
         sections = [
-            Section(named, tuple(_finding(each, view.report, "") for each in findings), plain=True)
+            DocumentSection(named, tuple(_finding(each, view.report, "") for each in findings), plain=True)
             for named, findings in found
         ]
         if sections:
-            yield Section(heading, (Many(tuple(sections), "topic"),))
+            yield DocumentSection(heading, (Many(tuple(sections), "topic"),))
 
 
 def _topics(rows: Sequence[Row], size: str) -> Table:
@@ -207,7 +207,7 @@ def _findings(view: AuditDigest) -> Iterator[Block]:
     for verdict, check in sorted(kept, key=lambda kind: (WORST_FIRST.index(kind[0]), urgency(kind[1]), kind[1])):
         if (more := kept[verdict, check] - _MOST_PER_CHECK) > 0:
             text = strong(f"{check}: {counted(more, 'more finding')}; {_COMPLETE}")
-            yield Section("", (Paragraph(line(strong(_word(verdict), _TONES[verdict]), " ", text)),))
+            yield DocumentSection("", (Paragraph(line(strong(_word(verdict), _TONES[verdict]), " ", text)),))
 
 
 def _word(verdict: Verdict) -> str:

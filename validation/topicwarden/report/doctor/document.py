@@ -7,7 +7,16 @@ from typing import Final
 
 from topicwarden.model.diagnosis import Ability, Diagnosis, Possession
 from topicwarden.model.message_text import counted, first_of
-from topicwarden.report.document import Block, Document, FactList, LabelledValues, Paragraph, Section, line, prose
+from topicwarden.report.document import (
+    Block,
+    Document,
+    DocumentSection,
+    FactList,
+    LabelledValues,
+    Paragraph,
+    line,
+    prose,
+)
 
 _MOST_NAMES: Final = 5
 _MARKS: Final = {Ability.READY: "ok", Ability.LIMITED: "!", Ability.UNABLE: "x"}
@@ -29,7 +38,7 @@ def document(diagnosis: Diagnosis) -> Document:
         (*_cluster(diagnosis), *_registry(diagnosis)),
         tuple(parts),
     )
-    blocks = tuple(Section("", blocks, compact=True) for blocks in sections if blocks)
+    blocks = tuple(DocumentSection("", blocks, compact=True) for blocks in sections if blocks)
     return Document("topicwarden doctor", diagnosis.stack or "", "", _summary(diagnosis), blocks, "")
 
 

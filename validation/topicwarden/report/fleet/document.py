@@ -12,11 +12,11 @@ from topicwarden.report.document import (
     Block,
     Column,
     Document,
+    DocumentSection,
     Line,
     Medium,
     Paragraph,
     Row,
-    Section,
     Table,
     Tone,
     badge,
@@ -44,11 +44,11 @@ _COMPLETE: Final = {
 def document(report: FleetReport, medium: Medium, pages: Mapping[str, str] | None = None) -> Document:
     """Return the document of ``report``. ``pages`` are the pages of single stacks, relative to that of the report."""
     differences: list[Block] = [
-        Section(_TITLES[kind], (_matrix(report, kind, medium),), id=kind.value, titled=True)
+        DocumentSection(_TITLES[kind], (_matrix(report, kind, medium),), id=kind.value, titled=True)
         for kind in DifferenceKind
         if any(row.kind is kind for row in report.differences)
     ]
-    outcomes: tuple[Block, ...] = (Section("Stacks", (_stacks(report, pages or {}),), id="stacks"),)
+    outcomes: tuple[Block, ...] = (DocumentSection("Stacks", (_stacks(report, pages or {}),), id="stacks"),)
     if medium is Medium.TERMINAL:
         outcomes = tuple(map(_outcome, report.stacks))
     terminal = medium is Medium.TERMINAL

@@ -29,6 +29,7 @@ from topicwarden.report.document import (
     Details,
     DiffBlock,
     Document,
+    DocumentSection,
     FactList,
     FindingBlock,
     LabelledValues,
@@ -38,7 +39,6 @@ from topicwarden.report.document import (
     Note,
     Paragraph,
     Row,
-    Section,
     Table,
     Tone,
     code,
@@ -131,7 +131,7 @@ class _PlanDocument:
             if view.registry.consequences:
                 heading = self._heading(most_severe(view.registry.consequences), "Schema Registry")
                 findings = tuple(_consequence(each, "") for each in view.registry.consequences)
-                yield Section("Schema Registry", findings, heading=heading, titled=True, compact=True)
+                yield DocumentSection("Schema Registry", findings, heading=heading, titled=True, compact=True)
 
     def _folded_blocks(self) -> Iterator[Block]:
         view = self._view
@@ -180,7 +180,7 @@ class _PlanDocument:
         named = subject.subject * self._terminal
         return Details(self._summary(subject), tuple(_parts(table, subject.difference, subject, named)))
 
-    def _access(self, access: AccessPlan) -> Section:
+    def _access(self, access: AccessPlan) -> DocumentSection:
         effects = [LabelledValues("effect", tuple(line(principal_text(each)) for each in access.principals))]
         if foreign := foreign_text(access):
             effects.append(LabelledValues("others", (line(foreign),)))
@@ -195,13 +195,13 @@ class _PlanDocument:
             folded = Details(line(f"{counted(len(access.items), 'change')} of access"), (FactList(tuple(changes)),))
             blocks = (findings, FactList(tuple(effects)), *((folded,) if changes else ()))
         heading = self._heading(access.severity, "access" if self._terminal else "Access")
-        return Section("Access", blocks, heading=heading, titled=True, compact=True, plain=True)
+        return DocumentSection("Access", blocks, heading=heading, titled=True, compact=True, plain=True)
 
-    def _registry(self, registry: RegistryPlan) -> Section:
+    def _registry(self, registry: RegistryPlan) -> DocumentSection:
         findings = tuple(_consequence(each, "") for each in registry.consequences)
         subjects = Many(tuple(map(self._subject, registry.subjects)), "subject", share=0.25)
         heading = self._heading(registry.severity, "Subjects")
-        return Section("Subjects", (*findings, subjects), heading=heading, plain=True)
+        return DocumentSection("Subjects", (*findings, subjects), heading=heading, plain=True)
 
 
 def _parts(
@@ -252,13 +252,13 @@ def _row(planned: TopicPlan | SubjectPlan) -> Row:
     return Row((line(SYMBOLS[planned.severity]), shown, action, consequence))
 
 
-def _counts_of(severity: Severity | None, topics: Sequence[TopicPlan]) -> Section:
+def _counts_of(severity: Severity | None, topics: Sequence[TopicPlan]) -> DocumentSection:
     """Return how many topics of a severity are not shown, by action and by folder."""
     actions = Counter(topic.action.value for topic in topics)
     folders = Counter(str(Path(topic.location.file).parent) if topic.location else "no file" for topic in topics)
     head = f"{SYMBOLS[severity]} {len(topics):,} more{f' {severity.value}' if severity else ''}: {_counts(actions)}"
     facts = (LabelledValues("in", (line(_counts(folders)),)), LabelledValues("all", (line(_ALL),)))
-    return Section("", (Paragraph(line(strong(head, _TONES[severity]))), FactList(facts)), compact=True)
+    return DocumentSection("", (Paragraph(line(strong(head, _TONES[severity]))), FactList(facts)), compact=True)
 
 
 def _counts(numbers: Counter[str]) -> str:

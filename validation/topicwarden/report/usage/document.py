@@ -14,6 +14,7 @@ from topicwarden.report.document import (
     Column,
     Details,
     Document,
+    DocumentSection,
     FactList,
     Filter,
     FindingBlock,
@@ -24,7 +25,6 @@ from topicwarden.report.document import (
     Note,
     Paragraph,
     Row,
-    Section,
     Table,
     Tone,
     TopicRef,
@@ -115,15 +115,16 @@ class _UsageDocument:
     def _blocks(self) -> Iterator[Block]:
         report, page = self._report, self._medium is Medium.PAGE
         if self._view.attention:
-            yield Section("Needs attention", tuple(self._attention()), _ATTENTION_LEAD, "attention")
+            yield DocumentSection("Needs attention", tuple(self._attention()), _ATTENTION_LEAD, "attention")
         shares = [
             self._shares(title, shares)
             for title, shares in (("Owner", report.owners), ("Domain", report.domains))
             if shares and (page or any(share.name for share in shares))
         ]
-        topics = Section("Topics", (self._topics(),), self._topics_lead(), "topics") if report.topics or page else None
+        shown = (self._topics(),) if report.topics or page else ()
+        topics = DocumentSection("Topics", shown, self._topics_lead(), "topics")
         tables: tuple[Block, ...] = (Many(tuple(shares), "table", style="figures"),) if page else tuple(shares)
-        of_owners = Section("Owners and domains", tables, self._owners_lead(), "cost")
+        of_owners = DocumentSection("Owners and domains", tables, self._owners_lead(), "cost")
         users = self._users()
         order = (of_owners, topics, users) if page else (topics, users, of_owners)
         yield from (section for section in order if section and section.blocks)
@@ -236,7 +237,7 @@ class _UsageDocument:
         titled, noun = self._medium is Medium.PAGE, title.lower()
         return Table(columns, rows, f"Topics by {noun}", titled, noun, most, share=0.5)
 
-    def _users(self) -> Section | None:
+    def _users(self) -> DocumentSection | None:
         if self._medium is Medium.PAGE:
             lead = (
                 "What Kafka knows of the clients of each topic, in UTC. Candidates are the principals that the ACLs of"
@@ -245,7 +246,7 @@ class _UsageDocument:
             topics = tuple(Details(*self._details(topic)) for topic in self._report.topics)
             many = Many(topics, "topic", len(self._detailed), "the details of ", style="topic-list")
             blocks: tuple[Block, ...] = (many,) if topics else (Paragraph(line("There are no topics.")),)
-            return Section("Readers and writers", blocks, lead, "details")
+            return DocumentSection("Readers and writers", blocks, lead, "details")
         named = [
             (topic, [(verb, users) for verb, users in (("written", topic.writers), ("read", topic.readers)) if users])
             for topic in self._detailed
@@ -261,7 +262,7 @@ class _UsageDocument:
             for topic, lines in named
             if lines
         )
-        return Section("", blocks)
+        return DocumentSection("", blocks)
 
     def _details(self, topic: TopicUsage) -> tuple[Line, tuple[Block, ...], TopicRef]:
         counts = f"{len(topic.writers):,} writers, {len(topic.readers):,} readers"
