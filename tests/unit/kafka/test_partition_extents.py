@@ -73,7 +73,7 @@ def test_the_extents_of_the_other_topics_are_read(requests_before: int, monkeypa
     assert "a" not in extents
 
 
-def test_offsets_are_asked_of_the_known_leaders(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_leaders_get_the_requests_for_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
     requests = []
 
     def answer(_: object, specs: Mapping[int, Mapping[TopicPartition, Any]], isolation: object) -> dict[Any, Any]:
