@@ -11,6 +11,7 @@ from tests.support.projects import project_of
 from topicwarden.audit.scan import reader_process
 from topicwarden.audit.scan.contracts import NO_CONTRACTS
 from topicwarden.audit.scan.offset_ranges import OffsetRange
+from topicwarden.audit.scan.range_totals import RangeTotals
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.missing_extra import MissingExtra
 from topicwarden.model.problem import Refusal
@@ -28,7 +29,7 @@ def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return jar
 
 
-def read(tmp_path: Path) -> object:
+def read(tmp_path: Path) -> list[RangeTotals]:
     connection = Connection(("127.0.0.1:1",), tls=False)
     return reader_process.read_totals(project_of(tmp_path / "project", {}), connection, RANGES, NO_CONTRACTS, "{}")
 
@@ -82,7 +83,7 @@ def test_the_options_are_in_a_file_that_only_this_user_reads(monkeypatch: pytest
     )
     java.chmod(0o755)
     monkeypatch.setattr(reader_process, "require_java", lambda: java)
-    (totals,) = read(tmp_path)  # type: ignore[misc]
+    (totals,) = read(tmp_path)
     assert totals.part == 0
     mode, arguments = seen.read_text(encoding="utf-8").splitlines()
     assert mode == "700"
