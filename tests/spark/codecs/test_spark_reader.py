@@ -61,7 +61,7 @@ def test_the_jar_of_the_wheel_comes_before_the_built_one(tmp_path: Path, monkeyp
     ("version", "module", "message"),
     [
         ("3.5.1", MODULE, "the audit supports Spark 4.0, 4.1, 4.2, found pyspark 3.5.1; run `pip install"),
-        ("4.0.1", MODULE, "the Spark reader is not built; run `make setup`"),
+        ("4.0.1", MODULE, "the Spark reader is not built; run `python3 -m tools.set_up all`"),
         ("4.0.1", Path("nowhere"), "this installation of topicwarden has no Spark reader"),
     ],
 )

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support import reports, usage_reports
 from tests.support.browser import chromium
-from tests.unit.report.test_fleet_formats import small, written
+from tests.support.fleet_reports import small, written
 from topicwarden.report.audit import formats
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.usage.formats import FORMATS as USAGE_FORMATS

@@ -25,7 +25,7 @@ NEXT = "; `topicwarden plan --stack dev` shows what is left, and `topicwarden {}
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(deploy, "writing_engine_of", lambda *_: SimpleNamespace())
-    monkeypatch.setattr(deploy, "checked_stack", lambda *_: SimpleNamespace())
+    monkeypatch.setattr("topicwarden.operations.declared_topics.checked_stack", lambda *_: SimpleNamespace())
     monkeypatch.setattr(deploy, "planned_destroy", lambda *_, **__: SimpleNamespace(refused=[]))
     monkeypatch.setattr("topicwarden.report.terminal_output.document_text", lambda *_: "")
     monkeypatch.setattr(deploy, "document", lambda *_: None)

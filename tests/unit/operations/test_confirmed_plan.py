@@ -30,7 +30,8 @@ def questions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return len(found) == 1
 
     monkeypatch.setattr(deploy, "confirmed", answer)
-    for name in ("find_project", "writing_engine_of", "checked_stack", "require_terminal"):
+    monkeypatch.setattr("topicwarden.operations.declared_topics.checked_stack", lambda *_: None)
+    for name in ("find_project", "writing_engine_of", "require_terminal"):
         monkeypatch.setattr(deploy, name, lambda *_, **__: None)
     return found
 
@@ -45,7 +46,7 @@ def test_a_deploy_with_a_loss_that_was_not_confirmed_asks_again(
         raise PlanChanged(["t: lost"])
 
     plans = iter([plan(0), plan(300)])
-    monkeypatch.setattr(deploy, "planned", lambda *_, **__: next(plans))
+    monkeypatch.setattr("topicwarden.operations.plan.planned", lambda *_, **__: next(plans))
     monkeypatch.setattr(deploy, "deploy_topics", changed)
     assert deploy.up("dev", yes=False) == 0
     assert questions == ["Deploy this?"] * 2

@@ -13,40 +13,19 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 from rich.console import Console
 
-from tests.support import reports, usage_reports
+from tests.support import usage_reports
+from tests.support.fleet_reports import STACKS, difference, small, written
 from tests.support.hostile_texts import HOSTILE, forbidden
 from tests.unit.report import plans
 from topicwarden.cli.fleet import with_parts
-from topicwarden.model.fleet_report import DifferenceKind, FleetReport, StackDifference, StackOutcome
-from topicwarden.report import page, terminal
+from topicwarden.model.fleet_report import FleetReport, StackOutcome
+from topicwarden.report import terminal
 from topicwarden.report.document import Medium
 from topicwarden.report.fleet import json
 from topicwarden.report.fleet.document import document
 from topicwarden.report.markdown import LIMIT
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "fleet.schema.json"
-STACKS = ("dev", "staging", "prod", "eu-west-1", "eu-east-1")
-
-
-def difference(name: str, topics: list[str], *values: str | None, kind: str = "setting") -> StackDifference:
-    by_stack = dict(zip(STACKS, values, strict=False))
-    return StackDifference(kind=DifferenceKind(kind), name=name, values=by_stack, topics=topics)
-
-
-def small() -> FleetReport:
-    return FleetReport(
-        "audit",
-        [
-            StackOutcome(stack="dev", exit_code=0, summary="2 topics", report=reports.empty()),
-            StackOutcome(stack="staging", exit_code=1, summary="2 topics: 1 fail", report=reports.rich()),
-            StackOutcome(stack="prod", exit_code=2, summary="no Kafka cluster answers at 10.0.0.7:9092"),
-        ],
-        [
-            difference("tombstone-retention", ["orders.v1"], "pass", "fail", kind="verdict"),
-            difference("partitions", [f"t{number:04}" for number in range(1_000)], "1", "12", "12"),
-            difference("config.retention.ms", ["orders.v1"], "86400000", None, "604800000"),
-        ],
-    )
 
 
 def large() -> FleetReport:
@@ -65,10 +44,6 @@ def printed(report: FleetReport, width: int = 80, **options: str) -> str:
     console = Console(file=out, width=width, force_terminal=True, color_system=None)
     terminal.write(document(report, Medium.TERMINAL), console)
     return out.buffer.getvalue().decode()
-
-
-def written(report: FleetReport, pages: dict[str, str] | None = None) -> str:
-    return page.write(document(report, Medium.PAGE, pages))
 
 
 def test_the_whole_text() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support import reports, usage_reports
 from tests.support.diagnoses import rich
-from tests.unit.report.test_fleet_formats import small
+from tests.support.fleet_reports import small
 from topicwarden.report.audit import json as audit
 from topicwarden.report.doctor import json as doctor
 from topicwarden.report.fleet import json as fleet

@@ -287,7 +287,7 @@ def test_an_installation_says_which_parts_remain(monkeypatch: pytest.MonkeyPatch
     install(Project(tmp_path), lines.append)
     assert lines == ["installed 1 of 2 parts; remaining: Pulumi"]
     monkeypatch.setattr(spark_reader, "outdated", lambda _: True)
-    with pytest.raises(Refusal, match="not built from the sources of this checkout; run `make setup`"):
+    with pytest.raises(Refusal, match="not built from the sources of this checkout; run `python3 -m tools"):
         install(Project(tmp_path), lines.append)
 
 

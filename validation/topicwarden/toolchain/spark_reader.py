@@ -1,4 +1,4 @@
-"""Find the jar of the Spark reader: the one of the wheel, or the one that `make setup` builds in a source checkout."""
+"""Find the jar of the Spark reader: the one of the wheel, or the one that the set-up of a source checkout builds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from topicwarden.model.project import Project
 LINES = ("4.0", "4.1", "4.2")
 """The supported Spark lines, as the profiles of the module's ``pom.xml`` define them."""
 
-BUILD = "run `make setup`"
+BUILD = "run `python3 -m tools.set_up all` in the checkout"
 """What to do in a source checkout without the jar."""
 
 MODULE = Path(__file__).parents[2] / "spark-reader"

@@ -1,6 +1,6 @@
 """The jar of the Spark reader: a data source that reads exact offset ranges.
 
-The wheel contains the jar. In a source checkout, ``make setup`` builds it.
+The wheel contains the jar. In a source checkout, its set-up builds it.
 """
 
 from __future__ import annotations

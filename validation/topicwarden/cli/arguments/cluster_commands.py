@@ -276,8 +276,8 @@ def infer(
     """Show the contract that the records of topics meet, with the evidence for each rule. Only reads.
 
     Of an undeclared topic, the contract is printed as YAML. Of a declared one, only the differences: `-` is what the
-    records break, with exit code 1, and `+` what they allow to add. No value of a record is shown without
-    --show-values.
+    records break, with exit code 1, and `+` what they allow to add. Without --show-values, no value of a record is
+    shown.
     """
     address = cluster_address(bootstrap_server, command_config, stack=bool(stack))
     from topicwarden.audit.scan.spark_platform import refuse_unsupported
