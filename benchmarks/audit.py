@@ -30,6 +30,8 @@ from pyspark.sql import SparkSession
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
@@ -43,8 +45,6 @@ from topicwarden.model.contents import (
 )
 from topicwarden.model.project import find_project
 from topicwarden.model.topic import Topic
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
 from topicwarden.specs.yaml_nodes import ParsedDocument

@@ -24,9 +24,9 @@ from pyspark.sql import SparkSession
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.project import find_project
-from topicwarden.sandbox.scenarios.writer import writing
 
 VALUE, TOPIC = "x" * 185, "large"
 

@@ -11,8 +11,8 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 
 from topicwarden.audit.scan import reader_jars
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.model.project import Project, find_project
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import maven_jars, toolchain
 
 

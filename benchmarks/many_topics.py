@@ -22,8 +22,8 @@ from statistics import median
 
 from brokers import create_topics, started
 
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.model.project import find_project
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import environment
 
 ROUNDS, VALUE = 3, "x" * 185

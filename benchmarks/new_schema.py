@@ -40,8 +40,8 @@ from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.project import find_project
 from topicwarden.model.readability import SchemaScan
 from topicwarden.model.subject import RegisteredSchema
-from topicwarden.record_schemas.protobuf import compile_proto
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.record_schemas.protobuf import compile_proto
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 PARTITIONS, ROUNDS, TEXT = 6, 3, "x" * 70
 _AVRO_FIELDS: list[dict[str, Any]] = [

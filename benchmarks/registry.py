@@ -23,11 +23,11 @@ from urllib.parse import urlsplit
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.support.registry import running_registry
+from topicwarden.kafka.registry.client import CONNECTIONS, RegistryClient
+from topicwarden.kafka.registry.read import read_registry
+from topicwarden.kafka.registry.write import register
 from topicwarden.model.subject import RegisteredSchema
-from topicwarden.registry.client import CONNECTIONS, RegistryClient
-from topicwarden.registry.read import read_registry
-from topicwarden.registry.write import register
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 ROUNDS = 3
 _HEADERS = {"Content-Type": "application/vnd.schemaregistry.v1+json"}

@@ -26,10 +26,10 @@ from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.offset_ranges import pack_tasks, read_ranges
 from topicwarden.audit.scan.partition_reads import PartitionRead, partition_reads
 from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.project import find_project
-from topicwarden.sandbox.scenarios.writer import writing
 
 LARGE, SMALL_TOPICS, SMALL_RECORDS, PARTITIONS, ROUNDS = "large", 40, 100, 6, 5
 VALUE = "x" * 180

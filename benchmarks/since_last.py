@@ -20,11 +20,11 @@ from pyspark.sql import SparkSession
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import find_project
 from topicwarden.model.verdict import ReadScope
-from topicwarden.sandbox.scenarios.writer import writing
 
 TOPIC, PARTITIONS, VALUE = "large", 6, "x" * 180
 SHARE = 100

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from brokers import create_topics, started
 
-from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 
 EACH = 10
 RECORDS = 200

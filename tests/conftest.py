@@ -15,9 +15,9 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from topicwarden.extensions.sandbox import ports
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.sandbox import ports
 from topicwarden.toolchain import Toolchain, toolchain
 
 if TYPE_CHECKING:

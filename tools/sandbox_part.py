@@ -10,9 +10,9 @@ import sys
 from collections.abc import Sequence
 
 from topicwarden.cli.sandbox import install
+from topicwarden.extensions.sandbox import class_archive
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
-from topicwarden.sandbox import class_archive
 from topicwarden.toolchain import kafka_jars, prerequisites, pulumi_cli
 
 

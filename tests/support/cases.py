@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import yaml
 
-from topicwarden.interchange.convert import SourceFile
+from topicwarden.extensions.interchange.convert import SourceFile
 from topicwarden.model.project import Project
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tests.support import reports
-from topicwarden.catalogues.catalogue_target import CatalogueTarget
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.verdict import Verdict
-from topicwarden.stacks.catalogue_settings import CatalogueSettings
+from topicwarden.operations.catalogues.catalogue_target import CatalogueTarget
+from topicwarden.specs.stacks.catalogue_settings import CatalogueSettings
 
 SECRET: Final = "hunter2-token"
 

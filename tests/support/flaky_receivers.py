@@ -13,8 +13,8 @@ import pytest
 from tests.support.http_answers import SLOW, Request, answering, http
 from tests.support.notices import KnownFindings, audit, eventually, heard, notifier, receiver
 from topicwarden.model.verdict import Verdict
-from topicwarden.notices import notifier as notifier_module
-from topicwarden.notices import webhook
+from topicwarden.operations.notices import notifier as notifier_module
+from topicwarden.operations.notices import webhook
 
 
 class FlakyReceiver:

@@ -13,10 +13,10 @@ from tests.support.reports import HOUR, NOW, report, topic
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import Verdict
-from topicwarden.notices.finding_changes import JudgedChecks, ReceiverMemory, compare_report
-from topicwarden.notices.notification import FindingChange
-from topicwarden.notices.notifier import Notifier
-from topicwarden.stacks.receiver_settings import Receiver
+from topicwarden.operations.notices.finding_changes import JudgedChecks, ReceiverMemory, compare_report
+from topicwarden.operations.notices.notification import FindingChange
+from topicwarden.operations.notices.notifier import Notifier
+from topicwarden.specs.stacks.receiver_settings import Receiver
 from topicwarden.usage.history_files import LocalFiles
 
 SECRET_PATH: Final = "/services/T00SECRET/B00SECRET/x0x0secret"

@@ -15,14 +15,14 @@ from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.scan.spark_source import source_of
+from topicwarden.extensions.redrive.redrive_operation import redrive_finding
+from topicwarden.extensions.redrive.redrive_report import RedriveReport
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import auditing
 from topicwarden.operations.operation_options import RedriveOptions
-from topicwarden.operations.redrive import redrive_finding
-from topicwarden.operations.redrive_report import RedriveReport
 from topicwarden.report.audit import json as report_json
 
 PARTITIONS: Final = 3

@@ -14,8 +14,8 @@ from urllib.request import Request, urlopen
 
 import trustme
 
+from topicwarden.extensions.sandbox.registry_server import RegistryServer
 from topicwarden.model.project import Project
-from topicwarden.sandbox.registry_server import RegistryServer
 from topicwarden.toolchain import apicurio
 from topicwarden.toolchain.prerequisites import require_registry_java
 

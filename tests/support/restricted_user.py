@@ -12,10 +12,10 @@ from kafka import KafkaAdminClient
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 
 from tests.support.sandboxes import running
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.write.access_admin import create_acls, delete_acls, wait_for_acls
 from topicwarden.model.access import Acl, Operation, PatternType, PermissionType
 from topicwarden.model.access import ResourceType as AclResource
-from topicwarden.sandbox.local_cluster import Sandbox
 
 USER, PASSWORD = "warden", "secret"
 _MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"

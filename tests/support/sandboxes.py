@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 
 
 @contextmanager

@@ -28,12 +28,12 @@ from cryptography.hazmat.primitives.serialization import (
 
 from tests.support.iam import token_check
 from tests.support.sandboxes import running
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.ports import CONTROLLER_PORT_OFFSET, is_free
 from topicwarden.kafka.connect.admin_client import open_admin
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.ports import CONTROLLER_PORT_OFFSET, is_free
-from topicwarden.stacks.certificates import private_key
+from topicwarden.specs.stacks.certificates import private_key
 
 LIFETIME_S = 12
 _FAILING = {"/failing": 503, "/missing": 404}

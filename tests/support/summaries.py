@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from topicwarden.inference.inferred_rule import InferenceContext
-from topicwarden.inference.topic_summary import EncodedSummary, JsonShape, Tally, TopicSummary
+from topicwarden.audit.inference.inferred_rule import InferenceContext
+from topicwarden.audit.inference.topic_summary import EncodedSummary, JsonShape, Tally, TopicSummary
 
 RECORDS = 1_200
 FORMATS = ("uuid", "date-time", "date", "email", "ipv4", "uri")

@@ -136,7 +136,7 @@ def serve(address: str) -> None:
     import topicwarden.deploy.policy_pack  # noqa: PLC0415
     import topicwarden.deploy.program  # noqa: PLC0415
     import topicwarden.deploy.provider.server  # noqa: PLC0415
-    import topicwarden.operations.import_  # noqa: F401, PLC0415
+    import topicwarden.extensions.interchange.import_operation  # noqa: F401, PLC0415
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as server:

@@ -17,8 +17,8 @@ from threading import Thread
 
 from tests.support.clients import until
 from tests.support.command import COMMAND
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 
 ORDERS, LARGE, PLAIN, COMPACTED, SCRAPED = "orders.v1", "large.v1", "plain.v1", "compacted.v1", "scraped.v1"
 """The topics of ``tests/system/watch``."""

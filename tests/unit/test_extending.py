@@ -16,7 +16,7 @@ from tests.support.cases import find_case
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import Check
 from topicwarden.audit.judge import results_of
-from topicwarden.interchange import convert
+from topicwarden.extensions.interchange import convert
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.services.profile import ServiceProfile
@@ -43,7 +43,7 @@ PROTOCOLS: dict[str, type] = {
     "plan/consequences/compression": ConsequenceRule,
 }
 ENTRIES = {
-    "interchange/convert/managed_kafka": '"managed-kafka": managed_kafka',
+    "extensions/interchange/convert/managed_kafka": '"managed-kafka": managed_kafka',
     "report/problems/gitlab": '"gitlab": "',
     "kafka_facts/services/google_cloud": "google_cloud.PROFILE",
 }
@@ -131,7 +131,7 @@ def test_an_example_is_new_and_its_line_is_named(name: str) -> None:
 def test_the_converter_reads_topics_and_names_what_it_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "projects/p/locations/l/clusters/c/topics/orders.v1"
     topic = {"name": name, "partitionCount": 3, "replicationFactor": 3, "configs": {"cleanup.policy": "compact"}}
-    monkeypatch.setattr(convert, "FORMATS", {"managed-kafka": example("interchange/convert/managed_kafka")})
+    monkeypatch.setattr(convert, "FORMATS", {"managed-kafka": example("extensions/interchange/convert/managed_kafka")})
     files: list[Any] = [[topic], [topic | {"labels": {}}], [topic | {"replicationFactor": 0}], {"topics": []}]
     read = [convert.read_all([convert.SourceFile("topics.json", json.dumps(file).encode())]) for file in files]
     assert [one.topic for one in read[0].topics] == [Topic("orders.v1", 3, 3, {"cleanup.policy": "compact"})]

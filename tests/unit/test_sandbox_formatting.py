@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from topicwarden.extensions.sandbox.broker_fleet import BrokerFleet
+from topicwarden.extensions.sandbox.jvm import Jvm
+from topicwarden.extensions.sandbox.ports import assign
+from topicwarden.extensions.sandbox.sandbox_state import SandboxState
 from topicwarden.model.problem import Refusal
-from topicwarden.sandbox.broker_fleet import BrokerFleet
-from topicwarden.sandbox.jvm import Jvm
-from topicwarden.sandbox.ports import assign
-from topicwarden.sandbox.sandbox_state import SandboxState
 
 _META = "#\n#Sat Nov 28 11:16:04 UTC 2026\nnode.id=1\ndirectory.id=tiJAsB3Kvr68IEbv1WUevQ\nversion=1\ncluster.id=c\n"
 _TOOL = """\

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 import pytest
 from confluent_kafka import KafkaError, Producer
 
+from topicwarden.extensions.sandbox.scenarios import writer as module
+from topicwarden.extensions.sandbox.scenarios.writer import Writer, write_once_valid
 from topicwarden.model.problem import Refusal
-from topicwarden.sandbox.scenarios import writer as module
-from topicwarden.sandbox.scenarios.writer import Writer, write_once_valid
 
 
 def unused_answers(answers: Sequence[int | None], monkeypatch: pytest.MonkeyPatch) -> list[int | None]:

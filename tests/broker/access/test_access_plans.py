@@ -16,6 +16,7 @@ from tests.support.access_clients import TOPIC, clients, commit_without_members,
 from tests.support.clients import until
 from tests.support.projects import own_cache, project_of
 from tests.support.restricted_user import PASSWORD, USER, RestrictedCluster, restricted_cluster, rule
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.write.access_admin import create_acls, wait_for_acls
@@ -36,7 +37,6 @@ from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import predict, refusals
 from topicwarden.policies.check_specs import check
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.specs.resolve import Declaration
 from topicwarden.toolchain import Toolchain
 

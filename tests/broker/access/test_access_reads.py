@@ -14,6 +14,7 @@ from kafka.protocol.admin import AlterClientQuotasRequest, IncrementalAlterConfi
 from tests.support.projects import own_cache
 from tests.support.restricted_user import PASSWORD, USER, RestrictedCluster, restricted_cluster, rule
 from tests.support.sandboxes import running
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.client_internals import send_to_any_broker
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.access_reads import NO_AUTHORIZER
@@ -29,7 +30,6 @@ from topicwarden.model.access import (
     ResourceType,
     ScramUser,
 )
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 QUOTAS = {

@@ -16,12 +16,12 @@ from tests.support.http_answers import answering
 from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import audit_topics
 from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.operations.progress_listener import ProgressListener
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 KEY, VALUE = b"a-key-of-a-customer", b"a-value-of-a-customer"

@@ -9,7 +9,7 @@ import pytest
 from tests.support.iam import jars_with_check
 from tests.support.projects import own_cache
 from tests.support.secured import SecuredBroker, secured_broker
-from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 

@@ -18,6 +18,7 @@ from tests.support.secured import PASSWORD, USER, SecuredBroker, encrypted_key
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan.read_limits import ReadLimits
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.admin_client import open_admin
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import connect_to
@@ -25,7 +26,6 @@ from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
 from topicwarden.model.project import Project
 from topicwarden.operations.audit import auditing
-from topicwarden.sandbox.scenarios.writer import writing
 
 PASSPHRASE = "a pass phrase"
 TOPIC = "{owner: team, partitions: 2, replication_factor: 1, contents: {key: {required: true}}}\n"

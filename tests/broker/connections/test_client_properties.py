@@ -13,9 +13,9 @@ from kafka.admin import NewTopic
 from tests.support.command import topicwarden
 from tests.support.projects import own_cache
 from tests.support.secured import PASSWORD, USER, SecuredBroker
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.admin_client import open_admin
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import Toolchain
 
 STORE, KEY = "store-secret", "key-secret"

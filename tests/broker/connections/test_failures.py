@@ -17,7 +17,7 @@ from tests.support.secured import PASSWORD, USER, SecuredBroker, pem
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.problem import Refusal
-from topicwarden.stacks.aws_settings import AwsSettings
+from topicwarden.specs.stacks.aws_settings import AwsSettings
 
 
 def tls(broker: SecuredBroker, listener: str) -> Connection:

@@ -13,10 +13,10 @@ from tests.broker.contents.registry import PROJECT
 from tests.conftest import REPOSITORY
 from tests.support.projects import own_cache
 from tests.support.sandboxes import running
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.operations.audit import AuditFunction, auditing
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 

@@ -21,6 +21,8 @@ from tests.broker.contents.records import writing
 from tests.broker.contents.registry import wire
 from tests.support.projects import own_cache, project_of, write_topics
 from tests.support.reports import comparable, finding
+from topicwarden.kafka.registry.client import RegistryClient
+from topicwarden.kafka.registry.write import register, set_compatibility
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.finding import AuditReport, Finding
@@ -29,9 +31,7 @@ from topicwarden.model.subject import RegisteredSchema
 from topicwarden.model.verdict import ReadScope, Verdict
 from topicwarden.operations.audit import auditing
 from topicwarden.operations.operation_options import AuditOptions
-from topicwarden.registry.client import RegistryClient
-from topicwarden.registry.write import register, set_compatibility
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 HISTORIES = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "1"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "1"))

@@ -14,12 +14,12 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import NewTopic
 
 from tests.support.reports import facts, finding
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios import log_cleaner
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import AuditFunction
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios import log_cleaner
 
 DAY_MS = 86_400_000
 YEAR_MS = 365 * DAY_MS

@@ -23,8 +23,8 @@ from topicwarden.audit.history.topic_state import (
 )
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, SupersededPair, TimestampTypeCount
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.model.project import Project
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 BROKEN = {

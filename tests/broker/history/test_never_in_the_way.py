@@ -18,6 +18,7 @@ from topicwarden.audit.run import audit
 from topicwarden.audit.scan.partition_reads import PartitionRead
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
@@ -25,7 +26,6 @@ from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import auditing
 from topicwarden.operations.operation_options import AuditOptions
-from topicwarden.sandbox.scenarios.writer import writing
 
 TOPIC, RECORDS = "w.records", 10_000
 EMPTY_AT = 9_000

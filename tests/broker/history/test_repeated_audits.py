@@ -18,15 +18,15 @@ from kafka.errors import TopicAlreadyExistsError
 
 from tests.broker.history.conftest import REPAIRED
 from tests.support.reports import facts, finding
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.log_cleaner import wait_until_clean
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport, SettledFinding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict
 from topicwarden.operations.audit import auditing
 from topicwarden.operations.operation_options import AuditOptions
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.log_cleaner import wait_until_clean
-from topicwarden.sandbox.scenarios.writer import writing
 
 # Test that a later audit confirms or clears the suspects of an earlier audit.
 

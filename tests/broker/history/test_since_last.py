@@ -20,6 +20,7 @@ from topicwarden.audit.scan.counts import SupersededPair
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.audit.scan.superseded_pairs import superseded_pairs
+from topicwarden.extensions.sandbox.scenarios.writer import Writer, writing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
@@ -27,7 +28,6 @@ from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict
 from topicwarden.operations.audit import auditing
 from topicwarden.operations.operation_options import AuditOptions
-from topicwarden.sandbox.scenarios.writer import Writer, writing
 
 # Test that ``--since last`` reports the same as a full audit, and reads only new records.
 

@@ -30,6 +30,7 @@ from topicwarden.audit.history.key_store import FOLDER
 from topicwarden.audit.history.outcomes import MOST_AUDITS, trend, worst_verdicts
 from topicwarden.audit.history.store import KEPT_PARTS, HistoryStore, HistoryUnavailable
 from topicwarden.audit.scan import offset_ranges
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport, Finding, PastAudit, PastFinding, TopicFacts
 from topicwarden.model.problem import Refusal
@@ -37,7 +38,6 @@ from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import auditing
 from topicwarden.operations.operation_options import AuditOptions
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.usage.history_files import VERSION
 
 # The history on disk: additions by audits, leftovers of a killed audit, and unreadable files.

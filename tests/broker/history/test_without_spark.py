@@ -19,6 +19,7 @@ from tests.support.reports import comparable, counted, facts, finding
 from topicwarden.audit.history import remembered_records
 from topicwarden.audit.scan import spark_session as sessions
 from topicwarden.audit.scan.key_hash import key_hash
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.record_decoder import UnreadableRecords
 from topicwarden.kafka.write.config_admin import connected
@@ -29,7 +30,6 @@ from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict
 from topicwarden.operations.audit import auditing
 from topicwarden.operations.operation_options import AuditOptions
-from topicwarden.sandbox.scenarios.writer import writing
 
 LOOKED_UP = ("s.lookup", 0)
 TRANSACTIONS = "s.transactions"

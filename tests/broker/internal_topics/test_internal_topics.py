@@ -22,13 +22,13 @@ from tests.support.projects import own_cache, project_of
 from tests.support.reports import finding
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.write.config_admin import connected, set_topic
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import auditing
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import Toolchain
 
 BROKER = {

@@ -13,18 +13,18 @@ import pytest
 
 from tests.support.projects import project_of
 from tests.support.registry import running_registry
-from topicwarden.interchange.import_session import open_session
-from topicwarden.interchange.live_subjects import read_subjects
+from topicwarden.extensions.interchange.import_session import open_session
+from topicwarden.extensions.interchange.live_subjects import read_subjects
+from topicwarden.kafka.registry.client import RegistryClient
+from topicwarden.kafka.registry.read import find_version, read_registry
+from topicwarden.kafka.registry.same_schema import same
+from topicwarden.kafka.registry.write import register, set_compatibility
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.project import Project
 from topicwarden.model.subject import DeclaredSubject, RegisteredSchema, SchemaReference, SubjectVersion
 from topicwarden.model.topic import Topic
 from topicwarden.policies.check_specs import check
-from topicwarden.registry.client import RegistryClient
-from topicwarden.registry.read import find_version, read_registry
-from topicwarden.registry.same_schema import same
-from topicwarden.registry.write import register, set_compatibility
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 SUBJECTS = 200
 SEED = 7

@@ -10,21 +10,21 @@ import trustme
 
 from tests.support.registry import registry_gate
 from tests.support.secured import pem
-from topicwarden.model.compatibility import Compatibility
-from topicwarden.model.subject import LiveSubject, RegisteredSchema, SchemaReference
-from topicwarden.registry.client import RegistryClient
-from topicwarden.registry.read import (
+from topicwarden.kafka.registry.client import RegistryClient
+from topicwarden.kafka.registry.read import (
     find_version,
     read_registry,
     refusal,
     registered_versions,
     subject_names,
 )
-from topicwarden.registry.registry_error import REFERENCED, RegistryError
-from topicwarden.registry.same_schema import same
-from topicwarden.registry.write import register, set_compatibility, soft_delete
-from topicwarden.stacks.certificate_settings import Certificates
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.kafka.registry.registry_error import REFERENCED, RegistryError
+from topicwarden.kafka.registry.same_schema import same
+from topicwarden.kafka.registry.write import register, set_compatibility, soft_delete
+from topicwarden.model.compatibility import Compatibility
+from topicwarden.model.subject import LiveSubject, RegisteredSchema, SchemaReference
+from topicwarden.specs.stacks.certificate_settings import Certificates
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 TOKEN, PASSWORD = "t0ken-of-the-registry", "s3cret"
 PROTO = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'

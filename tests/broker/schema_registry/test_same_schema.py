@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from topicwarden.kafka.registry.client import RegistryClient
+from topicwarden.kafka.registry.read import find_version
+from topicwarden.kafka.registry.same_schema import same
+from topicwarden.kafka.registry.write import register
 from topicwarden.model.subject import RegisteredSchema
-from topicwarden.registry.client import RegistryClient
-from topicwarden.registry.read import find_version
-from topicwarden.registry.same_schema import same
-from topicwarden.registry.write import register
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "1"))
 PAIRS = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "40"))

@@ -13,10 +13,10 @@ from kafka.admin import NewTopic
 from tests.conftest import REPOSITORY
 from tests.support.projects import Shell, own_cache, project_of
 from tests.support.sandboxes import running
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.project import Project
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import Toolchain
 
 FILES = {

@@ -30,6 +30,9 @@ from topicwarden.audit.collect.observation import Observation, observe
 from topicwarden.audit.compare_audits import topic_state
 from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.audit.judge import results_of
+from topicwarden.extensions.sandbox.jvm import Jvm
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read import record_batches, unread_records
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
@@ -40,9 +43,6 @@ from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.access import Grant, TopicAccess
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
-from topicwarden.sandbox.jvm import Jvm
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 
 HOUR = 3_600_000
 LARGE = 700_000

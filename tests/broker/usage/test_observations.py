@@ -16,14 +16,14 @@ from tests.support.applications.java_application import JavaApplication
 from tests.support.applications.share_consumer import sharing
 from tests.support.clients import commit, until
 from tests.support.sandboxes import running
+from topicwarden.extensions.sandbox.jvm import Jvm
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.access import NO_ACCESS
 from topicwarden.model.usage import Interval, TopicUse, Use, UserKind
-from topicwarden.sandbox.jvm import Jvm
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import Toolchain
 from topicwarden.usage.use_history import RememberedUse, UseHistory, remember_use
 

@@ -11,11 +11,11 @@ from kafka.admin import NewTopic
 
 from tests.support.clients import commit
 from tests.support.restricted_user import PASSWORD, USER, RestrictedCluster, restricted_cluster, rule
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.use_reads import ClusterUse
 from topicwarden.model.access import Acl
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 TOPICS = [rule("Describe", "Topic"), rule("DescribeConfigs", "Topic")]

@@ -21,12 +21,12 @@ from tests.support.clients import commit, until
 from tests.support.command import topicwarden
 from tests.support.projects import own_cache, project_of
 from tests.support.restricted_user import RestrictedCluster, restricted_cluster, rule
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.write.access_admin import create_acls, wait_for_acls
 from topicwarden.model.access import Acl, Operation, PermissionType, ResourceType
 from topicwarden.model.project import Project
 from topicwarden.model.usage_report import UsageReport
 from topicwarden.operations import AuditOptions, Refusal, UsageOptions, audit_topics, usage_topics
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 IDLE = "orders.old.v1"

@@ -13,12 +13,12 @@ import pytest
 from tests.campaigns.authorizer.wire import Connection
 from tests.campaigns.versions.clusters import KafkaVersion, jars_of, zookeeper_cluster
 from tests.support.sandboxes import running
-from topicwarden.access.authorizer import ACL_AUTHORIZER
+from topicwarden.extensions.sandbox.jvm import Jvm
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.sandbox_state import HOST, BrokerPorts, SandboxState
+from topicwarden.extensions.sandbox.server_properties import server_properties
+from topicwarden.kafka_facts.access.authorizer import ACL_AUTHORIZER
 from topicwarden.model.access import AuthorizerSettings, Operation
-from topicwarden.sandbox.jvm import Jvm
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.sandbox_state import HOST, BrokerPorts, SandboxState
-from topicwarden.sandbox.server_properties import server_properties
 
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 USERS: Final = (
@@ -105,7 +105,7 @@ def authorizing_broker(
 
     with pytest.MonkeyPatch.context() as patch:
         # Overrides of a sandbox do not know its ports.
-        patch.setattr("topicwarden.sandbox.broker_fleet.server_properties", with_listeners)
+        patch.setattr("topicwarden.extensions.sandbox.broker_fleet.server_properties", with_listeners)
         with running(Sandbox(folder / "sandbox", jvm.java, jvm.jars), 1, heap="384m") as sandbox:
             log = folder / "sandbox" / "broker-1" / "server.log"
             yield AuthorizingBroker(name, sandbox.bootstrap_servers[0], version, settings, log)

@@ -11,13 +11,13 @@ from tests.campaigns.authorizer.brokers import authorizing_broker
 from tests.campaigns.authorizer.questions import ask
 from tests.campaigns.authorizer.wire import create_coordinators, replace_acls
 from tests.campaigns.versions.clusters import KafkaVersion
-from topicwarden.access.authorizer import Authorizer
-from topicwarden.access.logged_rule import logged_rule
 from topicwarden.audit.authorizer_log.log_folder import log_address
 from topicwarden.audit.authorizer_log.read_logs import read_authorizer_logs
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka_facts.access.authorizer import Authorizer
+from topicwarden.kafka_facts.access.logged_rule import logged_rule
 from topicwarden.model.access import Acl, Operation, PatternType, PermissionType, Resource, ResourceType
 
 LOGGING = """\
@@ -68,7 +68,7 @@ def test_the_log_of_a_broker_says_what_it_decided(
 ) -> None:
     logging = tmp_path / "log4j2.xml"
     logging.write_text(LOGGING, encoding="utf-8")
-    monkeypatch.setattr("topicwarden.sandbox.jvm._LOGGING", logging)
+    monkeypatch.setattr("topicwarden.extensions.sandbox.jvm._LOGGING", logging)
     line = ".".join(next(jars.glob("kafka-clients-*.jar")).stem.removeprefix("kafka-clients-").split(".")[:2])
     answers = {}
     with authorizing_broker(KafkaVersion(line), java, tmp_path, open_without_acl=False, jars=jars) as broker:

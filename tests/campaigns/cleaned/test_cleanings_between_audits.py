@@ -19,15 +19,15 @@ from tests.support.projects import own_cache, project_of
 from tests.support.reports import facts, finding
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.log_cleaner import wait_until_clean
+from topicwarden.extensions.sandbox.scenarios.writer import Writer, writing
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict
 from topicwarden.operations.audit import auditing
 from topicwarden.operations.operation_options import AuditOptions
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.log_cleaner import wait_until_clean
-from topicwarden.sandbox.scenarios.writer import Writer, writing
 from topicwarden.toolchain import Toolchain
 
 JSON = '{"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}'

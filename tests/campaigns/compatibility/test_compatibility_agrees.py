@@ -18,9 +18,9 @@ from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.project import find_project
 from topicwarden.model.subject import RegisteredSchema
 from topicwarden.operations.check import check_topics
-from topicwarden.record_schemas.schema_compatibility import Comparison, CompatibilityVerdict, incompatibilities
 from topicwarden.report.problems import FORMATS as REPORT_FORMATS
 from topicwarden.report.problems import render
+from topicwarden.specs.record_schemas.schema_compatibility import Comparison, CompatibilityVerdict, incompatibilities
 from topicwarden.toolchain import schema_checker
 
 _PROJECT = find_project(REPOSITORY)

@@ -14,7 +14,7 @@ from tests.support.schema_pairs import SchemaPair, pairs
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.project import Project
 from topicwarden.model.subject import RegisteredSchema
-from topicwarden.record_schemas.schema_compatibility import Comparison, incompatibilities
+from topicwarden.specs.record_schemas.schema_compatibility import Comparison, incompatibilities
 from topicwarden.toolchain import schema_checker
 
 FORMATS = ("avro", "json", "protobuf")

@@ -11,7 +11,7 @@ from tests.campaigns.conformance.library_versions import Selection
 from tests.campaigns.conformance.suites import DRAFTS, cases, remotes
 from tests.spark.codecs.judge import INVALID, VALID, Judge, compiles
 from tests.support.conformance_data import suite
-from topicwarden.record_schemas import COMPILERS
+from topicwarden.specs.record_schemas import COMPILERS
 
 # JSON against RFC 8259: nst/JSONTestSuite.
 

@@ -18,11 +18,11 @@ from tests.support.clients import until
 from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.extensions.sandbox import ports
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kafka.write.reassignment_admin import ReassignmentSession, open_reassignment_session
-from topicwarden.sandbox import ports
-from topicwarden.sandbox.local_cluster import Sandbox
 
 BROKERS = (1, 2, 3)
 _DISK_MIB = 64

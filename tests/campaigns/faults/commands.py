@@ -15,12 +15,12 @@ from pydantic import ValidationError
 
 from tests.campaigns.faults.cluster import FaultyCluster
 from tests.support.projects import Shell, empty_stack, project_of
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.specs.load import load
 
 RECORDS = 24_000

@@ -36,6 +36,8 @@ from tests.support.access_names import (
 from tests.support.projects import empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.write.access_admin import create_acls
@@ -46,8 +48,6 @@ from topicwarden.kafka.write.settings_admin import GROUP_SETTINGS
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE, TOPIC_TYPE
 from topicwarden.model.access import AccessKey, Acl, Operation, PermissionType, ResourceType
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 
 _MECHANISM: Final = "SCRAM-SHA-256"
 _PREFIX: Final = "urn:pulumi:dev::topicwarden::"

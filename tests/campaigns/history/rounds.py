@@ -30,6 +30,8 @@ from kafka.errors import KafkaError
 from kafka.protocol.admin import ElectionType
 
 from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport, TopicFacts
 from topicwarden.model.problem import Refusal
@@ -37,8 +39,6 @@ from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope
 from topicwarden.operations.audit import auditing
 from topicwarden.operations.operation_options import AuditOptions
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 
 OVERRIDES = {"log.cleaner.backoff.ms": "300", "log.retention.check.interval.ms": "1000"}
 _CLEANED = {"segment.ms": "500", "min.cleanable.dirty.ratio": "0.0", "delete.retention.ms": "2000"}

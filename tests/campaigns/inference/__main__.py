@@ -23,8 +23,8 @@ from tests.campaigns.inference.hidden_contract import MARK
 from tests.conftest import REPOSITORY
 from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.model.project import Project
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import toolchain
 
 _SINGLE = {

@@ -11,12 +11,12 @@ from confluent_kafka import Producer
 from kafka.admin import NewTopic
 
 from tests.campaigns.inference.hidden_contract import Hidden, drawn_contract, is_found
+from topicwarden.extensions.interchange.import_operation import importing_topics
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import auditing
-from topicwarden.operations.import_ import importing_topics
 from topicwarden.operations.operation_options import InferOptions
 
 RECORDS, LATER, NEEDED = 900, 300, 100

@@ -19,7 +19,7 @@ from tests.campaigns.inference.drawn_topics import (
 from tests.campaigns.inference.hidden_contract import MARK, MARKED_NUMBER
 from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
-from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 SEED, TOPICS = 44, 6

@@ -18,11 +18,11 @@ from tests.conftest import REPOSITORY
 from tests.support.projects import borrowing_cache, project_of
 from topicwarden.audit import retained_records
 from topicwarden.audit.retained_records import ReaderRecords
+from topicwarden.extensions.sandbox import ports
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.project import Project
 from topicwarden.model.readability import Readability
-from topicwarden.sandbox import ports
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 from topicwarden.toolchain import toolchain
 
 AT_ONCE = 400

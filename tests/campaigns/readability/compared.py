@@ -32,10 +32,10 @@ from kafka.admin import NewTopic
 from tests.campaigns.readability.drawn_schemas import Pair, draw_pairs, message_types
 from tests.support.registry import running_registry
 from tests.support.sandboxes import running
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.readability import Readability, SchemaScan, UnreadablePartition
 from topicwarden.model.subject import RegisteredSchema
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 SINGLE = {

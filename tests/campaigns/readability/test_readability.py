@@ -22,7 +22,7 @@ from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.project import Project
 from topicwarden.model.readability import Readability
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 from topicwarden.toolchain import Toolchain
 
 

@@ -9,6 +9,9 @@ import json
 import sys
 
 from topicwarden.audit.finding_records import FindingRecords
+from topicwarden.extensions.redrive import redrive_copy
+from topicwarden.extensions.redrive.redrive_copy import FindingCopy
+from topicwarden.extensions.redrive.redrive_target import RedriveTarget
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.records_at_offsets import open_reader, read_progress
@@ -17,9 +20,6 @@ from topicwarden.kafka.write.transactional_copy import open_copy
 from topicwarden.model.finding import Finding
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
-from topicwarden.operations import redrive_copy
-from topicwarden.operations.redrive_copy import FindingCopy
-from topicwarden.operations.redrive_target import RedriveTarget
 
 BATCH = 7
 

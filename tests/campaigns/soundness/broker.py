@@ -16,9 +16,9 @@ from pathlib import Path
 from tests.support.projects import borrowing_cache, project_of
 from tests.support.restricted_user import AUTHORIZER
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.project import Project
-from topicwarden.sandbox.local_cluster import Sandbox
 
 BROKER = 1
 INTERVAL_MS = 1_000

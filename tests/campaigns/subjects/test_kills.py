@@ -13,7 +13,7 @@ from functools import partial
 
 from tests.engine.subjects.conftest import SubjectStack
 from tests.support.killed_deploys import PROCESSES, killed_up
-from topicwarden.registry.read import read_subject
+from topicwarden.kafka.registry.read import read_subject
 
 KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))
 SUBJECTS = 24

@@ -16,7 +16,7 @@ from tests.campaigns.usage.clients import Client, Clients, Kind, StreamsHost
 from tests.campaigns.usage.cluster import UsageCluster
 from tests.campaigns.usage.observer import Observer, Reported, failed, read
 from tests.campaigns.usage.scenario import SOURCE, History
-from topicwarden.access.roles import consume, produce
+from topicwarden.kafka_facts.access.roles import consume, produce
 from topicwarden.model.access import (
     ANY_PRINCIPAL,
     WILDCARD,

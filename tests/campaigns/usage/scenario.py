@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from tests.campaigns.usage.clients import Client, Clients, Kind, open_transaction
 from tests.campaigns.usage.cluster import VISIBLE
-from topicwarden.access.roles import consume, produce
+from topicwarden.kafka_facts.access.roles import consume, produce
 from topicwarden.model.access import (
     ANY_PRINCIPAL,
     WILDCARD,

@@ -20,8 +20,8 @@ from tests.campaigns.usage.cluster import PRODUCER_EXPIRATION_MS, SHARE_LOCK_MS,
 from tests.campaigns.usage.observer import Observer, Reading, Reported, failed, read
 from tests.campaigns.usage.scenario import SOURCE
 from tests.support.clients import commit, until
-from topicwarden.access.roles import consume, produce
 from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka_facts.access.roles import consume, produce
 from topicwarden.model.access import Acl, DeclaredAccess, Grant
 
 _WAIT_S: Final = 60.0

@@ -12,13 +12,13 @@ from typing import Final
 from tests.conftest import REPOSITORY
 from tests.support import maven_jars
 from tests.support.sandboxes import running
+from topicwarden.extensions.sandbox.broker_fleet import BrokerFleet
+from topicwarden.extensions.sandbox.broker_process import spawn
+from topicwarden.extensions.sandbox.jvm import Jvm
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.ports import assign, free_port
+from topicwarden.extensions.sandbox.sandbox_state import HOST, BrokerPorts, SandboxState, port_lock
 from topicwarden.kafka_facts.configs import kafka_lines, kafka_version
-from topicwarden.sandbox.broker_fleet import BrokerFleet
-from topicwarden.sandbox.broker_process import spawn
-from topicwarden.sandbox.jvm import Jvm
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.ports import assign, free_port
-from topicwarden.sandbox.sandbox_state import HOST, BrokerPorts, SandboxState, port_lock
 
 BROKERS: Final = 3
 _HEAP: Final = "384m"

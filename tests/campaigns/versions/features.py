@@ -20,6 +20,8 @@ from tests.support.applications.java_application import JavaApplication
 from tests.support.applications.share_consumer import share_consumer
 from tests.support.clients import until
 from tests.support.reports import finding
+from topicwarden.extensions.sandbox.jvm import Jvm
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
@@ -29,8 +31,6 @@ from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import auditing
-from topicwarden.sandbox.jvm import Jvm
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import toolchain
 
 RECORDS: Final = 10

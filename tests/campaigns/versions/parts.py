@@ -17,6 +17,7 @@ from tests.engine.predictions.conftest import Deployment, one
 from tests.support.clients import commit
 from tests.support.projects import Shell, project_of
 from tests.support.reports import finding
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import LiveTopic
@@ -27,7 +28,6 @@ from topicwarden.model.diagnosis import Ability, Diagnosis, Possession
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import auditing
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import environment
 
 DAY_MS: Final = 86_400_000

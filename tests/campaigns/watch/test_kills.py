@@ -20,9 +20,9 @@ from tests.support.command import process
 from tests.support.watched import COMPACTED, END_S, PLAIN, watching
 from topicwarden.audit.history.store import HistoryStore
 from topicwarden.audit.history.topic_state import PartitionState
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.model.project import Project
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 
 KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "28"))

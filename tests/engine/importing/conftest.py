@@ -17,10 +17,10 @@ from kafka.admin import NewTopic
 from tests.support.projects import Shell, empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.model.project import Project
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 LONG_MAX = str(2**63 - 1)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.engine.importing.conftest import UNDECLARED, Made, adopted, create, settings
 from tests.support.projects import Shell
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.read.cluster import Cluster
-from topicwarden.sandbox.local_cluster import Sandbox
 
 EMPTY = ("preview --expect-no-changes", "refresh --yes --expect-no-changes", "preview --refresh --expect-no-changes")
 

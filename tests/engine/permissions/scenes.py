@@ -22,7 +22,7 @@ from tests.support.restricted_user import RestrictedCluster, rule
 from topicwarden.audit.scan.spark_source import source_of
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.stack_state import read_stack_state
-from topicwarden.doctor.command_permissions import Effect, RequiredPermission
+from topicwarden.extensions.redrive.redrive_operation import redrive_finding
 from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
 from topicwarden.model.access import Acl, ResourceType
 from topicwarden.model.finding import AuditReport
@@ -31,10 +31,10 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.operations.audit import AuditFunction, auditing
+from topicwarden.operations.doctor.command_permissions import Effect, RequiredPermission
 from topicwarden.operations.find_pulumi import engine_of
 from topicwarden.operations.operation_options import AuditOptions, RedriveOptions, UsageOptions
 from topicwarden.operations.plan import planned
-from topicwarden.operations.redrive import redrive_finding
 from topicwarden.operations.usage import usage_topics
 from topicwarden.report.audit import json as report_json
 

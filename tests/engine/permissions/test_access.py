@@ -15,13 +15,13 @@ from tests.support.command import topicwarden
 from tests.support.projects import project_of
 from tests.support.restricted_user import RestrictedCluster, rule
 from topicwarden.audit.access_checks import ACCESS_CHECKS
-from topicwarden.doctor.command_permissions import ACCESS, COMMANDS, RequiredPermission
 from topicwarden.kafka.write.access_admin import create_acls, delete_acls, wait_for_acls
 from topicwarden.model.access import Acl, Operation, PermissionType, ResourceType
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import AuditFunction, auditing
+from topicwarden.operations.doctor.command_permissions import ACCESS, COMMANDS, RequiredPermission
 from topicwarden.operations.operation_options import AuditOptions
 
 TOPIC = "a.access.v1"

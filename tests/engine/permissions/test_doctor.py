@@ -15,7 +15,9 @@ from tests.support.clients import commit
 from tests.support.command import topicwarden
 from tests.support.projects import project_of
 from tests.support.restricted_user import RestrictedCluster, rule
-from topicwarden.doctor.command_permissions import (
+from topicwarden.model.diagnosis import Diagnosis, Possession
+from topicwarden.model.project import Project
+from topicwarden.operations.doctor.command_permissions import (
     COMMANDS,
     COMMIT_OFFSETS,
     SEE_TOPICS,
@@ -24,8 +26,6 @@ from topicwarden.doctor.command_permissions import (
     WRITE_RECORDS,
     RequiredPermission,
 )
-from topicwarden.model.diagnosis import Diagnosis, Possession
-from topicwarden.model.project import Project
 
 UP = COMMANDS["up"]
 EVERY = tuple({str(each.permission): each for permissions in COMMANDS.values() for each in permissions}.values())

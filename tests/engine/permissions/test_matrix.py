@@ -31,7 +31,8 @@ from tests.engine.permissions.scenes import (
 )
 from tests.support.projects import project_of
 from tests.support.restricted_user import RestrictedCluster
-from topicwarden.doctor.command_permissions import (
+from topicwarden.operations.audit import auditing
+from topicwarden.operations.doctor.command_permissions import (
     COMMANDS,
     MOVE_REPLICAS,
     SEE_CLUSTER,
@@ -39,7 +40,6 @@ from topicwarden.doctor.command_permissions import (
     Effect,
     RequiredPermission,
 )
-from topicwarden.operations.audit import auditing
 from topicwarden.operations.operation_options import AuditOptions
 
 NEEDS_DECLARED_USE = {"undeclared-consumer", "undeclared-producer", "idle-topic"}

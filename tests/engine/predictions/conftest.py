@@ -19,6 +19,8 @@ from topicwarden.deploy.program_run import ProgramRun
 from topicwarden.deploy.pulumi_commands import pulumi_up
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.write_options import backend_url, write_options
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios import log_cleaner
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE
@@ -26,8 +28,6 @@ from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
 from topicwarden.model.project import Project
 from topicwarden.operations.find_pulumi import engine_of
 from topicwarden.operations.plan import planned
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios import log_cleaner
 from topicwarden.toolchain import Toolchain
 
 RETENTION_CHECK_S = 1.0

@@ -14,12 +14,12 @@ from tests.support.access_clients import TOPIC, clients, user_listener
 from tests.support.clients import until
 from tests.support.projects import Shell, empty_stack, own_cache, project_of
 from tests.support.restricted_user import RestrictedCluster, restricted_cluster, rule
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.acl_reads import list_acls
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.access import Acl
 from topicwarden.model.project import Project
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 OF_USER = [rule("All", resource) for resource in ("Topic", "Group", "TransactionalId")]

@@ -17,11 +17,11 @@ import pytest
 
 from tests.engine.predictions.conftest import STACK, TOPIC, Deployment, deployment, imported
 from tests.support.documents import block
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected, set_topic
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 
 # Test that `plan`, `pulumi preview` and `pulumi up` refuse the same changes.
 

@@ -30,6 +30,8 @@ from pyspark.sql import SparkSession
 from tests.support.clients import until
 from tests.support.projects import own_cache, project_of
 from tests.support.restricted_user import AUTHORIZER
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
@@ -42,8 +44,6 @@ from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.predict import predict
 from topicwarden.policies.check_specs import check
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 
 HOUR, DAY = 3_600_000, 86_400_000
 _WHOLE = (ResourceType.CLUSTER, "kafka-cluster")

@@ -10,14 +10,14 @@ import pytest
 
 from tests.engine.predictions.conftest import Deployment, day, deployment, edited
 from topicwarden.deploy.program_run import PlanChanged
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kinds.topic.resource import SET_TYPE
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.deploy import deploy_topics
 from topicwarden.operations.plan import planned
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 
 FREE, KEPT = "destroy/free.v1.yaml", "destroy/kept.v1.yaml"
 NAMES = ("free.v1", "kept.v1")

@@ -16,10 +16,10 @@ from kafka.admin import NewTopic
 from tests.engine.predictions.conftest import Deployment, deployment
 from tests.support.clients import until
 from tests.support.projects import empty_stack, project_of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 
 KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "1"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "20261122"))

@@ -10,12 +10,12 @@ import pytest
 from kafka.admin import NewTopic
 
 from tests.engine.predictions.conftest import REGISTERED, TOPIC, Deployment, day, deployment, edited, one
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE
 from topicwarden.model.planned_change import Severity
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 
 FILE = "state/held.v1.yaml"
 ALLOWED = f"{{owner: team, partitions: 1, replication_factor: 2, allow: [{{change: delete, until: {day(5)}}}]}}\n"

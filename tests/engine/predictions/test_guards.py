@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from tests.engine.predictions.conftest import Deployment, day, deployment, edited, of, one
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kinds.topic.resource import SET_TYPE
 from topicwarden.model.planned_change import Action, Severity
 from topicwarden.model.topic import AllowedChange
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 
 _ONE = "{owner: team, partitions: 2, replication_factor: 2, config: {retention.ms: 7d}}\n"
 

@@ -20,14 +20,14 @@ from tests.conftest import REPOSITORY
 from tests.engine.predictions.conftest import Deployment, deployment, edited, of
 from tests.support.projects import Shell
 from tests.support.sandboxes import running
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kinds.topic.resource import SET_TYPE
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.problem import Refusal
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import Toolchain
 
 FILE = "home/home.v1.yaml"

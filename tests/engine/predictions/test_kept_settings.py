@@ -11,11 +11,11 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 from tests.engine.predictions.conftest import Deployment, deployment, of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected, set_topic
 from topicwarden.model.planned_change import Action, Severity
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 
 DAY = 86_400_000
 RAISED, WIDER = "hand/raised.v1.yaml", "hand/wider.v1.yaml"

@@ -17,13 +17,13 @@ from tests.support.applications.share_consumer import share_consumer
 from tests.support.clients import commit, until
 from tests.support.projects import Shell, project_of
 from tests.support.sandboxes import running
+from topicwarden.extensions.sandbox.jvm import Jvm
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.project import Project
-from topicwarden.sandbox.jvm import Jvm
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import environment
 
 DAY = 86_400_000

@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 from tests.support.projects import own_cache, project_of
 from tests.support.reports import finding
 from tests.support.restricted_user import AUTHORIZER, grant
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.model.planned_change import Severity
@@ -24,8 +26,6 @@ from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.predict import predict
 from topicwarden.policies.check_specs import check
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 
 _DECLARED = "{owner: team, partitions: 1, replication_factor: 1, config: {retention.ms: 1d, cleanup.policy: compact}}"
 

@@ -12,13 +12,13 @@ from kafka.admin import NewTopic
 
 from tests.engine.predictions.conftest import deployment, one
 from tests.support.clients import commit, until
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.log_cleaner import wait_until_clean
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.newest_records import MOST_RECORDS, NewestRecords
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.planned_change import Severity
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.log_cleaner import wait_until_clean
-from topicwarden.sandbox.scenarios.writer import writing
 
 # Test that a plan finds all consumer groups, and predicts for offsets with aborted transactions and gaps.
 

@@ -11,12 +11,12 @@ from confluent_kafka import Producer
 
 from tests.engine.predictions.conftest import RETENTION_CHECK_S, Deployment, deployment, of, one
 from tests.support.clients import commit, extents, records, until
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios import log_cleaner
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import set_topic
 from topicwarden.model.planned_change import Action, PlanReport, Severity
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios import log_cleaner
-from topicwarden.sandbox.scenarios.writer import writing
 
 HOUR, DAY = 3_600_000, 86_400_000
 _TOPIC = "{{owner: team, partitions: {partitions}, replication_factor: {factor}, config: {{{config}}}{more}}}\n"

@@ -14,6 +14,7 @@ from confluent_kafka import Producer
 
 from tests.engine.predictions.conftest import Deployment, deployment, of, one
 from tests.support.clients import commit
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.write.config_admin import connected
@@ -23,7 +24,6 @@ from topicwarden.model.timestamps import between
 from topicwarden.model.usage import DAY_MS, UserKind
 from topicwarden.operations.deploy import planned_destroy
 from topicwarden.operations.find_pulumi import engine_of
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.usage.use_history import UseHistory, remember_use
 
 TOPIC = "{owner: team, partitions: 1, replication_factor: 3, config: {retention.ms: 7d}}\n"

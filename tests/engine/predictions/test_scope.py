@@ -13,6 +13,8 @@ from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
 from tests.engine.predictions.conftest import Deployment, deployment, of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
@@ -21,8 +23,6 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import auditing
 from topicwarden.operations.operation_options import AuditOptions
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 
 ORDERS = {"orders/orders.placed.yaml": "{partitions: 2, replication_factor: 2}\n"}
 BILLING = {

@@ -26,13 +26,13 @@ from tests.engine.predictions.conftest import (
     state,
 )
 from topicwarden.deploy import pulumi_engine
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kinds.topic.resource import SET_TYPE
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.problem import Refusal
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 
 # Test that topicwarden judges every resource in Pulumi's state whose deletion deletes a topic.
 

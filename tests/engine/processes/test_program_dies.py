@@ -18,11 +18,11 @@ from topicwarden.deploy import lean_registration
 from topicwarden.deploy.adoption import adopt
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.stack_state import read_stack_state
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain, environment
 
 _TOPIC = "{owner: team, partitions: 1, replication_factor: 1, allow: [delete]}\n"

@@ -16,7 +16,7 @@ from tests.engine.provider.access_stack import AccessStack
 from tests.support.projects import Shell, empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain, environment
 
 

@@ -18,13 +18,13 @@ from tests.support.clients import records
 from tests.support.projects import BIN, Shell, empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.write.reassignment_admin import ReassignmentSession, open_reassignment_session
 from topicwarden.model.project import Project
 from topicwarden.plan.placement.replica_placement import ReplicaPlacement, place_replicas
 from topicwarden.policies.check_specs import check
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import Toolchain
 
 BROKERS = 4

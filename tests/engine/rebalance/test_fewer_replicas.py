@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.engine.rebalance.conftest import BROKERS, Stack, until
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.write.throttle_admin import ReplicaCopy
-from topicwarden.sandbox.local_cluster import Sandbox
 
 Deploy = Callable[[str, int], Stack]
 BEFORE = "now reading survives 2 lost brokers, writing 2 lost brokers, on 3 racks"

@@ -20,9 +20,9 @@ from kafka.admin import (
 from tests.engine.rebalance.conftest import BROKERS, Stack, until
 from tests.support.projects import Shell, project_of
 from tests.support.restricted_user import AUTHORIZER, grant
+from topicwarden.deploy.rebalance.reassignment import MAX_CONCURRENT
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
-from topicwarden.rebalance.reassignment import MAX_CONCURRENT
-from topicwarden.sandbox.local_cluster import Sandbox
 
 Deploy = Callable[[str, int], Stack]
 MIB = 1 << 20

@@ -19,6 +19,8 @@ from tests.support.service_gate import DEFAULT, ON_TOPIC, Entries, Service, entr
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.evidence import ApacheLog
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.write.config_admin import connected
@@ -26,8 +28,6 @@ from topicwarden.kafka_facts.configs import definition
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import auditing
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import Toolchain
 
 ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS, LIST_OFFSETS = 33, 44, 2

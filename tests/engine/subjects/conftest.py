@@ -13,14 +13,14 @@ import pytest
 from tests.support.projects import Shell, empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.kafka.registry.client import RegistryClient
+from topicwarden.kafka.registry.read import read_subject, registered_versions
 from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.project import Project
 from topicwarden.operations.find_pulumi import engine_of
 from topicwarden.operations.plan import planned
-from topicwarden.registry.client import RegistryClient
-from topicwarden.registry.read import read_subject, registered_versions
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 from topicwarden.toolchain import Toolchain
 
 

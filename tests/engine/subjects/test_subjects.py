@@ -19,11 +19,11 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.engine.subjects.conftest import SubjectStack
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.kafka.registry.write import register, set_compatibility, soft_delete
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.planned_change import Action, RegistryPlan, Severity
 from topicwarden.model.subject import RegisteredSchema
-from topicwarden.registry.write import register, set_compatibility, soft_delete
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 

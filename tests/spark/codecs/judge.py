@@ -17,7 +17,7 @@ import pyspark
 from tests.conftest import REPOSITORY
 from topicwarden.audit.scan import reader_jars
 from topicwarden.model.project import Project
-from topicwarden.record_schemas.protobuf import compile_proto
+from topicwarden.specs.record_schemas.protobuf import compile_proto
 
 VALID = "valid"
 INVALID = "invalid"

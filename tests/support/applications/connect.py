@@ -13,8 +13,8 @@ from kafka import TopicPartition
 from kafka.protocol.consumer import OffsetSpec
 
 from tests.support.applications.java_application import JavaApplication
+from topicwarden.extensions.sandbox import ports
 from topicwarden.kafka.write.config_admin import connected
-from topicwarden.sandbox import ports
 
 GROUP = "connect-cluster"
 CONFIGS, OFFSETS, STATUS = "connect-configs", "connect-offsets", "connect-status"

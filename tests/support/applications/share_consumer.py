@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from topicwarden.sandbox.jvm import Jvm
+from topicwarden.extensions.sandbox.jvm import Jvm
 
 
 def share_consumer(

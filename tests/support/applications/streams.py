@@ -10,9 +10,9 @@ from types import MappingProxyType
 from kafka.admin import NewTopic
 
 from tests.support.applications.java_application import JavaApplication
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.consumer_groups import read_groups
 from topicwarden.kafka.write.config_admin import connected
-from topicwarden.sandbox.scenarios.writer import writing
 
 WORDS = "word.lines"
 APPLICATION = "word-count"

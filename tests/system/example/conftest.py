@@ -12,14 +12,14 @@ from pyspark.sql import SparkSession
 from tests.support.projects import Shell, copy_of_the_example, own_cache
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.operations.audit import AuditFunction, auditing
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
 from topicwarden.toolchain import Toolchain, environment
 
 

@@ -20,9 +20,9 @@ from tests.support import projects
 from tests.support.projects import BIN, Shell, borrowing_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.write.config_admin import connected
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import Toolchain
 
 GOOD = {"good/good.v1.yaml": "{partitions: 1, replication_factor: 3, owner: team}"}

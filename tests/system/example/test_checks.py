@@ -9,11 +9,11 @@ from kafka.admin import NewTopic
 
 from tests.support.projects import project_of
 from tests.support.reports import facts, finding, found
+from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.write.config_admin import connected, set_topic
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import AuditFunction, auditing
-from topicwarden.sandbox.scenarios.writer import writing
 
 TOPICS = {
     "checks.values.yaml": "{partitions: 1, replication_factor: 3, config: {cleanup.policy: compact}}",

@@ -15,13 +15,13 @@ from tests.support.projects import Shell, empty_stack, location_of, project_of
 from tests.support.reports import facts, found
 from tests.system.example.conftest import Deployed
 from topicwarden.audit.scan import spark_session as sessions
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.units import size_text
 from topicwarden.model.verdict import Verdict
 from topicwarden.policies.check_specs import check
-from topicwarden.sandbox.local_cluster import Sandbox
 
 DOMAINS = {
     "dev/cache": {"cache"},

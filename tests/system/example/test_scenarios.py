@@ -14,12 +14,12 @@ import pytest
 from tests.support.clients import records
 from tests.support.projects import location_of
 from tests.support.reports import facts, finding, found
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import AuditFunction
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
 
 FLIGHTS, UNKNOWN_PLANES, PLANES = 336_776, 2_512, 4_043
 

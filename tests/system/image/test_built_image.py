@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from tests.conftest import REPOSITORY
 from tests.support.installations import build_wheel
-from topicwarden.sandbox import ports
+from topicwarden.extensions.sandbox import ports
 from topicwarden.toolchain import Toolchain
 
 PROGRAMS = ("buildah", "mmdebstrap", "go")

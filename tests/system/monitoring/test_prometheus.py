@@ -20,9 +20,9 @@ import yaml
 from tests.conftest import REPOSITORY
 from tests.support import reports, usage_reports
 from tests.support.prometheus import Monitoring, eventually, monitoring, run_tool
+from topicwarden.cli.pages.alert_rules import DOCUMENTATION
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding
 from topicwarden.model.verdict import Verdict
-from topicwarden.pages.alert_rules import DOCUMENTATION
 from topicwarden.report.audit.openmetrics import render
 from topicwarden.report.prometheus_text import metrics_text
 

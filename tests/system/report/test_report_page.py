@@ -14,13 +14,13 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support import reports, usage_reports
 from tests.support.browser import chromium
 from tests.support.fleet_reports import small, written
+from topicwarden.extensions.watch.http_server import serving
+from topicwarden.extensions.watch.listen_address import ListenAddress
+from topicwarden.extensions.watch.served_pages import ServedPages
+from topicwarden.extensions.watch.watch_state import WatchState
 from topicwarden.report.audit import formats
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.usage.formats import FORMATS as USAGE_FORMATS
-from topicwarden.watch.http_server import serving
-from topicwarden.watch.listen_address import ListenAddress
-from topicwarden.watch.served_pages import ServedPages
-from topicwarden.watch.watch_state import WatchState
 
 LOOKS = [(400, "dark"), (1400, "light")]
 ALL_LOOKS = pytest.mark.parametrize(

@@ -29,16 +29,16 @@ from kafka.admin import (
 )
 
 from tests.support.clients import until
+from topicwarden.extensions.sandbox.broker import BrokerCondition, failure_line
+from topicwarden.extensions.sandbox.broker_process import BrokerProcess, _from_proc, _from_ps, start_time
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.log_files import cleaner_checkpoint, segments
+from topicwarden.extensions.sandbox.sandbox_state import lock
+from topicwarden.extensions.sandbox.server_properties import HEADER
 from topicwarden.kafka.connect.stack_connection import sandbox_servers
 from topicwarden.kafka.write.credential_admin import Credential, Password, wait_for_credentials, write_credentials
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.sandbox.broker import BrokerCondition, failure_line
-from topicwarden.sandbox.broker_process import BrokerProcess, _from_proc, _from_ps, start_time
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.log_files import cleaner_checkpoint, segments
-from topicwarden.sandbox.sandbox_state import lock
-from topicwarden.sandbox.server_properties import HEADER
 
 
 @pytest.fixture

@@ -20,10 +20,10 @@ from tests.support.command import COMMAND, topicwarden
 from tests.support.hostile_texts import HOSTILE, commands, forbidden
 from tests.support.projects import own_cache, project_of
 from tests.support.restricted_user import RestrictedCluster, restricted_cluster
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.project import Project
 from topicwarden.model.usage_report import UsageReport
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 from topicwarden.usage.use_history import UseHistory
 

@@ -12,8 +12,8 @@ from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
 from tests.support.watched import COMPACTED, LARGE, ORDERS, PLAIN, SCRAPED
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.model.project import Project
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 DECLARED = {

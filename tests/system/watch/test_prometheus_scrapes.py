@@ -10,8 +10,8 @@ from tests.conftest import REPOSITORY
 from tests.support.clients import until
 from tests.support.prometheus import monitoring, run_tool
 from tests.support.watched import END_S, SCRAPED, watching, write
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.model.project import Project
-from topicwarden.sandbox.local_cluster import Sandbox
 
 pytestmark = pytest.mark.nightly("The suite keeps the rules in promtool, and the metrics of a watch.")
 

@@ -15,8 +15,8 @@ from tests.support.clients import until
 from tests.support.command import process
 from tests.support.http_answers import Request, answering, http
 from tests.support.watched import END_S, LARGE, ORDERS, PAYLOAD, READY_S, watching, write
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.model.project import Project
-from topicwarden.sandbox.local_cluster import Sandbox
 
 DECLARED = "partitions: 1\nreplication_factor: 1\ncontents: {key: {required: true}}\n"
 NULL_KEYS = f'topic="{ORDERS}",check="null-key",verdict="fail"'

@@ -14,9 +14,9 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from topicwarden.access.authorizer import Authorizer, Decision
-from topicwarden.access.implied import SUPPORTED_OPERATIONS, covered_operations, implied_operations
-from topicwarden.access.who_may import EffectOfChange, effect_of_change
+from topicwarden.kafka_facts.access.authorizer import Authorizer, Decision
+from topicwarden.kafka_facts.access.implied import SUPPORTED_OPERATIONS, covered_operations, implied_operations
+from topicwarden.kafka_facts.access.who_may import EffectOfChange, effect_of_change
 from topicwarden.model.access import (
     ANY_PRINCIPAL,
     CLUSTER,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicwarden.access import roles
-from topicwarden.access.recognize import RecognizedAccess, expand, recognize
-from topicwarden.access.roles import ConnectCluster, NamePattern, StreamsApplication
+from topicwarden.kafka_facts.access import roles
+from topicwarden.kafka_facts.access.recognize import RecognizedAccess, expand, recognize
+from topicwarden.kafka_facts.access.roles import ConnectCluster, NamePattern, StreamsApplication
 from topicwarden.model.access import (
     Acl,
     Grant,

@@ -26,7 +26,7 @@ from topicwarden.model.access import (
 from topicwarden.model.problem import Location
 from topicwarden.model.usage import DAY_MS, GroupUse, Interval, TopicUse
 from topicwarden.policies.usage_policy import UsagePolicy
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.usage.use_history import RememberedUse
 
 AT = Location("topics/orders.yaml", 5, 7)

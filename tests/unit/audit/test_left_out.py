@@ -31,7 +31,7 @@ from topicwarden.model.arrival import ArrivalContents
 from topicwarden.model.contents import Contents, KeyContents, PartitionContents
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
-from topicwarden.stacks.stack_scope import StackScope
+from topicwarden.specs.stacks.stack_scope import StackScope
 
 # What an audit says of topics that change while they are read, and of partitions that cannot be read.
 

@@ -11,7 +11,7 @@ from tests.support.subjects import subject
 from topicwarden.audit.history.scan_plan import terms_digest
 from topicwarden.audit.history.subject_states import registry_states
 from topicwarden.audit.scan.contracts import Contracts
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 TERMS = {"records": {"value": {"format": "avro", "registry": True, "subject": "t-value"}}}
 

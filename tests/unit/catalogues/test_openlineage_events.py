@@ -11,12 +11,12 @@ import pytest
 
 from tests.support import reports
 from tests.support.catalogue_servers import openlineage_errors
-from topicwarden.catalogues.catalogue_target import CatalogueTarget, kafka_namespace
-from topicwarden.catalogues.openlineage_events import run_events
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import Verdict
-from topicwarden.stacks.catalogue_settings import CatalogueSettings
+from topicwarden.operations.catalogues.catalogue_target import CatalogueTarget, kafka_namespace
+from topicwarden.operations.catalogues.openlineage_events import run_events
+from topicwarden.specs.stacks.catalogue_settings import CatalogueSettings
 
 TARGET = CatalogueTarget(CatalogueSettings("file", file=Path("x")), "kafka://b:9092")
 

@@ -16,11 +16,11 @@ from tests.support.catalogue_audits import SECRET, audit, target
 from tests.support.catalogue_servers import openlineage_stand_in
 from tests.support.http_answers import SLOW, Answer, answering, http
 from tests.support.notices import eventually
-from topicwarden.catalogues import publisher as module
-from topicwarden.catalogues.catalogue_target import CatalogueTarget
-from topicwarden.catalogues.publisher import Publisher
-from topicwarden.notices import webhook
-from topicwarden.stacks.certificate_settings import Certificates
+from topicwarden.operations.catalogues import publisher as module
+from topicwarden.operations.catalogues.catalogue_target import CatalogueTarget
+from topicwarden.operations.catalogues.publisher import Publisher
+from topicwarden.operations.notices import webhook
+from topicwarden.specs.stacks.certificate_settings import Certificates
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_certificates_that_cannot_be_used_are_a_failure() -> None:
 
 
 def test_a_missing_client_of_openlineage_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "topicwarden.catalogues.openlineage_events", None)
+    monkeypatch.setitem(sys.modules, "topicwarden.operations.catalogues.openlineage_events", None)
     one = publisher(target(file=tmp_path / "events"))
     one.take(audit())
     assert one.errors() == {"hub": "needs OpenLineage's client: pip install 'topicwarden[openlineage]'"}

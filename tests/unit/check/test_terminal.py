@@ -17,7 +17,7 @@ from tests.support.command import Outcome, process, project, topicwarden
 from tests.support.documents import PARSER
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.cli import completion, silence, terminal
-from topicwarden.pages import MONITORING, PAGES
+from topicwarden.cli.pages import MONITORING, PAGES
 from topicwarden.policies.rules import ALL_RULES
 from topicwarden.report.terminal_output import VERBOSITY
 

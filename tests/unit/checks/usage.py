@@ -34,7 +34,7 @@ from topicwarden.model.usage import (
     UseSample,
 )
 from topicwarden.policies.usage_policy import UsagePolicy
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.usage.use_context import UseContext
 
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"

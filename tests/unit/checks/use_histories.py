@@ -25,7 +25,7 @@ from topicwarden.model.problem import Location
 from topicwarden.model.usage import DAY_MS
 from topicwarden.model.verdict import Verdict
 from topicwarden.policies.usage_policy import UsagePolicy
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.usage.declared_use import DeclaredUse
 from topicwarden.usage.join_records import join
 from topicwarden.usage.observe import GroupState, ObservedGroup, ObservedProducers, ObservedTopic, UseObservation

@@ -12,11 +12,11 @@ from topicwarden.cli.demo import demo as command
 from topicwarden.cli.demo import schemas_chapter, story
 from topicwarden.cli.demo.demo import CHAPTERS, Chapter, demo
 from topicwarden.cli.demo.demo_run import DemoResult, DemoRun
+from topicwarden.extensions.sandbox.scenarios import flights
 from topicwarden.kafka.connect.schema_registry import on_sandbox_registry
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.operations.check import check_topics
-from topicwarden.sandbox.scenarios import flights
 from topicwarden.toolchain import prerequisites
 
 EXAMPLE = Project(REPOSITORY / "examples" / "payments")

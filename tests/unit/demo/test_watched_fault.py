@@ -18,15 +18,15 @@ from topicwarden.child_processes import running
 from topicwarden.cli.demo import watch_chapter
 from topicwarden.cli.demo.watch_chapter import Alerting, show_fault
 from topicwarden.cli.demo.watch_process import WatchProcess, copy_with_receiver
+from topicwarden.extensions.sandbox.local_prometheus import find_prometheus
+from topicwarden.extensions.sandbox.scenarios import planted_faults
+from topicwarden.extensions.sandbox.webhook_receiver import WebhookReceiver, webhook_receiver
 from topicwarden.kafka.connect.stack_connection import stack_settings
 from topicwarden.model.finding import Finding
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
-from topicwarden.notices.configured_receivers import receivers_of
-from topicwarden.sandbox.local_prometheus import find_prometheus
-from topicwarden.sandbox.scenarios import planted_faults
-from topicwarden.sandbox.webhook_receiver import WebhookReceiver, webhook_receiver
+from topicwarden.operations.notices.configured_receivers import receivers_of
 
 LABELS = {"alertname": "TopicwardenConfigDrift", "topic": "shop.orders", "check": "config-drift"}
 METRIC = 'topicwarden_topic_findings{stack="dev",topic="shop.orders",check="config-drift",verdict="fail"} 1'

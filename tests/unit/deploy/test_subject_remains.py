@@ -23,7 +23,7 @@ from topicwarden.model.subject import (
     RegisteredSchema,
     SubjectVersion,
 )
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 SCHEMA = RegisteredSchema("avro", '{"type": "string"}')
 DECLARED = DeclaredSubjects({"s": DeclaredSubject("s", SCHEMA, "s.avsc", Location("topics/s.yaml", 1, 1))})

@@ -14,20 +14,20 @@ from tests.support.http_answers import answering, failing, http
 from tests.support.projects import project_of
 from topicwarden.audit.access_checks import ACCESS_CHECKS
 from topicwarden.audit.checks import CHECKS
-from topicwarden.doctor import api_uses, installation
-from topicwarden.doctor.command_permissions import ACCESS, AUDIT, COMMANDS
-from topicwarden.doctor.diagnose import ALL_COMMANDS, ClusterState, diagnose
-from topicwarden.doctor.permission_states import UserPermissions, permission_states
-from topicwarden.doctor.registry_state import registry_state
 from topicwarden.kafka.read.broker_features import BrokerFeatures, features_of
 from topicwarden.kafka.read.user_permissions import GroupPermissions, TopicPermissions
 from topicwarden.model.access import ResourceType
 from topicwarden.model.diagnosis import Ability, Diagnosis, InstalledPart, PermissionState, Possession, RegistryState
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
+from topicwarden.operations.doctor import api_uses, installation
+from topicwarden.operations.doctor.command_permissions import ACCESS, AUDIT, COMMANDS
+from topicwarden.operations.doctor.diagnose import ALL_COMMANDS, ClusterState, diagnose
+from topicwarden.operations.doctor.permission_states import UserPermissions, permission_states
+from topicwarden.operations.doctor.registry_state import registry_state
 from topicwarden.plan.consequences import CONSEQUENCES
 from topicwarden.report import terminal
 from topicwarden.report.doctor.document import document
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 # What `topicwarden doctor` concludes and prints, and which permissions are missing, on plain values.
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.projects import project_of
-from topicwarden.access import roles
-from topicwarden.access.roles import NamePattern, StreamsApplication
-from topicwarden.interchange.import_session import open_session
-from topicwarden.interchange.live_access import AccessDraft, draft_access
+from topicwarden.extensions.interchange.import_session import open_session
+from topicwarden.extensions.interchange.live_access import AccessDraft, draft_access
+from topicwarden.kafka_facts.access import roles
+from topicwarden.kafka_facts.access.roles import NamePattern, StreamsApplication
 from topicwarden.model.access import (
     Acl,
     Grant,

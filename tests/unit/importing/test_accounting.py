@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from tests.support.cases import IMPORT_CASES as CASES
 from tests.support.cases import Case, cases, find_case, source, sources
-from topicwarden.access.recognize import RecognizedAccess, expand, recognize
-from topicwarden.interchange.access_file import access_file_text
-from topicwarden.interchange.convert import FORMATS, ConversionResult, SourceFile, read_all
-from topicwarden.interchange.subject_drafts import draft_subjects
+from topicwarden.extensions.interchange.access_file import access_file_text
+from topicwarden.extensions.interchange.convert import FORMATS, ConversionResult, SourceFile, read_all
+from topicwarden.extensions.interchange.subject_drafts import draft_subjects
+from topicwarden.kafka_facts.access.recognize import RecognizedAccess, expand, recognize
 from topicwarden.model.access import NO_TOPIC_ACCESS
 from topicwarden.model.problem import Problem
 from topicwarden.specs.fix import apply_fixes

@@ -12,7 +12,7 @@ from tests.support.cases import IMPORT_CASES as CASES
 from tests.support.cases import find_case
 from tests.support.command import Outcome, project, topicwarden
 from tests.support.conformance_data import suite
-from topicwarden.interchange.convert import FORMATS, SourceFile, read_all
+from topicwarden.extensions.interchange.convert import FORMATS, SourceFile, read_all
 
 ASYNCAPI = """\
 asyncapi: 3.0.0

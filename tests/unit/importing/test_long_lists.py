@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from topicwarden.cli.import_ import show
+from topicwarden.extensions.interchange.import_files import ImportReport
 from topicwarden.model.problem import Level, Location, Problem
-from topicwarden.operations.import_files import ImportReport
 from topicwarden.report.terminal_output import VERBOSITY
 
 MANY = ImportReport(

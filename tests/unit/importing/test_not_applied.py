@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import project, topicwarden
-from topicwarden.interchange.convert import ConversionResult, SourceFile, read_all
+from topicwarden.extensions.interchange.convert import ConversionResult, SourceFile, read_all
 from topicwarden.model.access import Operation
 
 ACLS = (

@@ -16,7 +16,7 @@ from tests.support.cases import IMPORT_CASES as CASES
 from tests.support.cases import cases, sources
 from tests.support.command import project
 from topicwarden.cli.import_ import import_
-from topicwarden.interchange.convert import FORMATS, SourceFile
+from topicwarden.extensions.interchange.convert import FORMATS, SourceFile
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.yaml_nodes import KeyPath
 

@@ -16,19 +16,19 @@ from hypothesis import strategies as st
 
 from tests.support.http_answers import Request, answering, failing, http
 from tests.support.projects import project_of
-from topicwarden.interchange.convert import ConvertedSubject
-from topicwarden.interchange.import_session import ImportSession, open_session
-from topicwarden.interchange.live_subjects import ImportableSubjects, read_subjects
-from topicwarden.interchange.subject_drafts import SubjectDraft
+from topicwarden.extensions.interchange.convert import ConvertedSubject
+from topicwarden.extensions.interchange.import_session import ImportSession, open_session
+from topicwarden.extensions.interchange.live_subjects import ImportableSubjects, read_subjects
+from topicwarden.extensions.interchange.subject_drafts import SubjectDraft
+from topicwarden.kafka.registry.same_schema import same
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.problem import Refusal
 from topicwarden.model.subject import RegisteredSchema, SchemaReference
 from topicwarden.model.topic import Topic
 from topicwarden.policies.check_specs import check
-from topicwarden.record_schemas.json_text import JsonError
-from topicwarden.registry.same_schema import same
+from topicwarden.specs.record_schemas.json_text import JsonError
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 from topicwarden.specs.write.schema_text import readable
-from topicwarden.stacks.registry_settings import RegistrySettings
 
 STACK = "config: {'topicwarden:cluster': sandbox, 'topicwarden:schemaRegistry': 'http://registry.test'}\n"
 ORDERS = Topic("orders", 1, 1)

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topicwarden.deploy.file_backend import LockHolder, lock_holders, run_past_lost_locks
-from topicwarden.interchange.write_files import write_files
+from topicwarden.extensions.interchange.write_files import write_files
 from topicwarden.kafka_facts import configs
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Topic

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.support.summaries import CONTEXT, first, summary
+from topicwarden.audit.inference.inferred_contents import infer_contents
 from topicwarden.cli.infer import contract_lines
-from topicwarden.inference.inferred_contents import infer_contents
 from topicwarden.specs.document_model import TopicDocument
 from topicwarden.specs.validated_document import validate
 from topicwarden.specs.yaml_nodes import read_documents

@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 
 from tests.support.summaries import CONTEXT, first, summary
-from topicwarden.inference.differences import differences
-from topicwarden.inference.inferred_contents import infer_contents
+from topicwarden.audit.inference.differences import differences
+from topicwarden.audit.inference.inferred_contents import infer_contents
 from topicwarden.model.contents import Contents
 
 

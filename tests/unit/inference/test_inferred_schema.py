@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from tests.support.summaries import CONTEXT, first, shape
-from topicwarden.inference.inferred_schema import json_schema, tightened
-from topicwarden.inference.topic_summary import JsonShape
+from topicwarden.audit.inference.inferred_schema import json_schema, tightened
+from topicwarden.audit.inference.topic_summary import JsonShape
 
 SHOWN = replace(CONTEXT, shows_values=True)
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.support.summaries import CONTEXT, RECORDS, encoded, first, shape, summary
-from topicwarden.inference.inferred_contents import infer_contents
-from topicwarden.inference.inferred_rule import InferenceContext
-from topicwarden.inference.topic_summary import TopicSummary
+from topicwarden.audit.inference.inferred_contents import infer_contents
+from topicwarden.audit.inference.inferred_rule import InferenceContext
+from topicwarden.audit.inference.topic_summary import TopicSummary
 from topicwarden.specs.write import explicit_contents
 
 HOUR, DAY = 3_600_000, 86_400_000

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.iam import ACCESS_KEY, REGION, SECRET_KEY, SESSION_TOKEN, problem_of
 from topicwarden.kafka.connect.aws_tokens import NoAwsCredentials, token, token_series
-from topicwarden.stacks.aws_settings import AwsSettings
+from topicwarden.specs.stacks.aws_settings import AwsSettings
 
 KEYS = AwsSettings(REGION, access_key=ACCESS_KEY, secret_key=SECRET_KEY, session_token=SESSION_TOKEN)
 ROLE = "arn:aws:iam::123456789012:role/topics"

@@ -26,7 +26,7 @@ from topicwarden.kafka.connect.request_error import RequestError
 from topicwarden.kafka.connect.tls_context import tls_context
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.model.problem import Refusal
-from topicwarden.stacks import client_tls
+from topicwarden.specs.stacks import client_tls
 
 
 class _Admin:

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
 from topicwarden.model.problem import Refusal
-from topicwarden.stacks.client_properties import read_client_properties
-from topicwarden.stacks.jaas import read_jaas
+from topicwarden.specs.stacks.client_properties import read_client_properties
+from topicwarden.specs.stacks.jaas import read_jaas
 
 SECRET = "s3cr3t-value"
 PLAIN = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="{SECRET}";'

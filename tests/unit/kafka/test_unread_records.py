@@ -10,7 +10,6 @@ import pytest
 from kafka.record import MemoryRecordsBuilder
 
 from tests.support.subjects import NOW, subject
-from topicwarden.access.lag_limits import lag_limit, lag_limits
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.group_lags import (
     GroupLag,
@@ -23,6 +22,7 @@ from topicwarden.kafka.read.group_lags import (
 )
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.kafka.read.unread_records import _PartitionSearch
+from topicwarden.kafka_facts.access.lag_limits import lag_limit, lag_limits
 from topicwarden.model.access import Grant, TopicAccess
 from topicwarden.model.contents import ConsumerContents, Contents
 from topicwarden.model.topic import Topic

@@ -16,9 +16,9 @@ from tests.support.flaky_receivers import deliver_random_history
 from tests.support.http_answers import SLOW, Answer, Request, answering, http
 from tests.support.notices import EXCERPT, SECRET_PATH, audit, eventually, heard, notifier, receiver
 from topicwarden.model.verdict import Verdict
-from topicwarden.notices import notifier as notifier_module
-from topicwarden.notices import webhook
-from topicwarden.notices.notifier import Notifier, ReceiverStatus
+from topicwarden.operations.notices import notifier as notifier_module
+from topicwarden.operations.notices import webhook
+from topicwarden.operations.notices.notifier import Notifier, ReceiverStatus
 from topicwarden.usage.history_files import LocalFiles, local_path
 
 PASS, FAIL, UNDECIDABLE = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDABLE

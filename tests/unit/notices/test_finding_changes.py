@@ -12,8 +12,14 @@ from tests.support.reports import HOUR, NOW, rich
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, PastFinding
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import Verdict
-from topicwarden.notices.finding_changes import MOST_TEXT, JudgedChecks, ReceiverMemory, compare_report, merge_changes
-from topicwarden.notices.notification import FindingChange
+from topicwarden.operations.notices.finding_changes import (
+    MOST_TEXT,
+    JudgedChecks,
+    ReceiverMemory,
+    compare_report,
+    merge_changes,
+)
+from topicwarden.operations.notices.notification import FindingChange
 
 A = ("orders", "null-key")
 PASS, FAIL, SUSPECT, UNDECIDABLE = Verdict.PASS, Verdict.FAIL, Verdict.SUSPECT, Verdict.UNDECIDABLE

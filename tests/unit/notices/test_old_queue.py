@@ -9,7 +9,7 @@ import pytest
 from tests.support.http_answers import answering, http
 from tests.support.notices import audit, heard, notifier, old_queue, receiver, waiting_queue
 from topicwarden.model.verdict import Verdict
-from topicwarden.notices.old_queue import left_queues
+from topicwarden.operations.notices.old_queue import left_queues
 
 FAIL, PASS = Verdict.FAIL, Verdict.PASS
 A, B = ("orders", "null-key"), ("bills", "retention")

@@ -22,6 +22,8 @@ from tests.support.documents import BLOCKS, PAGE, block, scheduled
 from tests.support.reports import empty, rich
 from topicwarden import operations
 from topicwarden.audit.scan import spark_session as spark_session_module
+from topicwarden.extensions.interchange.export_operation import export_topics
+from topicwarden.extensions.interchange.import_files import import_files
 from topicwarden.kafka.connect import record_clients
 from topicwarden.kafka.connect.admin_client import client_settings
 from topicwarden.kafka.connect.connection import Connection
@@ -30,9 +32,7 @@ from topicwarden.model.problem import Level, Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.check import check_topics
-from topicwarden.operations.export import export_topics
 from topicwarden.operations.fix import fixed_files, write_fixed
-from topicwarden.operations.import_files import import_files
 from topicwarden.operations.usage import usage_topics
 
 # Test that operations return values: they print nothing, import little, and leave errors to the caller.

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 
-from topicwarden.doctor.command_permissions import COMMANDS
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent
@@ -40,12 +39,13 @@ from topicwarden.model.access import (
 from topicwarden.model.planned_change import AccessKind, AccessPlan, Action, Consequence
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
+from topicwarden.operations.doctor.command_permissions import COMMANDS
 from topicwarden.plan import predict_access
 from topicwarden.plan.access_change import access_change
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
 from topicwarden.plan.access_evidence import AccessEvidence
 from topicwarden.plan.predict_access import AccessPrediction, judge_access, own_client
-from topicwarden.stacks.stack_scope import StackScope
+from topicwarden.specs.stacks.stack_scope import StackScope
 
 NOW = 1_795_000_000_000
 CASES: Mapping[str, Mapping[str, Any]] = yaml.safe_load(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from topicwarden.cli.pages.guards_page import CHANGES
 from topicwarden.kafka_facts.configs import definitions, kafka_lines
-from topicwarden.pages.guards_page import CHANGES
 from topicwarden.plan.consequences import CONSEQUENCES
 from topicwarden.plan.setting_effects import EFFECTS, SettingEffect, SettingRisk, lowered, riskiest, safest
 

@@ -20,7 +20,7 @@ from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.engine_steps import EngineStep, ResourceNames, with_unpredicted, with_unpredicted_steps
 from topicwarden.plan.plan_evidence import PlanEvidence
 from topicwarden.plan.topic_change import changes
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 
 # Test that an engine step that the plan does not predict is refused.
 

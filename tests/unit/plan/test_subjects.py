@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from topicwarden.kafka.registry.same_schema import same
 from topicwarden.kinds.subject.change import registry_change
 from topicwarden.kinds.subject.evidence import RegistryVerdict, SubjectEvidence
 from topicwarden.kinds.subject.predict import predict_subjects
@@ -34,7 +35,6 @@ from topicwarden.model.subject import (
     SubjectVersion,
 )
 from topicwarden.model.topic import Allowance, AllowedChange
-from topicwarden.registry.same_schema import same
 
 TODAY = date(2026, 11, 24)
 CASES: Mapping[str, Mapping[str, Any]] = yaml.safe_load(

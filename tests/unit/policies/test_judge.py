@@ -11,12 +11,12 @@ from pydantic import BaseModel
 from tests.support.cases import POLICY_CASES as CASES
 from tests.support.cases import TODAY, Case, cases, project_of
 from topicwarden.audit.check_docs import check_docs
+from topicwarden.cli.pages import MONITORING, PAGES
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.contents import Contents, KeyContents, RecordContents, ValueContents
 from topicwarden.model.problem import Level
 from topicwarden.model.project import Project
 from topicwarden.model.topic import AllowedChange, Topic
-from topicwarden.pages import MONITORING, PAGES
 from topicwarden.policies import expressions
 from topicwarden.policies.check_specs import check
 from topicwarden.policies.judge_topics import judge_topics

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from topicwarden.kafka.registry.registry_error import REFERENCED, RegistryError
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject import resource
 from topicwarden.kinds.subject.resource import Subjects
 from topicwarden.model.problem import Refusal
-from topicwarden.registry.registry_error import REFERENCED, RegistryError
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 REFERRERS = {"money": ["price"], "price": ["order"], "order": []}
 

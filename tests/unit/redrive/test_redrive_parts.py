@@ -18,6 +18,8 @@ from kafka.errors import (
 from topicwarden.audit import finding_records
 from topicwarden.audit.finding_records import RecordSearch, confirmed, rule_of
 from topicwarden.audit.scan.contracts import Contracts
+from topicwarden.extensions.redrive.redrive_operation import redrive_name
+from topicwarden.extensions.redrive.redrive_target import RedriveTarget, allowed_target
 from topicwarden.kafka.connect import record_clients
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.denied_permissions import denied_permission
@@ -30,8 +32,6 @@ from topicwarden.model.finding import AuditReport, Finding, TopicFacts
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
-from topicwarden.operations.redrive import redrive_name
-from topicwarden.operations.redrive_target import RedriveTarget, allowed_target
 from topicwarden.report.audit import json as report_json
 
 EVIDENCE: dict[str, int | float | str | None] = {"records": 3, "partition": 0, "offset": 17}

@@ -15,12 +15,10 @@ import trustme
 
 from tests.support.http_answers import SLOW, Answer, Request, answering, failing, http
 from tests.support.secured import pem
-from topicwarden.model.compatibility import Compatibility
-from topicwarden.model.subject import LiveSubject, RegisteredSchema, SchemaReference
-from topicwarden.registry import client as module
-from topicwarden.registry import write
-from topicwarden.registry.client import RegistryClient
-from topicwarden.registry.read import (
+from topicwarden.kafka.registry import client as module
+from topicwarden.kafka.registry import write
+from topicwarden.kafka.registry.client import RegistryClient
+from topicwarden.kafka.registry.read import (
     find_version,
     read_mode,
     read_registry,
@@ -28,10 +26,12 @@ from topicwarden.registry.read import (
     registered_versions,
     subject_names,
 )
-from topicwarden.registry.registry_error import RegistryError
-from topicwarden.registry.write import register, set_compatibility, soft_delete
-from topicwarden.stacks.certificate_settings import Certificates
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.kafka.registry.registry_error import RegistryError
+from topicwarden.kafka.registry.write import register, set_compatibility, soft_delete
+from topicwarden.model.compatibility import Compatibility
+from topicwarden.model.subject import LiveSubject, RegisteredSchema, SchemaReference
+from topicwarden.specs.stacks.certificate_settings import Certificates
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 USER, PASSWORD, TOKEN = "registrar", "s3cret-pässword", "t0ken-of-the-registry"
 SECRETS = (PASSWORD, TOKEN, "cmVnaXN0cmFy")

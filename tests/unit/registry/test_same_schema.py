@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from topicwarden.kafka.registry.same_schema import same
 from topicwarden.model.subject import RegisteredSchema, SchemaReference
-from topicwarden.registry.same_schema import same
 
 RECORD = '{"type":"record","name":"A","namespace":"n","fields":[%s]}'
 PROTO = 'syntax = "proto3";\nmessage M {\n  // about id\n  int32 id = 1;\n}\n'

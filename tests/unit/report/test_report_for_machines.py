@@ -25,12 +25,12 @@ from tests.support.reports import rich
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.cli.audit import audit
+from topicwarden.cli.pages.alert_rules import DOCUMENTATION, alert_name, alerts
+from topicwarden.cli.pages.dashboard import dashboard
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.verdict import WORST_FIRST, FailOn, Verdict
 from topicwarden.operations import audit as module
-from topicwarden.pages.alert_rules import DOCUMENTATION, alert_name, alerts
-from topicwarden.pages.dashboard import dashboard
 from topicwarden.report.audit import junit, sarif
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.openmetrics import render

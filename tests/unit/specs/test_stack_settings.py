@@ -15,11 +15,11 @@ from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.problem import Level
 from topicwarden.model.project import Project
 from topicwarden.model.topic_selection import selected
-from topicwarden.stacks import certificate_settings, connection_settings
-from topicwarden.stacks.stack_file import read_stack_file
-from topicwarden.stacks.stack_schema import stack_schema
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope, shared_name, stack_scope
-from topicwarden.stacks.stack_settings import SETTINGS
+from topicwarden.specs.stacks import certificate_settings, connection_settings
+from topicwarden.specs.stacks.stack_file import read_stack_file
+from topicwarden.specs.stacks.stack_schema import stack_schema
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope, shared_name, stack_scope
+from topicwarden.specs.stacks.stack_settings import SETTINGS
 
 SECRET = {"secure": "v1:abc:def"}
 RIGHT: dict[str, list[Any]] = {

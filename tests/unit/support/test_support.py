@@ -16,7 +16,7 @@ import yaml
 from tests.conftest import REPOSITORY
 from tests.support.byte_proxy import HOST, ByteProxy, byte_proxy
 from tests.support.cases import cases, find_case
-from topicwarden.sandbox.ports import free_port
+from topicwarden.extensions.sandbox.ports import free_port
 
 # Test that cases are what their YAML says, that none is lost, and that tests share helpers only outside of tests.
 

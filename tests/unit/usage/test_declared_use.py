@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicwarden.access import roles
-from topicwarden.access.authorizer import Authorizer
+from topicwarden.kafka_facts.access import roles
+from topicwarden.kafka_facts.access.authorizer import Authorizer
 from topicwarden.model.access import (
     ANY_PRINCIPAL,
     Acl,

@@ -36,7 +36,7 @@ from topicwarden.model.usage import (
 from topicwarden.model.usage_report import TopicUsage, UsageReport
 from topicwarden.policies.check_specs import check
 from topicwarden.policies.usage_policy import CostPolicy, UsagePolicy
-from topicwarden.stacks.stack_scope import StackScope
+from topicwarden.specs.stacks.stack_scope import StackScope
 from topicwarden.usage.assemble_report import usage_report
 from topicwarden.usage.usage_facts import UsageFacts
 from topicwarden.usage.use_context import UseContext

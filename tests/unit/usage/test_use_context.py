@@ -13,7 +13,7 @@ from topicwarden.model.access import (
     PermissionType,
     ResourceType,
 )
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.usage.use_context import UseContext
 
 READ = Acl("User:billing", "*", Operation.READ, PermissionType.ALLOW, ResourceType.TOPIC, "t")

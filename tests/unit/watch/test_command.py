@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import project, topicwarden
+from topicwarden.extensions.watch.history_lock import history_lock, lock_path
 from topicwarden.model.project import Project
 from topicwarden.operations.operation_options import WatchOptions
-from topicwarden.watch.history_lock import history_lock, lock_path
 
 TOPIC = {"topics/a.v1.yaml": "partitions: 1\nreplication_factor: 1\n"}
 SERVER = "config: {'kafka:bootstrapServers': ['127.0.0.1:1'], 'kafka:tlsEnabled': false}\n"

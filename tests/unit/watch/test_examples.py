@@ -14,7 +14,7 @@ import yaml
 
 from tests.support.documents import PARSER, leaves
 from tests.support.projects import project_of
-from topicwarden.operations.watch import GRACE_S
+from topicwarden.extensions.watch.watch_operation import GRACE_S
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 UNIT = EXAMPLES / "topicwarden-watch.service"

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from topicwarden.extensions.watch.history_lock import HistoryInUse, history_lock, lock_path
 from topicwarden.model.problem import Refusal
-from topicwarden.watch.history_lock import HistoryInUse, history_lock, lock_path
 
 HISTORY = "file:///history"
 _HOLD = """
 import sys, time
 from pathlib import Path
-from topicwarden.watch.history_lock import history_lock
+from topicwarden.extensions.watch.history_lock import history_lock
 with history_lock(Path(sys.argv[1]), "file:///history"):
     print("locked", flush=True)
     time.sleep(60)

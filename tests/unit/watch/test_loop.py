@@ -9,10 +9,10 @@ import pytest
 
 from tests.support.reports import empty, rich
 from tests.support.stopped_clock import Clock
+from topicwarden.extensions.watch.audit_loop import AuditLoop, Schedule, run_in_turn
+from topicwarden.extensions.watch.watch_state import WatchState
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
-from topicwarden.watch.audit_loop import AuditLoop, Schedule, run_in_turn
-from topicwarden.watch.watch_state import WatchState
 
 EVERY = 60.0
 UNREACHABLE = Refusal("the cluster does not respond")

@@ -20,20 +20,20 @@ from tests.support.reports import empty, rich
 from tests.support.stopped_clock import Clock
 from tests.support.watched import get
 from topicwarden.audit.request import AuditRequest
+from topicwarden.extensions.watch import watched_stack
+from topicwarden.extensions.watch.audit_loop import AuditLoop, Schedule, run_in_turn
+from topicwarden.extensions.watch.history_lock import HistoryInUse, history_lock, lock_path
+from topicwarden.extensions.watch.http_server import PageRequest
+from topicwarden.extensions.watch.served_pages import ServedPages
+from topicwarden.extensions.watch.watch_operation import watch_stacks
+from topicwarden.extensions.watch.watch_state import WatchState
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.fleet_report import FleetReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.operations import watched_stack
 from topicwarden.operations.operation_options import WatchOptions
 from topicwarden.operations.progress_listener import ProgressListener
-from topicwarden.operations.watch import watch_stacks
 from topicwarden.report.audit.background import ReportBackground
-from topicwarden.watch.audit_loop import AuditLoop, Schedule, run_in_turn
-from topicwarden.watch.history_lock import HistoryInUse, history_lock, lock_path
-from topicwarden.watch.http_server import PageRequest
-from topicwarden.watch.served_pages import ServedPages
-from topicwarden.watch.watch_state import WatchState
 
 VALID = "partitions: 1\nreplication_factor: 1\n"
 SERVER = "config: {'kafka:bootstrapServers': ['127.0.0.1:1'], 'kafka:tlsEnabled': false}\n"

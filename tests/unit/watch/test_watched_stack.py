@@ -17,12 +17,12 @@ from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan import lasting_session
 from topicwarden.audit.scan.lasting_session import LastingSession
 from topicwarden.audit.scan.read_limits import ReadLimits
+from topicwarden.extensions.watch import watched_stack as operation
+from topicwarden.extensions.watch.watched_stack import WatchedStack
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope
-from topicwarden.operations import watched_stack as operation
-from topicwarden.operations.watched_stack import WatchedStack
 
 VALID = "partitions: 1\nreplication_factor: 1\n"
 SETTINGS = "config: {{'kafka:bootstrapServers': ['127.0.0.1:1'], 'kafka:tlsEnabled': true, 'kafka:saslMechanism': plain, 'kafka:saslUsername': app, 'kafka:saslPassword': {}}}\n"  # noqa: E501

@@ -13,7 +13,7 @@ from topicwarden.model.finding import OF_CLUSTER
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import Verdict
 from topicwarden.policies.usage_policy import UsagePolicy
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.usage.use_history import RememberedUse
 
 _SHOWN = 3

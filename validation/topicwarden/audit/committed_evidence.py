@@ -28,7 +28,7 @@ from topicwarden.model.contents import Contents
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.model.verdict import Verdict
 from topicwarden.specs.resolve import Declaration
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.finding import Finding
 from topicwarden.model.problem import Refusal
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 _BY_COLUMN: Final[Mapping[str, Callable[[], Column]]] = MappingProxyType(
     {

@@ -11,6 +11,10 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from topicwarden.audit.inference.inferred_contents import InferredContents, infer_contents
+from topicwarden.audit.inference.inferred_rule import LEAST_RECORDS, InferenceContext
+from topicwarden.audit.inference.rules.timestamp_bounds import MAX_LATE
+from topicwarden.audit.inference.topic_summary import Tally, TopicSummary
 from topicwarden.audit.scan.contracts import Contracts, build_contracts
 from topicwarden.audit.scan.inference import ScannedTopic, summarize
 from topicwarden.audit.scan.java_errors import remedy, root_cause
@@ -18,20 +22,16 @@ from topicwarden.audit.scan.newest_committed import committed_size, newest_commi
 from topicwarden.audit.scan.progress import Progress, report_progress
 from topicwarden.audit.scan.reader_notes import merge_faults, unread_reason
 from topicwarden.audit.scan.spark_source import SparkSource
-from topicwarden.inference.inferred_contents import InferredContents, infer_contents
-from topicwarden.inference.inferred_rule import LEAST_RECORDS, InferenceContext
-from topicwarden.inference.rules.timestamp_bounds import MAX_LATE
-from topicwarden.inference.topic_summary import Tally, TopicSummary
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kafka.read.transactions import TopicProducers
+from topicwarden.kafka.registry.client import RegistryClient
+from topicwarden.kafka.registry.read import registered_versions
 from topicwarden.model.problem import Refusal
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
-from topicwarden.registry.client import RegistryClient
-from topicwarden.registry.read import registered_versions
 from topicwarden.specs.resolve import Declaration
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 _LATE = "timestamp-late"
 _EVERYTHING = 2**62

@@ -21,8 +21,8 @@ from topicwarden.model.topic_selection import selected
 from topicwarden.model.verdict import ReadScope
 from topicwarden.policies.usage_policy import CostPolicy, UsagePolicy
 from topicwarden.specs.resolve import Declaration
-from topicwarden.stacks.registry_settings import RegistrySettings
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,8 @@ from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.readability import Readability, SchemaScan, UnreadablePartition
-from topicwarden.record_schemas.protobuf import ProtoError, compile_proto
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.record_schemas.protobuf import ProtoError, compile_proto
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 MOST_RECORDS: Final = 10_000_000
 """The most records that are read for one plan, over all topics.

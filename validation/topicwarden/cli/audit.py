@@ -32,7 +32,7 @@ from topicwarden.report.audit.formats import FORMATS
 from topicwarden.report.document import Medium
 from topicwarden.report.fleet.document import document as fleet_document
 from topicwarden.report.output_folder import require_writable, write_files
-from topicwarden.stacks.history_address import history_below
+from topicwarden.specs.stacks.history_address import history_below
 
 _FLEET_FORMATS: Final = ("text", "json", "markdown")
 

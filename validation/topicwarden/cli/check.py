@@ -15,7 +15,7 @@ from topicwarden.operations.path_selection import project_of
 from topicwarden.report import terminal_output
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.report.problems import FILES, FORMATS, render, text
-from topicwarden.stacks.stack_selection import selected_stacks
+from topicwarden.specs.stacks.stack_selection import selected_stacks
 
 
 def check(

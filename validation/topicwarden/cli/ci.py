@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Final
 
 from topicwarden import child_processes
-from topicwarden.ci.ci_run import CiRun, ci_run
-from topicwarden.ci.comments import ReadOnlyToken, comments
 from topicwarden.deploy.pulumi_stacks import provide_stack
 from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import CACHE, Project, find_project
 from topicwarden.model.verdict import FailOn
+from topicwarden.operations.ci.ci_run import CiRun, ci_run
+from topicwarden.operations.ci.comments import ReadOnlyToken, comments
 from topicwarden.report.output_folder import write_files
 from topicwarden.report.plan.comment import no_plan, project_marker
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.report.terminal_output import note
-from topicwarden.stacks.stack_selection import selected_stacks
+from topicwarden.specs.stacks.stack_selection import selected_stacks
 from topicwarden.toolchain import environment
 
 COMMANDS: Final = ("check", "plan", "up", "rebalance", "audit")

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from topicwarden.cli.terminal import waiting
-from topicwarden.doctor.diagnose import ALL_COMMANDS, diagnose, read_cluster_state
-from topicwarden.doctor.installation import installed_parts
-from topicwarden.doctor.registry_state import registry_state
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.model.access import NO_ACCESS
@@ -17,13 +14,16 @@ from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.topic import Topic
+from topicwarden.operations.doctor.diagnose import ALL_COMMANDS, diagnose, read_cluster_state
+from topicwarden.operations.doctor.installation import installed_parts
+from topicwarden.operations.doctor.registry_state import registry_state
 from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.check_specs import check
 from topicwarden.report import terminal_output
 from topicwarden.report.doctor import json
 from topicwarden.report.doctor.document import document
-from topicwarden.stacks.stack_file import read_stack_file
-from topicwarden.stacks.stack_scope import EVERY_TOPIC
+from topicwarden.specs.stacks.stack_file import read_stack_file
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC
 
 FORMATS = ("text", "json")
 REGISTRY_COMMANDS = ("audit", "watch", "redrive")

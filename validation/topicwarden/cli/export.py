@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from topicwarden.extensions.interchange.export_operation import export_topics
 from topicwarden.model.files import read_regular_file, replace_file
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
-from topicwarden.operations.export import export_topics
 from topicwarden.report import terminal_output
 
 _MAX_BYTES: Final = 256 << 20

@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING, Final
 from pydantic import TypeAdapter, ValidationError
 
 from topicwarden.cli.terminal import TERMINAL, print_wrapped
-from topicwarden.interchange.convert import FORMATS
+from topicwarden.extensions.interchange.convert import FORMATS
+from topicwarden.extensions.interchange.import_files import ImportReport, SkippedTopics, import_files
 from topicwarden.kafka.connect.stack_connection import settings_file
 from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.field_types import Day
 from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Level, Problem, Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.operations.import_files import ImportReport, SkippedTopics, import_files
 from topicwarden.operations.operation_options import InferOptions
 from topicwarden.report import terminal_output
 from topicwarden.report.display import printable
 from topicwarden.report.problems import text
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.report.terminal_output import VERBOSITY
+from topicwarden.specs.stacks.stack_settings import SCOPE
 from topicwarden.specs.write import NewFile
-from topicwarden.stacks.stack_settings import SCOPE
 
 if TYPE_CHECKING:
-    from topicwarden.operations.import_ import PendingAdoption
+    from topicwarden.extensions.interchange.import_operation import PendingAdoption
 
 _MOST_LINES: Final = 30
 _MOST_KINDS: Final = 5
@@ -135,7 +135,7 @@ def _from_cluster(
     contents: InferOptions | None,
 ) -> int:
     # An import from files needs neither Pulumi nor a cluster.
-    from topicwarden.operations.import_ import importing_topics  # noqa: PLC0415
+    from topicwarden.extensions.interchange.import_operation import importing_topics  # noqa: PLC0415
 
     with importing_topics(
         project,

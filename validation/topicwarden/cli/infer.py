@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from topicwarden.audit.infer_topics import BrokenContract, TopicInference
+from topicwarden.audit.inference.differences import ContractDifference
+from topicwarden.audit.inference.inferred_contents import InferredContents
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.terminal import TERMINAL
-from topicwarden.inference.differences import ContractDifference
-from topicwarden.inference.inferred_contents import InferredContents
 from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
@@ -20,8 +20,8 @@ from topicwarden.operations.operation_options import InferOptions
 from topicwarden.report import terminal_output
 from topicwarden.report.display import printable
 from topicwarden.report.output_folder import require_writable, write_files
+from topicwarden.specs.stacks.stack_selection import selected_stacks
 from topicwarden.specs.write import ContentsComments, contents_lines, explicit_contents
-from topicwarden.stacks.stack_selection import selected_stacks
 
 _SCHEMAS: Final = "schemas"
 

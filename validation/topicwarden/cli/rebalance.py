@@ -10,15 +10,15 @@ from threading import Event
 
 from topicwarden.cli import replica_moves_text as shown
 from topicwarden.cli.terminal import TERMINAL, confirmed, require_terminal
+from topicwarden.deploy.rebalance.reassignment import ReassignmentResult
+from topicwarden.deploy.rebalance.targets import Targets
+from topicwarden.deploy.rebalance.throttling import ThrottleRemoval, remove_lists_command
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import SIZE
 from topicwarden.operations.rebalance import Rebalance, rebalancing
 from topicwarden.plan.consequence_text import shorten
-from topicwarden.rebalance.reassignment import ReassignmentResult
-from topicwarden.rebalance.targets import Targets
-from topicwarden.rebalance.throttling import ThrottleRemoval, remove_lists_command
 
 UNLIMITED = "unlimited"
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from topicwarden.cli.terminal import TERMINAL
+from topicwarden.extensions.redrive.redrive_operation import redrive_finding
+from topicwarden.extensions.redrive.redrive_report import RedriveReport
 from topicwarden.model.message_text import counted
 from topicwarden.model.project import find_project
 from topicwarden.model.units import SIZE
 from topicwarden.operations.operation_options import RedriveOptions
-from topicwarden.operations.redrive import redrive_finding
-from topicwarden.operations.redrive_report import RedriveReport
 from topicwarden.report import display
 
 

@@ -13,11 +13,11 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from topicwarden.cli.silence import LINE_INTERVAL_S
+from topicwarden.deploy.rebalance.reassignment import ReassignmentProgress as Step
+from topicwarden.deploy.rebalance.reassignment import Watch
 from topicwarden.model.message_text import counted, share
 from topicwarden.plan.placement.durability import received, seconds
 from topicwarden.plan.placement.replica_placement import ReplicaMove
-from topicwarden.rebalance.reassignment import ReassignmentProgress as Step
-from topicwarden.rebalance.reassignment import Watch
 from topicwarden.report import terminal_output
 from topicwarden.report.display import NOTHING, duration, size
 from topicwarden.report.terminal_output import VERBOSITY, is_capable_terminal, note

@@ -7,10 +7,10 @@ import textwrap
 from typing import Final
 
 from topicwarden.audit.check_docs import check_docs
+from topicwarden.cli.pages import MONITORING, PAGES
+from topicwarden.cli.pages.rules_page import rule_docs
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
-from topicwarden.pages import MONITORING, PAGES
-from topicwarden.pages.rules_page import rule_docs
 from topicwarden.report import terminal_output
 
 ALL: Final = "all"

@@ -15,18 +15,18 @@ from rich.table import Table
 from topicwarden.deploy.linked_environment import link_environment, write_language_host
 from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.deploy.pulumi_stacks import is_local, provide_stack
+from topicwarden.extensions.sandbox import class_archive
+from topicwarden.extensions.sandbox.broker import BrokerCondition
+from topicwarden.extensions.sandbox.local_cluster import Sandbox, SandboxStatus
+from topicwarden.extensions.sandbox.registry_server import RegistryServer
+from topicwarden.extensions.sandbox.sandbox_state import HOST
 from topicwarden.kafka.connect.schema_registry import on_sandbox_registry
 from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.sandbox_folder import refuse_link
 from topicwarden.report import terminal_output
 from topicwarden.report.terminal_output import note
-from topicwarden.sandbox import class_archive
-from topicwarden.sandbox.broker import BrokerCondition
-from topicwarden.sandbox.local_cluster import Sandbox, SandboxStatus
-from topicwarden.sandbox.registry_server import RegistryServer
-from topicwarden.sandbox.sandbox_state import HOST
-from topicwarden.stacks.stack_selection import selected_stacks
+from topicwarden.specs.stacks.stack_selection import selected_stacks
 from topicwarden.toolchain import PASSPHRASES, apicurio, environment, jars, kafka_jars, pulumi_cli
 from topicwarden.toolchain import install as install_tools
 from topicwarden.toolchain.prerequisites import require_java, require_registry_java

@@ -52,7 +52,7 @@ def _policy() -> dict[str, Any]:
 
 
 def _stack() -> dict[str, Any]:
-    from topicwarden.stacks.stack_schema import stack_schema  # noqa: PLC0415
+    from topicwarden.specs.stacks.stack_schema import stack_schema  # noqa: PLC0415
 
     return stack_schema()
 
@@ -88,7 +88,7 @@ def _usage() -> dict[str, Any]:
 
 
 def _notification() -> dict[str, Any]:
-    from topicwarden.notices import notification  # noqa: PLC0415
+    from topicwarden.operations.notices import notification  # noqa: PLC0415
 
     return notification.schema()
 

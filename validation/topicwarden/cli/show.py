@@ -14,8 +14,8 @@ from topicwarden.specs.declared_subjects import registered_subjects
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.schema_files import ProjectSchemas
-from topicwarden.stacks.stack_file import read_stack_file
-from topicwarden.stacks.stack_selection import selected_stacks
+from topicwarden.specs.stacks.stack_file import read_stack_file
+from topicwarden.specs.stacks.stack_selection import selected_stacks
 
 FORMATS = ("text", "json")
 

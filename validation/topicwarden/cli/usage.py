@@ -31,7 +31,7 @@ from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.report.usage.digest import digest
 from topicwarden.report.usage.document import document
 from topicwarden.report.usage.formats import FORMATS, contents
-from topicwarden.stacks.history_address import NONE
+from topicwarden.specs.stacks.history_address import NONE
 from topicwarden.usage.undeclared_entries import KEYS
 
 _MOST_LISTED: Final = 20

@@ -15,12 +15,12 @@ from typing import Final, TextIO
 from topicwarden.audit.scan.lasting_session import kill_jvm
 from topicwarden.cli.failure import line_for
 from topicwarden.cli.silence import never_silent
+from topicwarden.extensions.watch.watch_operation import watch_stacks
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import DURATION
 from topicwarden.operations.operation_options import WatchOptions
 from topicwarden.operations.progress_listener import ProgressListener
-from topicwarden.operations.watch import watch_stacks
 from topicwarden.report import terminal_output
 from topicwarden.report.display import one_line
 

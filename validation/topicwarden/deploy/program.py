@@ -64,10 +64,10 @@ from topicwarden.plan.topic_change import added_by_hand
 from topicwarden.policies.check_specs import check
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.resolve import Declaration
-from topicwarden.stacks.settings_reader import InvalidSetting
-from topicwarden.stacks.stack_file import read_stack_file
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope, stack_scope
-from topicwarden.stacks.stack_settings import HISTORY, SCHEMA_REGISTRY, SCOPE
+from topicwarden.specs.stacks.settings_reader import InvalidSetting
+from topicwarden.specs.stacks.stack_file import read_stack_file
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope, stack_scope
+from topicwarden.specs.stacks.stack_settings import HISTORY, SCHEMA_REGISTRY, SCOPE
 from topicwarden.toolchain import schema_checker
 
 

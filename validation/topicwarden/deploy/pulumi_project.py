@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.stacks.project_file import read_project_file
+from topicwarden.specs.stacks.project_file import read_project_file
 
 _STACKS: Final = "stacks"
 _LINES: Final = "`runtime: python`, `main: stacks/` and `stackConfigDir: stacks`"

@@ -11,7 +11,7 @@ from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.access import ACLS, AccessSource, DeclaredAccess, Operation, ResourceType
 
 if TYPE_CHECKING:
-    from topicwarden.stacks.stack_scope import StackScope
+    from topicwarden.specs.stacks.stack_scope import StackScope
 
 
 @dataclass(frozen=True)

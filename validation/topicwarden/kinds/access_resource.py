@@ -18,7 +18,7 @@ from topicwarden.model.topic import AllowedChange
 
 if TYPE_CHECKING:
     from topicwarden.kafka.write.admin_session import AdminSession
-    from topicwarden.stacks.registry_settings import RegistrySettings
+    from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 
 class Resources(Protocol):

@@ -14,6 +14,9 @@ from topicwarden.model.missing_extra import missing_extra
 
 if TYPE_CHECKING:
     from topicwarden.audit.scan.read_limits import ReadLimits
+    from topicwarden.extensions.redrive.redrive_operation import redrive_finding
+    from topicwarden.extensions.redrive.redrive_report import RedriveReport
+    from topicwarden.extensions.watch.watch_operation import watch_stacks
     from topicwarden.model.finding import AuditReport
     from topicwarden.model.missing_extra import MissingExtra
     from topicwarden.model.planned_change import PlanReport
@@ -26,10 +29,7 @@ if TYPE_CHECKING:
     from topicwarden.operations.operation_options import AuditOptions, RedriveOptions, UsageOptions, WatchOptions
     from topicwarden.operations.plan import plan_topics
     from topicwarden.operations.progress_listener import ProgressListener
-    from topicwarden.operations.redrive import redrive_finding
-    from topicwarden.operations.redrive_report import RedriveReport
     from topicwarden.operations.usage import usage_topics
-    from topicwarden.operations.watch import watch_stacks
 
 __all__ = [
     "AuditOptions",
@@ -71,15 +71,15 @@ _MODULES: Final = {
     "topicwarden.operations.check": ("CheckReport", "check_topics"),
     "topicwarden.operations.operation_options": ("AuditOptions", "RedriveOptions", "UsageOptions", "WatchOptions"),
     "topicwarden.operations.progress_listener": ("ProgressListener",),
-    "topicwarden.operations.redrive_report": ("RedriveReport",),
+    "topicwarden.extensions.redrive.redrive_report": ("RedriveReport",),
 }
 """The module of each public name that needs no extra."""
 _FUNCTIONS: Final = {
     "audit_topics": "topicwarden.operations.audit",
     "plan_topics": "topicwarden.operations.plan",
-    "redrive_finding": "topicwarden.operations.redrive",
+    "redrive_finding": "topicwarden.extensions.redrive.redrive_operation",
     "usage_topics": "topicwarden.operations.usage",
-    "watch_stacks": "topicwarden.operations.watch",
+    "watch_stacks": "topicwarden.extensions.watch.watch_operation",
 }
 """The module of each public function that needs an extra."""
 

@@ -20,7 +20,6 @@ from topicwarden.audit.scan.hadoop_files import ReportFolder
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.audit.scan.spark_session import session_on_demand
 from topicwarden.audit.scan.spark_source import SparkSource
-from topicwarden.catalogues.publisher import publish_audit
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
@@ -33,6 +32,7 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.model.verdict import FailOn, ReadScope, Verdict
+from topicwarden.operations.catalogues.publisher import publish_audit
 from topicwarden.operations.declared_topics import checked_stack, require_topics
 from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
@@ -42,9 +42,9 @@ from topicwarden.policies.personal_names import personal_names
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import contents
 from topicwarden.report.output_folder import require_writable, write_files
-from topicwarden.stacks.history_address import history_address
-from topicwarden.stacks.registry_settings import RegistrySettings
-from topicwarden.stacks.stack_settings import HISTORY
+from topicwarden.specs.stacks.history_address import history_address
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.stack_settings import HISTORY
 from topicwarden.usage.history_files import is_local
 
 _NO_HISTORY: Final = "a suspect is settled by a second audit with the same --history DIR; this one kept no history"

@@ -11,7 +11,7 @@ from topicwarden.model.project import Project
 from topicwarden.operations.path_selection import PathSelection, select
 from topicwarden.policies.check_specs import CheckedStacks, check
 from topicwarden.report.problems.digest import ProblemDigest
-from topicwarden.stacks.stack_selection import selected_stacks
+from topicwarden.specs.stacks.stack_selection import selected_stacks
 
 if TYPE_CHECKING:
     from topicwarden.operations.schema_changes import SchemaChanges

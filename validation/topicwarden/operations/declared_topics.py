@@ -9,7 +9,7 @@ from topicwarden.model.project import Project
 from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.policies.check_specs import CheckedStacks, check
 from topicwarden.specs.resolve import Declaration
-from topicwarden.stacks.stack_scope import StackScope
+from topicwarden.specs.stacks.stack_scope import StackScope
 
 
 def declared(project: Project, stack: str, participle: str) -> tuple[Declaration, ...]:

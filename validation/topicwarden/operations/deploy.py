@@ -36,9 +36,9 @@ from topicwarden.specs.declared_subjects import resolve_subjects
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.schema_files import ProjectSchemas
+from topicwarden.specs.stacks.stack_file import read_stack_file
+from topicwarden.specs.stacks.stack_settings import HISTORY
 from topicwarden.specs.subject_files import load_subjects
-from topicwarden.stacks.stack_file import read_stack_file
-from topicwarden.stacks.stack_settings import HISTORY
 from topicwarden.toolchain import schema_checker
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from topicwarden.model.fleet_report import COULD_NOT_RUN, StackOutcome
 from topicwarden.model.project import Project
 from topicwarden.operations.progress_listener import SILENT, ProgressListener, ShareReport
-from topicwarden.stacks.stack_selection import selected_stacks
+from topicwarden.specs.stacks.stack_selection import selected_stacks
 
 
 def fleet_stacks(project: Project, stacks: Sequence[str] = ()) -> list[str]:

@@ -7,10 +7,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from topicwarden.audit.infer_topics import InferenceRequest, TopicInference, infer_topics
+from topicwarden.audit.inference.differences import ContractDifference, differences
 from topicwarden.audit.scan import reader_jars
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.audit.scan.spark_session import session_on_demand
-from topicwarden.inference.differences import ContractDifference, differences
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to
@@ -27,8 +27,8 @@ from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.personal_names import personal_names
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
-from topicwarden.stacks.registry_settings import RegistrySettings
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from topicwarden.audit.inference.inferred_rule import LEAST_RECORDS
 from topicwarden.audit.scan.read_limits import ReadLimits
-from topicwarden.inference.inferred_rule import LEAST_RECORDS
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import ReadScope
-from topicwarden.stacks.http_url import split_url
+from topicwarden.specs.stacks.http_url import split_url
 
 MOST_RECORDS: Final = 10_000
 """The most records of a redrive by default."""

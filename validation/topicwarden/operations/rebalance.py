@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 
 from topicwarden.deploy.pulumi_commands import refresh, stale
 from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.rebalance.reassignment import ReassignmentResult, ReassignmentRunner, Watch
+from topicwarden.deploy.rebalance.targets import Targets, targets
+from topicwarden.deploy.rebalance.throttling import ReplicationThrottle, ThrottleRemoval
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import connect_to
@@ -21,9 +24,6 @@ from topicwarden.operations.find_pulumi import engine_of, writing_engine_of
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.placement.replica_placement import ReplicaMove
-from topicwarden.rebalance.reassignment import ReassignmentResult, ReassignmentRunner, Watch
-from topicwarden.rebalance.targets import Targets, targets
-from topicwarden.rebalance.throttling import ReplicationThrottle, ThrottleRemoval
 from topicwarden.specs.resolve import Declaration
 
 

@@ -7,17 +7,17 @@ from pathlib import Path
 
 from topicwarden.audit.history.remote_files import files_at
 from topicwarden.audit.scan.spark_source import SparkSource
-from topicwarden.catalogues import publisher as catalogues
-from topicwarden.catalogues.catalogue_target import catalogue_targets
-from topicwarden.catalogues.publisher import Publisher
 from topicwarden.kafka.connect.stack_connection import stack_settings, written_settings
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
-from topicwarden.notices.configured_receivers import receivers_of
-from topicwarden.notices.notifier import Notifier
-from topicwarden.notices.old_queue import left_queues
+from topicwarden.operations.catalogues import publisher as catalogues
+from topicwarden.operations.catalogues.catalogue_target import catalogue_targets
+from topicwarden.operations.catalogues.publisher import Publisher
+from topicwarden.operations.notices.configured_receivers import receivers_of
+from topicwarden.operations.notices.notifier import Notifier
+from topicwarden.operations.notices.old_queue import left_queues
 from topicwarden.report.prometheus_text import Families
-from topicwarden.stacks.stack_settings import CATALOGUES, NOTIFICATIONS
+from topicwarden.specs.stacks.stack_settings import CATALOGUES, NOTIFICATIONS
 
 
 class ReportDeliveries:

@@ -10,9 +10,9 @@ from topicwarden.kafka.connect.schema_registry import registry_with
 from topicwarden.kafka.connect.stack_connection import connection_from
 from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.project import Project, user_project
-from topicwarden.stacks.client_properties import read_client_properties
-from topicwarden.stacks.history_address import history_address
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.client_properties import read_client_properties
+from topicwarden.specs.stacks.history_address import history_address
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 _OPTION: Final = "--bootstrap-server"
 

@@ -24,9 +24,9 @@ from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.usage_policy import CostPolicy, UsagePolicy
 from topicwarden.specs.resolve import Declaration
-from topicwarden.stacks.history_address import history_address
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
-from topicwarden.stacks.stack_settings import HISTORY
+from topicwarden.specs.stacks.history_address import history_address
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.stack_settings import HISTORY
 from topicwarden.usage.assemble_report import usage_report
 from topicwarden.usage.history_files import HistoryFiles, is_local
 from topicwarden.usage.use_context import UseContext

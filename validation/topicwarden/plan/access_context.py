@@ -14,7 +14,7 @@ from topicwarden.plan.access_change import AccessChange
 from topicwarden.plan.access_effects import Decisions, PrincipalEffect
 from topicwarden.plan.access_evidence import AccessEvidence
 from topicwarden.plan.consequence_text import shorten
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from topicwarden.access.authorizer import Authorizer, Decision
-from topicwarden.access.who_may import AccessDifference, AffectedResource, effect_of_change
+from topicwarden.kafka_facts.access.authorizer import Authorizer, Decision
+from topicwarden.kafka_facts.access.who_may import AccessDifference, AffectedResource, effect_of_change
 from topicwarden.model.access import (
     ANY_PRINCIPAL,
     WILDCARD,

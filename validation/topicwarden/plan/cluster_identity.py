@@ -6,7 +6,7 @@ from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.deployed_stack import DeployedStack
-from topicwarden.stacks.stack_settings import MOVED_TO
+from topicwarden.specs.stacks.stack_settings import MOVED_TO
 
 
 def check_cluster(stack: str, connection: Connection, deployed: DeployedStack, snapshot: Snapshot) -> str | None:

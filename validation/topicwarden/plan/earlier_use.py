@@ -12,7 +12,7 @@ from topicwarden.kafka.read.use_reads import ClusterUse
 from topicwarden.model.project import Project
 from topicwarden.plan.consequence_text import UNSEEN_GROUPS
 from topicwarden.plan.recent_use import DEFAULT_WINDOW_MS, PlannedUse, RecentUse, recent_use
-from topicwarden.stacks.history_address import history_address
+from topicwarden.specs.stacks.history_address import history_address
 from topicwarden.usage.history_files import is_local
 from topicwarden.usage.observe import observe_use
 from topicwarden.usage.remember import remember_or_join

@@ -33,7 +33,7 @@ from topicwarden.plan.predict_access import AccessPrediction, predict_access
 from topicwarden.plan.recent_use import with_recent_use
 from topicwarden.plan.topic_change import TopicChange, changes
 from topicwarden.specs.resolve import Declaration
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from topicwarden.access.authorizer import PROBE_NAME
-from topicwarden.access.implied import SUPPORTED_OPERATIONS, implied_operations
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import Snapshot
+from topicwarden.kafka_facts.access.authorizer import PROBE_NAME
+from topicwarden.kafka_facts.access.implied import SUPPORTED_OPERATIONS, implied_operations
 from topicwarden.model.access import CLUSTER_NAME, DeclaredAccess, LiveAccess, Operation, ResourceType
 from topicwarden.model.planned_change import (
     MOST_SEVERE_FIRST,
@@ -29,7 +29,7 @@ from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.plan.needed_allowances import needed_allowances
 from topicwarden.specs.resolve import Declaration
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 
 
 @dataclass(frozen=True)

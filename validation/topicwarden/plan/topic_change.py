@@ -15,7 +15,7 @@ from topicwarden.model.topic import AllowedChange, Topic
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
 from topicwarden.plan.setting_effects import lowered, raised, riskiest, safest
 from topicwarden.specs.resolve import Declaration
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from topicwarden.model.problem import Problem
 from topicwarden.policies.arrival_problems import arrival_messages
 from topicwarden.policies.expressions import CelError, compile_record_expression
 from topicwarden.policies.record_rule_problems import record_rule_problems, reference_problems
-from topicwarden.record_schemas import COMPILERS
+from topicwarden.specs.record_schemas import COMPILERS
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
 from topicwarden.specs.yaml_nodes import KeyPath

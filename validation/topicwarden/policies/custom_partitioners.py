@@ -14,8 +14,8 @@ from topicwarden.model.contents import Contents
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Problem
 from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.stacks.stack_settings import PARTITION_FUNCTIONS
 from topicwarden.specs.yaml_nodes import KeyPath
-from topicwarden.stacks.stack_settings import PARTITION_FUNCTIONS
 
 RULE: Final = "partition-function"
 _FORBIDDEN: Final = re.compile(

@@ -16,7 +16,7 @@ from topicwarden.policies.topic_view import TopicFields, required_fields
 from topicwarden.policies.unmatched_patterns import PlacedPattern
 from topicwarden.policies.usage_policy import CostPolicy, UsagePolicy
 from topicwarden.policies.waivers import WaiverEntry
-from topicwarden.stacks.stack_file import StackFile
+from topicwarden.specs.stacks.stack_file import StackFile
 
 Matches: TypeAlias = Callable[[Topic], Any]
 

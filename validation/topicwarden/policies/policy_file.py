@@ -24,10 +24,10 @@ from topicwarden.policies.usage_policy import CostPolicy, UsagePolicy
 from topicwarden.policies.waivers import Waiver, WaiverEntry, expiry_problem
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.spec_files import SpecFile, read_files
+from topicwarden.specs.stacks.project_file import project_file_problems
+from topicwarden.specs.stacks.stack_file import read_stack_file
 from topicwarden.specs.validation_errors import validation_problems
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument, read_documents
-from topicwarden.stacks.project_file import project_file_problems
-from topicwarden.stacks.stack_file import read_stack_file
 
 PACK_FILE = "PulumiPolicy"
 """Stem of Pulumi's own file for the policy pack, which is in the same folder as the policy files."""

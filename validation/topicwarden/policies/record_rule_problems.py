@@ -9,8 +9,8 @@ from typing import Final
 from topicwarden.model.contents import Contents
 from topicwarden.model.message_text import quoted
 from topicwarden.model.record_rules import path_steps
-from topicwarden.record_schemas import COMPILERS
-from topicwarden.record_schemas.field_paths import path_error
+from topicwarden.specs.record_schemas import COMPILERS
+from topicwarden.specs.record_schemas.field_paths import path_error
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
 from topicwarden.specs.yaml_nodes import KeyPath

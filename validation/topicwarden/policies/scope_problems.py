@@ -11,9 +11,9 @@ from topicwarden.model.access import ACLS, DeclaredAccess
 from topicwarden.model.problem import Problem
 from topicwarden.model.subject import DeclaredSubjects
 from topicwarden.specs.resolve import Declaration
-from topicwarden.stacks.stack_file import StackFile
-from topicwarden.stacks.stack_scope import shared_name
-from topicwarden.stacks.stack_settings import SCHEMA_REGISTRY
+from topicwarden.specs.stacks.stack_file import StackFile
+from topicwarden.specs.stacks.stack_scope import shared_name
+from topicwarden.specs.stacks.stack_settings import SCHEMA_REGISTRY
 
 OUTSIDE: Final = "scope-outside"
 NO_REGISTRY: Final = "subject-registry"

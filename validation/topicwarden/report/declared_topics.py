@@ -11,7 +11,7 @@ from itertools import zip_longest
 from types import MappingProxyType
 from typing import Any, Final
 
-from topicwarden.access.implied import implied_operations
+from topicwarden.kafka_facts.access.implied import implied_operations
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.configs import definitions, kafka_version
 from topicwarden.model.access import (

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from topicwarden.access import roles
-from topicwarden.access.roles import NamePattern
+from topicwarden.kafka_facts.access import roles
+from topicwarden.kafka_facts.access.roles import NamePattern
 from topicwarden.kinds.access_spec import Entry
 from topicwarden.model.access import (
     NO_ACCESS,

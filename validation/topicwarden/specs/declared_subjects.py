@@ -24,8 +24,8 @@ from topicwarden.model.subject import (
     SubjectUse,
 )
 from topicwarden.model.topic import Allowance, AllowedChange
-from topicwarden.record_schemas import COMPILERS, record_name
 from topicwarden.specs.load import LoadedDocuments
+from topicwarden.specs.record_schemas import COMPILERS, record_name
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
 from topicwarden.specs.validated_document import StackDocument

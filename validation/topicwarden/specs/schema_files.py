@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Final
 
 from topicwarden.model.files import UnusableFile, read_regular_file
-from topicwarden.record_schemas import COMPILERS
-from topicwarden.record_schemas.referenced_schemas import References
+from topicwarden.specs.record_schemas import COMPILERS
+from topicwarden.specs.record_schemas.referenced_schemas import References
 from topicwarden.specs.resolve import Declaration
 
 SUFFIXES: Final = MappingProxyType({"json": ".json", "avro": ".avsc", "protobuf": ".proto"})

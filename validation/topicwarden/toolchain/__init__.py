@@ -75,7 +75,7 @@ def kafka_jars(project: Project, say: Callable[[str], None]) -> Path:
 
 
 def schema_checker(project: Project, say: Callable[[str], None]) -> list[str]:
-    """Return the command that compares schemas: see ``record_schemas/schema_compatibility.py`` for its arguments.
+    """Return the command that compares schemas: see ``specs/record_schemas/schema_compatibility.py`` for its arguments.
 
     Downloads Apicurio Registry, which has the checkers, first if it is missing. Raises Refusal if that fails, or if
     Java or the jar of the Spark reader, which has the command's class, is missing.

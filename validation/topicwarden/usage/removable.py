@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from topicwarden.access.roles import NamePattern
+from topicwarden.kafka_facts.access.roles import NamePattern
 from topicwarden.model.access import ANY_PRINCIPAL, AccessSource, Acl, Operation, PermissionType, Resource, ResourceType
 from topicwarden.model.topic import AllowedChange
 from topicwarden.model.units import duration_text

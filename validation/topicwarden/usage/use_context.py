@@ -13,10 +13,10 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import Final
 
-from topicwarden.access.authorizer import Authorizer, Decision, Reason
-from topicwarden.access.implied import covers
-from topicwarden.access.logged_rule import logged_rule
-from topicwarden.access.roles import NamePattern
+from topicwarden.kafka_facts.access.authorizer import Authorizer, Decision, Reason
+from topicwarden.kafka_facts.access.implied import covers
+from topicwarden.kafka_facts.access.logged_rule import logged_rule
+from topicwarden.kafka_facts.access.roles import NamePattern
 from topicwarden.model.access import (
     ANY_PRINCIPAL,
     NO_ACCESS,
@@ -34,7 +34,7 @@ from topicwarden.model.access import (
 )
 from topicwarden.model.usage import NAMED_BY, OPERATIONS, AuthorizerLogs, GroupUse, LoggedUse, Use, UseAction, UserKind
 from topicwarden.policies.usage_policy import UsagePolicy
-from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.usage.declared_use import AclUse
 
 _SUPER_USER: Final = logged_rule(Decision(True, reason=Reason.SUPER_USER))

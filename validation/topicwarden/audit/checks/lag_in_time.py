@@ -41,12 +41,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from topicwarden.access.lag_limits import LagLimit, lag_limit, lag_limits
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.persistence import leader_facts
 from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.audit.evidence import Declared, GroupLags
 from topicwarden.kafka.read.group_lags import PartitionLag, UnreadRecord
+from topicwarden.kafka_facts.access.lag_limits import LagLimit, lag_limit, lag_limits
 from topicwarden.model.message_text import counted
 from topicwarden.model.timestamps import utc
 from topicwarden.model.units import DURATION, duration_text

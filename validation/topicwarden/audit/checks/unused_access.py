@@ -27,9 +27,9 @@ Source: ``StandardAuthorizerData.buildAuditMessage``, ``AclAuthorizer.logAuditMe
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from topicwarden.access.implied import covers
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import ObservedUse
+from topicwarden.kafka_facts.access.implied import covers
 from topicwarden.model.access import ANY_PRINCIPAL, WILDCARD, Acl, Operation, PatternType, Resource, ResourceType
 from topicwarden.model.timestamps import utc
 from topicwarden.model.units import DURATION, duration_text

@@ -6,6 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from topicwarden.audit.collect.audited_subject import AuditedSubject
+from topicwarden.kafka.registry.client import RegistryClient
+from topicwarden.kafka.registry.read import find_version, read_registry, registered_versions
+from topicwarden.kafka.registry.registry_error import SETTING, RegistryError
+from topicwarden.kafka.registry.same_schema import same
 from topicwarden.model.subject import (
     DeclaredSubject,
     DeclaredSubjects,
@@ -15,11 +19,7 @@ from topicwarden.model.subject import (
     SubjectUse,
     SubjectVersion,
 )
-from topicwarden.registry.client import RegistryClient
-from topicwarden.registry.read import find_version, read_registry, registered_versions
-from topicwarden.registry.registry_error import SETTING, RegistryError
-from topicwarden.registry.same_schema import same
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 MOST_VERSIONS = 500
 """The newest versions of one subject that an audit reads; each takes a request."""

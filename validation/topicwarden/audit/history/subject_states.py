@@ -13,10 +13,10 @@ from functools import partial
 from typing import Any
 
 from topicwarden.audit.scan.contracts import Contracts
-from topicwarden.registry.client import RegistryClient
-from topicwarden.registry.read import subject_state
-from topicwarden.registry.registry_error import RegistryError
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.kafka.registry.client import RegistryClient
+from topicwarden.kafka.registry.read import subject_state
+from topicwarden.kafka.registry.registry_error import RegistryError
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 
 def registry_states(contracts: Contracts) -> dict[str, str]:

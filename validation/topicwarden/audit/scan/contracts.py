@@ -17,11 +17,11 @@ from topicwarden.kafka.connect.schema_registry import for_java
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.contents import Contents
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects, SubjectUse
-from topicwarden.record_schemas.protobuf import ProtoError, compile_proto
 from topicwarden.specs.declared_subjects import subject_name
+from topicwarden.specs.record_schemas.protobuf import ProtoError, compile_proto
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from topicwarden.audit.inference.inferred_rule import LEAST_RECORDS
 from topicwarden.cli.arguments.cluster_choice import BootstrapServer, CommandConfig, cluster_address
 from topicwarden.cli.arguments.shared_options import (
     AllStacks,
@@ -22,7 +23,6 @@ from topicwarden.cli.arguments.shared_options import (
 )
 from topicwarden.cli.arguments.stack_choice import several_stacks, single_stack
 from topicwarden.cli.garbage_collection import without_garbage_collection
-from topicwarden.inference.inferred_rule import LEAST_RECORDS
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import FailOn, ReadScope
 

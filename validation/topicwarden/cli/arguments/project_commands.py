@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from topicwarden.audit.inference.inferred_rule import LEAST_RECORDS
 from topicwarden.cli import completion
 from topicwarden.cli.arguments.cluster_choice import BootstrapServer, CommandConfig, cluster_address
 from topicwarden.cli.arguments.shared_options import (
@@ -19,7 +20,6 @@ from topicwarden.cli.arguments.shared_options import (
 )
 from topicwarden.cli.arguments.stack_choice import several_stacks
 from topicwarden.cli.garbage_collection import without_garbage_collection
-from topicwarden.inference.inferred_rule import LEAST_RECORDS
 from topicwarden.model.problem import Refusal
 
 app = typer.Typer()

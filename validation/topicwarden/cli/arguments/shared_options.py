@@ -10,7 +10,7 @@ import typer
 from topicwarden.cli import completion
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
-from topicwarden.stacks.stack_selection import selected_stacks
+from topicwarden.specs.stacks.stack_selection import selected_stacks
 
 
 def stack_option(help_text: str) -> Any:

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun
 from topicwarden.cli.terminal import TERMINAL
+from topicwarden.extensions.sandbox.scenarios import active_group
 from topicwarden.model.planned_change import PlanReport, Severity
 from topicwarden.operations.plan import planned
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.report import terminal
 from topicwarden.report.document import Medium
 from topicwarden.report.plan.document import document as plan_document
-from topicwarden.sandbox.scenarios import active_group
 
 
 def run(demo: DemoRun) -> Iterator[DemoResult]:

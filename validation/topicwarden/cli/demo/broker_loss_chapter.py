@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import Final
 
 from topicwarden.cli.demo.demo_run import DemoResult, DemoRun, findings, say
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios import broker_loss
 from topicwarden.model.verdict import Verdict
 from topicwarden.report import terminal
 from topicwarden.report.audit.document import document as audit_document
 from topicwarden.report.document import Medium
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios import broker_loss
 
 _LOST_BROKER: Final = 3
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from topicwarden.cli.demo.demo_run import DemoResult, DemoRun, findings
+from topicwarden.extensions.sandbox.scenarios import compacted_cache, log_cleaner
 from topicwarden.model.verdict import Verdict
 from topicwarden.report import terminal
 from topicwarden.report.audit.document import document as audit_document
 from topicwarden.report.document import Medium
-from topicwarden.sandbox.scenarios import compacted_cache, log_cleaner
 
 
 def run(demo: DemoRun) -> Iterator[DemoResult]:

@@ -15,13 +15,13 @@ from rich.console import Console
 
 from topicwarden.cli.terminal import TERMINAL
 from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import AuditFunction, auditing
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.report.display import printable
-from topicwarden.sandbox.local_cluster import Sandbox
 
 STACK: Final = "dev"
 _COLUMNS: Final = 80

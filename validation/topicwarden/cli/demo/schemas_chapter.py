@@ -15,7 +15,10 @@ from topicwarden.cli.sandbox import start_registry
 from topicwarden.cli.terminal import TERMINAL, engine_output
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_stacks import select_stack
+from topicwarden.extensions.sandbox.scenarios import schema_versions
 from topicwarden.kafka.connect.schema_registry import registry_of
+from topicwarden.kafka.registry.client import RegistryClient
+from topicwarden.kafka.registry.read import find_version
 from topicwarden.kafka.write.config_admin import connected, has_records
 from topicwarden.model.planned_change import Consequence, PlanReport, Severity
 from topicwarden.model.problem import Refusal
@@ -25,13 +28,10 @@ from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.deploy import deploy_topics
 from topicwarden.operations.plan import planned
 from topicwarden.policies.check_specs import CheckedStacks
-from topicwarden.registry.client import RegistryClient
-from topicwarden.registry.read import find_version
 from topicwarden.report import terminal
 from topicwarden.report.document import Medium
 from topicwarden.report.plan.document import document as plan_document
-from topicwarden.sandbox.scenarios import schema_versions
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 from topicwarden.toolchain import environment
 
 

@@ -17,6 +17,8 @@ from topicwarden.cli.sandbox import sandbox_of, show
 from topicwarden.cli.terminal import TERMINAL, engine_output
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_stacks import select_stack
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
 from topicwarden.kafka.write.config_admin import delete_topic_records, has_records, offset_count
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
@@ -29,8 +31,6 @@ from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.document import document as audit_document
 from topicwarden.report.audit.formats import write
 from topicwarden.report.document import Medium
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
 from topicwarden.toolchain import environment
 
 _SHOWN = (planted_faults.ORDERS, planted_faults.PLANTED[planted_faults.ORDERS])

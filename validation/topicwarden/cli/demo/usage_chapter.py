@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun, findings
 from topicwarden.cli.terminal import TERMINAL
+from topicwarden.extensions.sandbox.scenarios import active_group, flights, planted_faults
 from topicwarden.model.usage_report import UsageReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.usage import usage_topics
@@ -14,7 +15,6 @@ from topicwarden.report import terminal
 from topicwarden.report.audit.document import document as audit_document
 from topicwarden.report.document import Medium
 from topicwarden.report.usage.document import document as usage_document
-from topicwarden.sandbox.scenarios import active_group, flights, planted_faults
 
 _TOPICS = (planted_faults.ORDERS, flights.AIRCRAFT)
 USE_FINDINGS = ((flights.AIRCRAFT, "idle-topic"), (planted_faults.ORDERS, "undeclared-consumer"))

@@ -13,16 +13,16 @@ from typing import Any, Final, TypeVar
 
 from topicwarden.cli.demo.demo_run import DemoResult, DemoRun, finding_lines, print_lines
 from topicwarden.cli.demo.watch_process import ARGUMENTS, WatchProcess, copy_with_receiver, running_watch
+from topicwarden.cli.pages import alert_rules
 from topicwarden.cli.terminal import waiting
+from topicwarden.extensions.sandbox.local_prometheus import LocalPrometheus, find_prometheus, running_prometheus
+from topicwarden.extensions.sandbox.scenarios import planted_faults
+from topicwarden.extensions.sandbox.webhook_receiver import WebhookReceiver, webhook_receiver
 from topicwarden.model.finding import Finding
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.timestamps import utc
-from topicwarden.pages import alert_rules
 from topicwarden.report.output_folder import write_files
-from topicwarden.sandbox.local_prometheus import LocalPrometheus, find_prometheus, running_prometheus
-from topicwarden.sandbox.scenarios import planted_faults
-from topicwarden.sandbox.webhook_receiver import WebhookReceiver, webhook_receiver
 from topicwarden.scratch_folder import scratch_folder
 
 T = TypeVar("T")

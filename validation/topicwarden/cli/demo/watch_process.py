@@ -21,7 +21,7 @@ from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
-from topicwarden.stacks.stack_settings import NOTIFICATIONS
+from topicwarden.specs.stacks.stack_settings import NOTIFICATIONS
 
 STACK: Final = "dev"
 ARGUMENTS: Final = ("watch", "--stack", STACK, "--every", "2s", "--listen", "127.0.0.1:0")

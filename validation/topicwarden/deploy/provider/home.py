@@ -24,8 +24,8 @@ from topicwarden.specs.declared_subjects import resolve_subjects
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
 from topicwarden.specs.schema_files import ProjectSchemas
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 from topicwarden.specs.subject_files import load_subjects
-from topicwarden.stacks.registry_settings import RegistrySettings
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from topicwarden.kafka.connect.stack_connection import connection_from
 from topicwarden.kinds.properties import UNKNOWN, Properties
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.stacks import aws_settings
+from topicwarden.specs.stacks import aws_settings
 
 _NOT_SETTINGS = ("version", "pluginDownloadURL", "__internal", "__defaults")
 

@@ -20,7 +20,7 @@ from cryptography import x509
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.probe_requests import TIMEOUT_S, OfController, request_api_versions
 from topicwarden.kafka.connect.tls_context import tls_context
-from topicwarden.stacks.certificates import names
+from topicwarden.specs.stacks.certificates import names
 
 _OTHERS_S: Final = 0.5
 """How long further addresses may take once one has answered: a healthy broker answers in milliseconds."""

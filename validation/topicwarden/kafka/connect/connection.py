@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from topicwarden.kafka.connect.aws_tokens import token_series
 from topicwarden.kafka_facts.services.profile import ServiceProfile
-from topicwarden.stacks.aws_settings import AwsSettings
-from topicwarden.stacks.certificate_settings import Certificates
-from topicwarden.stacks.connection_settings import OAUTHBEARER
+from topicwarden.specs.stacks.aws_settings import AwsSettings
+from topicwarden.specs.stacks.certificate_settings import Certificates
+from topicwarden.specs.stacks.connection_settings import OAUTHBEARER
 
 _SECURITY = "org.apache.kafka.common.security"
 _UNVERIFIED = "io.topicwarden.reader.source.TrustingSslEngineFactory"

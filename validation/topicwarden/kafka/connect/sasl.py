@@ -24,8 +24,8 @@ from topicwarden.kafka.connect.aws_tokens import token
 from topicwarden.kafka.connect.broker_probe import Unreachable, connected
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.probe_requests import request_sasl_authenticate, request_sasl_handshake
-from topicwarden.stacks.aws_settings import AwsSettings
-from topicwarden.stacks.connection_settings import OAUTHBEARER
+from topicwarden.specs.stacks.aws_settings import AwsSettings
+from topicwarden.specs.stacks.connection_settings import OAUTHBEARER
 
 _TIMEOUT_S: Final = 10.0
 _RENEWED_AT: Final = 0.8

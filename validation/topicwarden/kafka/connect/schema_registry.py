@@ -11,8 +11,8 @@ from topicwarden.kafka.connect.stack_connection import settings_file, stack_sett
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.sandbox_folder import REGISTRY_FILE, refuse_copy, refuse_link
-from topicwarden.stacks.registry_settings import SANDBOX, RegistrySettings, read_registry_settings
-from topicwarden.stacks.stack_settings import SCHEMA_REGISTRY
+from topicwarden.specs.stacks.registry_settings import SANDBOX, RegistrySettings, read_registry_settings
+from topicwarden.specs.stacks.stack_settings import SCHEMA_REGISTRY
 
 
 def registry_of(project: Project, stack: str, variables: Mapping[str, str] | None = None) -> RegistrySettings | None:

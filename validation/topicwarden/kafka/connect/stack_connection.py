@@ -19,11 +19,11 @@ from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.problem import Refusal, limited
 from topicwarden.model.project import Project
 from topicwarden.model.sandbox_folder import ADDRESS_FILE, refuse_copy, refuse_link
-from topicwarden.stacks.connection_settings import NAMES, SERVERS, read_connection_settings
-from topicwarden.stacks.stack_file import read_stack_document
-from topicwarden.stacks.stack_selection import selected_stacks
-from topicwarden.stacks.stack_settings import CLUSTER, MOVED_TO, PROFILE, SANDBOX, TWO_CLUSTERS, named_profile
-from topicwarden.stacks.stack_settings import SETTINGS as OUR_SETTINGS
+from topicwarden.specs.stacks.connection_settings import NAMES, SERVERS, read_connection_settings
+from topicwarden.specs.stacks.stack_file import read_stack_document
+from topicwarden.specs.stacks.stack_selection import selected_stacks
+from topicwarden.specs.stacks.stack_settings import CLUSTER, MOVED_TO, PROFILE, SANDBOX, TWO_CLUSTERS, named_profile
+from topicwarden.specs.stacks.stack_settings import SETTINGS as OUR_SETTINGS
 
 SETTINGS = (CLUSTER, MOVED_TO, PROFILE, *NAMES)
 """Settings that are read from ``Pulumi.<stack>.yaml``."""

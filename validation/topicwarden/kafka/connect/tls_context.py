@@ -6,8 +6,8 @@ import ssl
 from functools import cache
 
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.stacks.certificate_settings import Certificates
-from topicwarden.stacks.client_tls import client_context
+from topicwarden.specs.stacks.certificate_settings import Certificates
+from topicwarden.specs.stacks.client_tls import client_context
 
 
 @cache

@@ -42,7 +42,7 @@ from topicwarden.kafka.connect.acl_numbers import OPERATIONS
 from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka_facts.throttle_settings import RATES
-from topicwarden.stacks.stack_scope import StackScope
+from topicwarden.specs.stacks.stack_scope import StackScope
 
 _WORDS: Final = {number: str(operation) for operation, number in OPERATIONS.items()}
 _AT_ONCE: Final = 1_000

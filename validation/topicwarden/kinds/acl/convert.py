@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from topicwarden.access.recognize import recognize
-from topicwarden.access.roles import StreamsApplication
+from topicwarden.kafka_facts.access.recognize import recognize
+from topicwarden.kafka_facts.access.roles import StreamsApplication
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.kinds.access_converter import AccessConverter, Limit, YamlEntry
@@ -15,7 +15,7 @@ from topicwarden.model.access import WILDCARD, Acl, DeclaredAccess, Operation, R
 from topicwarden.model.message_text import counted
 
 if TYPE_CHECKING:
-    from topicwarden.stacks.stack_scope import StackScope
+    from topicwarden.specs.stacks.stack_scope import StackScope
 
 _KEYS: Final = {ResourceType.GROUP: "groups", ResourceType.CLUSTER: "cluster"}
 

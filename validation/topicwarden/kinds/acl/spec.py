@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema, model_validator
 
-from topicwarden.access import roles
-from topicwarden.access.roles import ConnectCluster, NamePattern, StreamsApplication
+from topicwarden.kafka_facts.access import roles
+from topicwarden.kafka_facts.access.roles import ConnectCluster, NamePattern, StreamsApplication
 from topicwarden.kinds.access_spec import AccessFile, AccessSpec, Entry, missing_keys
 from topicwarden.model.access import (
     CLUSTER_NAME,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from topicwarden.access.roles import NamePattern
+from topicwarden.kafka_facts.access.roles import NamePattern
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.configs import group_definitions, group_variants
 from topicwarden.kinds.access_converter import AccessConverter, Limit, YamlEntry
 from topicwarden.model.access import DeclaredAccess, Operation, ResourceType
 
 if TYPE_CHECKING:
-    from topicwarden.stacks.stack_scope import StackScope
+    from topicwarden.specs.stacks.stack_scope import StackScope
 
 
 def _yaml(groups: Mapping[str, Mapping[str, str]]) -> Iterator[YamlEntry]:

@@ -12,7 +12,7 @@ from topicwarden.kinds.quota.change import quota_title
 from topicwarden.model.access import DeclaredAccess, Operation, QuotaEntity, ResourceType
 
 if TYPE_CHECKING:
-    from topicwarden.stacks.stack_scope import StackScope
+    from topicwarden.specs.stacks.stack_scope import StackScope
 
 
 def _yaml(quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> Iterator[YamlEntry]:

@@ -12,7 +12,7 @@ from topicwarden.kinds.access_converter import AccessConverter, Limit, YamlEntry
 from topicwarden.model.access import DeclaredAccess, Operation, ResourceType, ScramUser
 
 if TYPE_CHECKING:
-    from topicwarden.stacks.stack_scope import StackScope
+    from topicwarden.specs.stacks.stack_scope import StackScope
 
 _COMMENT: Final = (
     "# Kafka never shows a password. Before the next deploy, write the one that is in use for each user:",

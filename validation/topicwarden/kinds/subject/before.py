@@ -12,6 +12,10 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final, TypeVar
 
+from topicwarden.kafka.registry.client import RegistryClient
+from topicwarden.kafka.registry.read import find_version, read_registry, referenced_texts, refusal, registered_versions
+from topicwarden.kafka.registry.referrers import referrers
+from topicwarden.kafka.registry.registry_error import SETTING, RegistryError
 from topicwarden.kinds.announced_writes import Intent, orphans, unfinished
 from topicwarden.kinds.subject.change import (
     RegistryChange,
@@ -36,12 +40,8 @@ from topicwarden.model.subject import (
     RegisteredSchema,
     SubjectVersion,
 )
-from topicwarden.record_schemas.schema_compatibility import Comparison, incompatibilities
-from topicwarden.registry.client import RegistryClient
-from topicwarden.registry.read import find_version, read_registry, referenced_texts, refusal, registered_versions
-from topicwarden.registry.referrers import referrers
-from topicwarden.registry.registry_error import SETTING, RegistryError
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.record_schemas.schema_compatibility import Comparison, incompatibilities
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 Value = TypeVar("Value")
 NO_INTENTS: Final[Mapping[str, Intent]] = {}

@@ -12,6 +12,7 @@ from datetime import date
 from functools import cached_property
 from typing import Final, TypeAlias
 
+from topicwarden.kafka.registry.same_schema import same
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.planned_change import Action
 from topicwarden.model.subject import (
@@ -27,8 +28,7 @@ from topicwarden.model.subject import (
     SubjectVersion,
 )
 from topicwarden.model.topic import AllowedChange, allowed_on
-from topicwarden.record_schemas import record_name
-from topicwarden.registry.same_schema import same
+from topicwarden.specs.record_schemas import record_name
 
 Lookup: TypeAlias = Callable[[Mapping[str, RegisteredSchema]], Mapping[str, SubjectVersion | None]]
 """A function that finds the versions that subjects have for these schemas; None for a schema that is not registered."""

@@ -14,6 +14,12 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
+from topicwarden.kafka.registry.client import RegistryClient
+from topicwarden.kafka.registry.read import find_version, read_subject
+from topicwarden.kafka.registry.referrers import referrers
+from topicwarden.kafka.registry.registry_error import REFERENCED, RegistryError
+from topicwarden.kafka.registry.same_schema import same
+from topicwarden.kafka.registry.write import register, set_compatibility, soft_delete
 from topicwarden.kinds.access_resource import AccessResource
 from topicwarden.kinds.announced_writes import Announce, Intent
 from topicwarden.kinds.properties import UNKNOWN, Properties, has_unknown
@@ -32,13 +38,7 @@ from topicwarden.model.subject import (
 )
 from topicwarden.model.timestamps import today
 from topicwarden.model.topic import AllowedChange, allowed_on
-from topicwarden.registry.client import RegistryClient
-from topicwarden.registry.read import find_version, read_subject
-from topicwarden.registry.referrers import referrers
-from topicwarden.registry.registry_error import REFERENCED, RegistryError
-from topicwarden.registry.same_schema import same
-from topicwarden.registry.write import register, set_compatibility, soft_delete
-from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 SUBJECT_SET_TYPE: Final = "topicwarden:index:SubjectSet"
 SUBJECT_TYPE: Final = "kafka:index/subject:Subject"

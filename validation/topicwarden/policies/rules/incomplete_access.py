@@ -11,7 +11,7 @@ Remedy: `consume: [{principal: User:billing, group: billing}]`
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from topicwarden.access import roles
+from topicwarden.kafka_facts.access import roles
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.access import ANY_PRINCIPAL, DeclaredAccess, Operation, PermissionType, ResourceType
 from topicwarden.model.topic import Topic

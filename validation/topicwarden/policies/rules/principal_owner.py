@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
-from topicwarden.access import roles
+from topicwarden.kafka_facts.access import roles
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.access import DeclaredAccess
 from topicwarden.model.field_types import custom_error

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.stacks.stack_settings import BROKER_COUNT
+from topicwarden.specs.stacks.stack_settings import BROKER_COUNT
 
 
 class Settings(RuleSettings):

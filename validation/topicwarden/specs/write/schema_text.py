@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from topicwarden.record_schemas.json_text import parse
+from topicwarden.specs.record_schemas.json_text import parse
 
 _TOKEN: Final = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+)', re.DOTALL)
 _WIDTH: Final = 100

@@ -45,7 +45,7 @@ NEEDED: Final[Mapping[ResourceType, tuple[Operation, ...]]] = {
     ),
     ResourceType.GROUP: (Operation.DESCRIBE,),
 }
-"""What the commands of topicwarden need; see ``doctor/command_permissions.py``."""
+"""What the commands of topicwarden need; see ``operations/doctor/command_permissions.py``."""
 
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:

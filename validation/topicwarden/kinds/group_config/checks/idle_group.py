@@ -28,8 +28,8 @@ Source: KIP-211, ``GroupMetadata.expiredOffsets``: brokers delete the offsets of
 
 from collections.abc import Iterable
 
-from topicwarden.access.roles import NamePattern
 from topicwarden.audit.access_check import AccessResult, AuditedAccess
+from topicwarden.kafka_facts.access.roles import NamePattern
 from topicwarden.model.access import ResourceType
 from topicwarden.model.message_text import counted
 from topicwarden.model.timestamps import utc

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from topicwarden.kafka.registry.same_schema import same
 from topicwarden.kinds.subject.evidence import SubjectContext
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.change_guard import ChangeGuard
-from topicwarden.registry.same_schema import same
 
 KIND = "foreign-version"
 GUARDS: tuple[ChangeGuard, ...] = (

@@ -1,0 +1,148 @@
+"""The JSON Schema that all values meet. The evidence of each rule is a ``$comment`` beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from topicwarden.audit.inference.inferred_rule import InferenceContext
+from topicwarden.audit.inference.topic_summary import JSON_TYPES, NO_RECORD, JsonShape, Tally
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_FORMATS: Final = ("uuid", "date-time", "date", "email", "ipv4", "uri")
+_MOST_TEXTS: Final = 12
+_LEAST_OF_A_TEXT: Final = 10
+"""An enumeration has at most this number of texts, and each one this number of times."""
+_RARE: Final = 0.1
+"""The exceptions of a stricter rule are named if they are at most this share of the values."""
+
+
+def json_schema(shape: JsonShape, context: InferenceContext) -> dict[str, Any]:
+    """Return the schema of all values of a topic."""
+    return {"$schema": DIALECT, **_schema(shape, context, "value")}
+
+
+def _schema(shape: JsonShape, context: InferenceContext, noun: str) -> dict[str, Any]:
+    """Return the schema of ``shape``; ``noun`` names one of its values in comments."""
+    total = shape.total
+    if total < context.records_needed or total == shape.count("null"):
+        found = ", ".join(name for name in JSON_TYPES if shape.count(name))
+        return {"$comment": f"no rule: {found or 'nothing'} in {_counted(total, noun)}"}
+    types = [name for name in JSON_TYPES if shape.count(name)]
+    comments = [f"{_counted(total, noun)}"]
+    if "number" in types and "integer" in types:
+        types.remove("integer")
+        comments += _exceptions("not integer", shape.types["number"], shape.count("integer", "number"))
+    main = max(types, key=shape.count)
+    comments += [f"{name}: {shape.types[name].among(total)}" for name in types if name != main]
+    schema: dict[str, Any] = {"type": types[0] if len(types) == 1 else types}
+    if "string" in types:
+        schema |= _text_rules(shape, types, context, comments)
+    if types in (["integer"], ["number"], ["null", "integer"], ["null", "number"]):
+        schema |= _bounds(shape, context, comments)
+    if "array" in types:
+        schema |= _array(shape, context, comments)
+    if "object" in types:
+        schema |= _object(shape, context, comments)
+    return {"$comment": "; ".join(comments), **schema}
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _exceptions(rule: str, tally: Tally, total: int) -> Iterator[str]:
+    """Yield the comment on a stricter rule that few values break."""
+    if 0 < tally.count <= _RARE * total:
+        yield f"{rule}: {tally.among(total)}"
+
+
+def _text_rules(shape: JsonShape, types: list[str], context: InferenceContext, comments: list[str]) -> dict[str, Any]:
+    texts = shape.count("string")
+    exceptions = {name: shape.not_in_format.get(name, NO_RECORD) for name in _FORMATS}
+    rules: dict[str, Any] = {}
+    if format := next((name for name in _FORMATS if not exceptions[name].count), None):
+        rules["format"] = format
+    else:
+        nearest = min(_FORMATS, key=lambda name: exceptions[name].count)
+        comments += _exceptions(f"not {nearest}", exceptions[nearest], texts)
+    counts = shape.texts
+    few = counts is not None and 1 < len(counts) <= _MOST_TEXTS and min(counts.values()) >= _LEAST_OF_A_TEXT
+    if counts is None or not few or shape.personal or texts < context.records_needed or {*types} - {"null", "string"}:
+        return rules
+    number = _counted(len(counts), "text")
+    if context.shows_values:
+        comments.append(f"enum of {number} in {_counted(texts, 'value')}")
+        return rules | {"enum": [*sorted(counts), *([None] if "null" in types else [])]}
+    comments.append(f"{number} only: --show-values writes them as an enum")
+    return rules
+
+
+def _bounds(shape: JsonShape, context: InferenceContext, comments: list[str]) -> dict[str, Any]:
+    """Return the bound that means something: most numbers that are never negative cannot be."""
+    if not context.shows_values or shape.personal or shape.minimum is None or shape.maximum is None:
+        return {}
+    comments.append(f"from {shape.minimum} to {shape.maximum}")
+    return {"minimum": 0} if Decimal(shape.minimum) >= 0 else {}
+
+
+def _array(shape: JsonShape, context: InferenceContext, comments: list[str]) -> dict[str, Any]:
+    if shape.cut:
+        comments.append("nested too deeply, or too many names: not looked into")
+    return {"items": _schema(shape.items, context, "element")} if shape.items else {}
+
+
+def _object(shape: JsonShape, context: InferenceContext, comments: list[str]) -> dict[str, Any]:
+    objects = shape.count("object")
+    if shape.cut:
+        if "array" not in shape.types:
+            comments.append("nested too deeply, or too many names: not looked into")
+        return {}
+    rules: dict[str, Any] = {}
+    if shape.fields:
+        rules["properties"] = {name: _property(each, objects, context) for name, each in shape.fields.items()}
+    required = [name for name, each in shape.fields.items() if not each.missing.count]
+    if required and objects >= context.records_needed:
+        rules["required"] = required
+    if shape.others:
+        comments.append("names that are data are not listed")
+        rules["additionalProperties"] = _schema(shape.others, context, "value")
+    return rules
+
+
+def _property(shape: JsonShape, objects: int, context: InferenceContext) -> dict[str, Any]:
+    schema = _schema(shape, context, "value")
+    if shape.missing.count:
+        missing = f"not required: missing in {shape.missing.among(objects)}"
+        schema["$comment"] = f"{schema['$comment']}; {missing}"
+    return schema
+
+
+def tightened(declared: Any, inferred: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield what ``inferred`` says and ``declared`` does not: the path of the value, and the rule with its evidence.
+
+    A rule of the declared schema that is not of the simple forms that an inference writes is taken to say more.
+    """
+    if not isinstance(declared, Mapping) or declared.keys() & {"$ref", "allOf", "anyOf", "oneOf", "if", "not"}:
+        return
+    evidence = inferred.get("$comment", "")
+    for keyword in ("type", "format", "enum", "minimum"):
+        if keyword in inferred and not declared.keys() & {keyword, "const", "enum"}:
+            yield path or "/", f"{keyword}: {_text(inferred[keyword])}  # {evidence}"
+    missing = [name for name in inferred.get("required", ()) if name not in declared.get("required", ())]
+    if missing:
+        yield path or "/", f"required: {_text(missing)}  # {evidence}"
+    properties = declared.get("properties", {})
+    for name, each in inferred.get("properties", {}).items():
+        at = f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
+        if name in properties:
+            yield from tightened(properties[name], each, at)
+        elif declared.get("additionalProperties") in (None, True) and "type" in each:
+            yield at, f"type: {_text(each['type'])}  # not declared; {each['$comment']}"
+    if "items" in inferred and isinstance(declared.get("items"), Mapping):
+        yield from tightened(declared["items"], inferred["items"], f"{path}/*")
+
+
+def _text(value: Any) -> str:
+    return f"[{', '.join(map(_text, value))}]" if isinstance(value, list) else "null" if value is None else str(value)

@@ -1,0 +1,163 @@
+"""Takes access from the fields of another tool's file: ACLs, SCRAM users and quotas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final, TypeVar
+
+from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
+from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
+from topicwarden.model.access import (
+    CLUSTER_NAME,
+    FEWEST_ITERATIONS,
+    WILDCARD,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    QuotaEntity,
+    ResourceType,
+    ScramUser,
+)
+from topicwarden.model.message_text import describe_value, did_you_mean, kind_of
+from topicwarden.model.problem import Location
+from topicwarden.specs.yaml_nodes import KeyPath
+
+ANY_USER: Final = f"User:{WILDCARD}"
+Word = TypeVar("Word", bound=StrEnum)
+QUOTA_KEYS: Final = {
+    "producerByteRate": "producer_byte_rate",
+    "consumerByteRate": "consumer_byte_rate",
+    "requestPercentage": "request_percentage",
+    "controllerMutationRate": "controller_mutation_rate",
+    "connectionCreationRate": "connection_creation_rate",
+}
+"""Kafka's keys of quotas by their names in camel case."""
+
+
+def take_word(
+    fields: UnreadFields, path: KeyPath, words: type[Word], reader: TopicReader, default: Word | None = None
+) -> Word | None:
+    """Take one of Kafka's words in any spelling, such as ``DESCRIBE_CONFIGS``; report another value."""
+    value, location = fields.take(path)
+    if value is None and default is not None:
+        return default
+    found = word(value, words)
+    if found is None:
+        choices = [each.value for each in words]
+        hint = did_you_mean(str(value), choices) or f"; expected one of {', '.join(choices)}"
+        reader.add_problem(location, f"{path[-1]}: unknown word {describe_value(value)}{hint}", "value")
+    return found
+
+
+def word(value: Any, words: type[Word]) -> Word | None:
+    """Return the word that ``value`` is, in any spelling; None if it is none."""
+    letters = str(value).replace("_", "").replace("-", "").lower()
+    if words is PatternType and letters == "prefix":
+        letters = "prefixed"
+    return next((each for each in words if each.value.lower() == letters), None)
+
+
+def take_text(fields: UnreadFields, path: KeyPath, reader: TopicReader, default: str | None = None) -> str | None:
+    """Take the text at ``path``; report a value that is missing or not text."""
+    value, location = fields.take(path)
+    if value is None and default is not None:
+        return default
+    if not isinstance(value, str) or not value:
+        reader.add_problem(location, f"{path[-1]}: expected text, got {describe_value(value)}", "value")
+        return None
+    return value
+
+
+def take_acls(
+    fields: UnreadFields,
+    reader: TopicReader,
+    *,
+    principal: str | None,
+    host: KeyPath,
+    operations: list[KeyPath],
+    permission: KeyPath,
+    kind: KeyPath,
+    name: KeyPath,
+    pattern: KeyPath,
+) -> None:
+    """Add one ACL for each of ``operations``, whose parts are at these paths."""
+    resource_type = take_word(fields, kind, ResourceType, reader)
+    if resource_type is ResourceType.CLUSTER:
+        fields.take(name)
+        resource_name: str | None = CLUSTER_NAME
+    else:
+        resource_name = take_text(fields, name, reader)
+    of_pattern = take_word(fields, pattern, PatternType, reader, PatternType.LITERAL)
+    allowed = take_word(fields, permission, PermissionType, reader, PermissionType.ALLOW)
+    from_host = take_text(fields, host, reader, WILDCARD)
+    for path in operations:
+        operation = take_word(fields, path, Operation, reader)
+        if principal and from_host and operation and allowed and resource_type and resource_name and of_pattern:
+            reader.acls.append(Acl(principal, from_host, operation, allowed, resource_type, resource_name, of_pattern))
+
+
+def limits_access(deny: Acl, acl: Acl) -> bool:
+    """Return whether ``deny`` can limit what ``acl`` allows: for a principal and a resource of both.
+
+    Operations and hosts are not compared, because a DENY of one operation also denies others (``AclAuthorizer``).
+    """
+    if acl.permission is not PermissionType.ALLOW or acl.resource_type is not deny.resource_type:
+        return False
+    if ANY_USER not in (deny.principal, acl.principal) and deny.principal != acl.principal:
+        return False
+    return _overlap(deny, acl) or _overlap(acl, deny)
+
+
+def _overlap(one: Acl, other: Acl) -> bool:
+    """Return whether the name of ``other`` begins with, or is, a name that ``one`` is about."""
+    if one.pattern_type is PatternType.PREFIXED:
+        return other.resource_name.startswith(one.resource_name) or other.resource_name == WILDCARD
+    return one.resource_name in (other.resource_name, WILDCARD)
+
+
+def items(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> list[KeyPath]:
+    """Return the paths of the items of the list at ``path``; report a value that is not a list."""
+    value, location = fields.peek(path)
+    if isinstance(value, list):
+        if not value:
+            fields.take(path)
+        return [(*path, index) for index in range(len(value))]
+    if value is not None:
+        fields.take(path)
+        reader.add_problem(location, f"{path[-1]}: expected a list, got {kind_of(value)}", "type")
+    return []
+
+
+def add_user(reader: TopicReader, name: str, mechanism: Any, iterations: Any, location: Location) -> None:
+    """Add a user with a SCRAM credential; report another mechanism. The password is not read."""
+    spelled = str(mechanism).upper().replace("_", "-")
+    if spelled not in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+        reader.add_problem(
+            location, f"expected SCRAM-SHA-256 or SCRAM-SHA-512, got {describe_value(mechanism)}", "value"
+        )
+        return
+    if not isinstance(iterations, int) or isinstance(iterations, bool) or iterations < FEWEST_ITERATIONS:
+        expected = f"a whole number from {FEWEST_ITERATIONS}"
+        reader.add_problem(location, f"iterations: expected {expected}, got {describe_value(iterations)}", "value")
+        return
+    reader.access["users"][name, spelled] = ScramUser(name, spelled, iterations)
+
+
+def take_quota(
+    fields: UnreadFields, path: KeyPath, entity: QuotaEntity, names: Mapping[str, str], reader: TopicReader
+) -> None:
+    """Take the quota of ``entity`` in the mapping at ``path``; ``names`` are Kafka's keys by those of the file."""
+    rates: dict[str, float] = {}
+    for name, key in names.items():
+        value, location = fields.peek((*path, name))
+        if value is None:
+            continue
+        fields.take((*path, name))
+        try:
+            rates[key] = float(value)
+        except (TypeError, ValueError):
+            reader.add_problem(location, f"{name}: expected a number, got {describe_value(value)}", "value")
+    if rates:
+        reader.access["quotas"][tuple(sorted(entity))] = rates

@@ -1,0 +1,165 @@
+"""Checks the values of another tool's topic against Kafka's definitions, and builds the topic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from topicwarden.extensions.interchange.convert.topic_reader import UNKNOWN, ConvertedTopic, TopicReader
+from topicwarden.extensions.interchange.convert.unread_fields import shown_key
+from topicwarden.kafka_facts import configs
+from topicwarden.kafka_facts.topic_names import name_problem
+from topicwarden.model.contents import NO_CONTENTS, Contents
+from topicwarden.model.message_text import describe_value, kind_of, quoted, whole_number_hint
+from topicwarden.model.problem import Location, Problem
+from topicwarden.model.topic import INTERNAL_TOPICS, Topic
+from topicwarden.specs.schema_files import SchemaText
+
+SettingValues: TypeAlias = dict[str, tuple[Any, Location, Location]]
+"""Settings by name: the value, the location of the key, and the location of the value."""
+
+MAX_COUNTS: Final = {"partitions": 2**31 - 1, "replication factor": 2**15 - 1}
+_SERVICE_SETTINGS: Final = re.compile(
+    r"confluent\.|redpanda\.|warpstream\.|automq\.|inkless\.|(flush\.bytes|write\.caching|diskless\.enable|initial\.retention\.local\.target\.(bytes|ms))$"
+)
+"""Settings of services' own, which Apache Kafka does not have; see ``kafka_facts/services``."""
+_THROTTLE: Final = ".replication.throttled.replicas"
+
+
+@dataclass(frozen=True)
+class TopicValues:
+    """The values of one topic in another tool's file, each with its location; settings also with that of their key.
+
+    ``default`` describes what applies to a number that is not set.
+    """
+
+    name_field: tuple[Any, Location]
+    counts: Mapping[str, tuple[Any, Location]]
+    config: Mapping[str, tuple[Any, Location, Location]]
+    description: str | None = None
+    default: str = "the brokers' default"
+    owner: str | None = None
+    contents: Contents = NO_CONTENTS
+    schemas: tuple[SchemaText, ...] = ()
+
+    def read_name(self, reader: TopicReader) -> tuple[str | None, Location]:
+        """Return the topic's name and its location; report a missing name and return None."""
+        value, location = self.name_field
+        if isinstance(value, str) and value.strip():
+            return value.strip(), location
+        reader.add_problem(location, f"expected the topic's name, got {describe_value(value)}", "missing")
+        return None, location
+
+    def checked_count(self, reader: TopicReader, part: str, missing: dict[str, Problem]) -> int | None:
+        """Return the count ``part``; report an invalid one and return None.
+
+        Return ``UNKNOWN`` if the file does not have the count. ``missing`` then gets the problem.
+        """
+        value, location = self.counts[part]
+        number = _integer(value)
+        if number is not None and 1 <= number <= MAX_COUNTS[part]:
+            return number
+        if value is None or number == -1:
+            got = "nothing" if value is None else "-1"
+            name, _ = self.name_field
+            message = f"expected the {part}, got {got}, so {self.default} applies; write the topic's actual number"
+            message = f"{name}: {message}" if isinstance(name, str) else message
+            message += " here, or in topics/_defaults.yaml"
+            missing[part.replace(" ", "_")] = Problem(location, message, "missing")
+            return UNKNOWN
+        message = f"expected the {part}, a whole number from 1 to {MAX_COUNTS[part]}, got {kind_of(value)}"
+        reader.add_problem(location, message, "value")
+        return None
+
+
+def add_topic(reader: TopicReader, values: TopicValues, comments: Iterable[str] = ()) -> None:
+    """Add the topic, or the problems of its values. Internal topics of Kafka are only noted."""
+    comment_lines = tuple(comments)  # takes the fields of the comments, also of a topic that is not added
+    name, location = values.read_name(reader)
+    if name in INTERNAL_TOPICS:
+        reader.note(location, str(name), "internal topics of Kafka, so not imported")
+        return
+    before = len(reader.problems)
+    if name is not None and (problem := name_problem(name)):
+        reader.add_problem(location, problem, "topic-name")
+    missing: dict[str, Problem] = {}
+    partitions = values.checked_count(reader, "partitions", missing)
+    replicas = values.checked_count(reader, "replication factor", missing)
+    config = {
+        key: _checked_setting(reader, key, value, locations) for key, (value, *locations) in values.config.items()
+    }
+    if name is None or partitions is None or replicas is None or len(reader.problems) > before:
+        return
+    set_values = {key: value for key, value in config.items() if value is not None}
+    topic = Topic(
+        name,
+        partitions,
+        replicas,
+        dict(sorted(set_values.items())),
+        owner=values.owner,
+        description=values.description,
+        contents=values.contents,
+    )
+    reader.topics.append(ConvertedTopic(topic, location, comment_lines, values.schemas, missing))
+
+
+def _checked_setting(reader: TopicReader, name: str, value: Any, locations: list[Location]) -> str | None:
+    """Return a setting in Kafka's spelling; None if it is invalid or not set.
+
+    ``locations`` are the locations of the key and of the value.
+    """
+    definition = configs.definition(name)
+    if reason := _reason_to_skip(name, value):
+        reader.left_out += reason == not_in_kafka()
+        reader.note(locations[0], name, reason)
+        return None
+    if definition is None:
+        suggestion = configs.nearest(name)
+        message = f"Kafka {configs.kafka_version()} has no topic configuration {quoted(shown_key(name))}"
+        message += f"; did you mean {suggestion}?" if suggestion else ""
+        reader.add_problem(locations[0], message, "config-unknown")
+        return None
+    if isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
+        reader.add_problem(
+            locations[-1], f"{name}: expected {definition.expected}, got {describe_value(value)}", "config-value"
+        )
+        return None
+    text = _text(value)
+    problems = [variant.problem(text) for variant in configs.variants(name)]
+    if None not in problems:
+        hint = whole_number_hint(value) if isinstance(value, float) else ""
+        reader.add_problem(locations[-1], f"{name}: {problems[0]}{hint}", "config-value")
+    # As DescribeConfigs returns it: without spaces, booleans in lower case.
+    if definition.type == "list":
+        return ",".join(item.strip() for item in text.split(","))
+    return text.strip().lower() if definition.type == "boolean" else text.strip()
+
+
+def not_in_kafka() -> str:
+    """Return the reason why a setting of a service's own is not imported."""
+    return f"Kafka {configs.kafka_version()} has no such topic configuration, so not imported"
+
+
+def _reason_to_skip(name: str, value: Any) -> str | None:
+    if configs.definition(name) is None:
+        return not_in_kafka() if _SERVICE_SETTINGS.match(name) else None
+    if name.endswith(_THROTTLE):
+        return "a replication throttle, so not imported"
+    return "has no value, so not imported" if value is None else None
+
+
+def _integer(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    digits = isinstance(value, str) and value.strip().removeprefix("-").isdecimal() and value.isascii()
+    return int(value) if digits else None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(value) if isinstance(value, list) else str(value)

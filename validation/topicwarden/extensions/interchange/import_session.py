@@ -1,0 +1,244 @@
+"""One import into a project: compare topics with its declarations, and write new files."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from types import MappingProxyType
+
+from topicwarden.extensions.interchange.convert import ConvertedSubject, ConvertedTopic
+from topicwarden.extensions.interchange.import_waivers import draft_waivers
+from topicwarden.extensions.interchange.subject_drafts import SubjectDraft, draft_subjects
+from topicwarden.extensions.interchange.write_files import free_name, write_files
+from topicwarden.model.access import NO_ACCESS, DeclaredAccess
+from topicwarden.model.message_text import counted, did_you_mean
+from topicwarden.model.problem import Level, Problem, Refusal
+from topicwarden.model.project import Project
+from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
+from topicwarden.model.timestamps import today
+from topicwarden.model.topic import Topic
+from topicwarden.model.topic_selection import EXCLUDED, selected
+from topicwarden.policies.check_specs import check
+from topicwarden.specs.access_files import load_access, resolve_access
+from topicwarden.specs.declared_subjects import REFERENCE, resolve_subjects
+from topicwarden.specs.load import LoadedSpecs, load
+from topicwarden.specs.resolve import Declaration, resolve
+from topicwarden.specs.schema_files import ProjectSchemas, SchemaText
+from topicwarden.specs.spec_files import SpecFile
+from topicwarden.specs.stacks.stack_file import read_stack_file
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.stack_selection import selected_stacks
+from topicwarden.specs.subject_files import load_subjects
+from topicwarden.specs.write import COUNTS, TOPICS, ContentsComments, ImportDraft, NewFile, draft, inherited_counts
+from topicwarden.specs.write.shared_defaults import flat_settings
+
+_SCHEMA = "docs/topic.schema.json"
+
+
+@dataclass(frozen=True)
+class ImportSession:
+    """One import: the project, the stack, the glob patterns that select topics, and the declared topics.
+
+    ``errors`` are the errors of ``topics/`` and of the stack's settings, which prevent an import. ``scope`` has the
+    topics and the access that the stack owns. ``access`` is the declared access, and ``subjects`` are the
+    declared subjects of the stack's Schema Registry. ``waive_until`` is the last day of the waivers for what the topics
+    violate; without a day, no waiver is written.
+    """
+
+    project: Project
+    stack: str
+    patterns: tuple[str, ...]
+    loaded: LoadedSpecs
+    declared: Mapping[str, Declaration]
+    errors: tuple[Problem, ...]
+    scope: StackScope = EVERY_TOPIC
+    access: DeclaredAccess = NO_ACCESS
+    subjects: DeclaredSubjects = NO_SUBJECTS
+    waive_until: date | None = None
+
+    def select(self, names: Iterable[str]) -> list[str]:
+        """Return the names that the patterns match, of topics that the stack owns or that a pattern names in full.
+
+        Raise Refusal if no name matches.
+        """
+        known = [name for name in names if self.scope.owns(name) or name in self.patterns]
+        found = [name for name in known if selected(name, self.patterns)]
+        if not found and known:
+            included = [pattern for pattern in self.patterns if not pattern.startswith(EXCLUDED)]
+            suggestion = did_you_mean(included[0].strip("*"), known) if included else ""
+            in_scope = f" in the scope of the stack, {self.scope}," if self.scope.patterns else ""
+            raise Refusal(
+                f"none of {counted(len(known), 'topic')}{in_scope} matches {' '.join(self.patterns)}{suggestion}"
+            )
+        return found
+
+    def outside(self, names: Iterable[str]) -> list[str]:
+        """Return those of ``names`` that the stack does not own, sorted."""
+        return sorted(name for name in names if not self.scope.owns(name))
+
+    def completed(self, converted: Sequence[ConvertedTopic]) -> tuple[list[ConvertedTopic], list[Problem]]:
+        """Return the topics with the counts that their file does not have, and a problem for each unknown count.
+
+        The counts are those that the topic is declared with, or that a new topic inherits from ``_defaults.yaml``.
+        """
+        inherited = inherited_counts([one.topic.name for one in converted if one.missing], self.loaded)
+        complete, problems = [], []
+        for one in converted:
+            declaration = self.declared.get(one.topic.name)
+            known = {key: getattr(declaration.topic, key) for key in COUNTS} if declaration else {}
+            known = known or dict(inherited.get(one.topic.name, {}))
+            problems += [problem for key, problem in one.missing.items() if key not in known]
+            counts = {key: known[key] for key in one.missing if key in known}
+            complete.append(replace(one, topic=replace(one.topic, **counts)))
+        return complete, problems
+
+    def draft_files(
+        self,
+        topics: Iterable[Topic],
+        stack: str | None,
+        comments: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        schemas: Mapping[str, Sequence[SchemaText]] = MappingProxyType({}),
+        evidence: Mapping[str, ContentsComments] = MappingProxyType({}),
+    ) -> ImportDraft:
+        """Return files for the topics that are not declared yet. They have these settings on ``stack`` (None: on all).
+
+        By topic, ``comments`` are comment lines for the files, ``schemas`` schemas of keys and values, and ``evidence``
+        comments about the ``contents``.
+        """
+        topics_dir = self.project.topics
+        existing_paths = [path.relative_to(topics_dir).as_posix().lower() for path in topics_dir.rglob("*")]
+        schema = _SCHEMA if (self.project.root / _SCHEMA).is_file() else None
+        undeclared = [topic for topic in topics if topic.name not in self.declared]
+        return draft(
+            undeclared,
+            self.loaded,
+            stack,
+            existing_paths,
+            schema,
+            comments=comments,
+            schemas=schemas,
+            evidence=evidence,
+        )
+
+    def draft_subjects(
+        self,
+        subjects: Sequence[ConvertedSubject],
+        topics: Iterable[Topic],
+        latest: Mapping[str, int] = MappingProxyType({}),
+    ) -> SubjectDraft:
+        """Return what declares the subjects that are not declared yet.
+
+        ``topics`` are the imported topics: those that are new get their subjects in their own files. ``latest`` as in
+        ``draft_subjects``.
+        """
+        folder = self.project.subjects
+        existing_paths = [path.relative_to(folder).as_posix().lower() for path in folder.rglob("*")]
+        new_topics = {topic.name: topic for topic in topics if topic.name not in self.declared}
+        return draft_subjects(subjects, new_topics, self.subjects.subjects.keys(), existing_paths, latest)
+
+    def write(self, files: Sequence[NewFile]) -> None:
+        """Write the files: either all or none, and never over an existing file."""
+        if files:
+            write_files(self.project.topics, files)
+
+    def differences(self, topics: Mapping[str, Topic], where: str) -> list[Problem]:
+        """Return a problem for each declared setting that differs from ``topics``, at the setting's location.
+
+        ``where`` describes the source of ``topics`` in the message, such as "on the cluster".
+        """
+        found: list[Problem] = []
+        for name, topic in topics.items():
+            if name not in self.declared:
+                continue
+            declaration = self.declared[name]
+            declared_settings, actual_settings = flat_settings(declaration.topic), flat_settings(topic)
+            for path in sorted({*declared_settings, *actual_settings}):
+                if declared_settings.get(path) != actual_settings.get(path):
+                    declared, actual = _display(declared_settings.get(path)), _display(actual_settings.get(path))
+                    remedy = f"declare this value (under stacks: {self.stack}: if stacks differ), and import again"
+                    message = (
+                        f"{name}: {path[-1]} is {declared} in YAML, but {actual} {where}; nothing was changed: {remedy}"
+                    )
+                    found.append(Problem(declaration.locations.at(path), message, "import"))
+        return found
+
+    def check_files(
+        self, files: Sequence[NewFile], topics: Collection[str], dry_run: bool
+    ) -> tuple[tuple[NewFile, ...], list[Problem]]:
+        """Return the new files with that of the waivers for ``topics``, and the problems that ``check`` finds in them.
+
+        The waivers are written here, after the files. ``dry_run`` checks the files as if they were written.
+        """
+        of_topics = [file for file in files if file.folder == TOPICS]
+        if not (files or self.waive_until) or not (of_topics or self.loaded.topics):
+            return tuple(files), []  # a project without topics cannot be checked
+        unwritten = [_as_spec_file(file) for file in of_topics if not file.is_schema] if dry_run else []
+        # The conversion has checked the schemas.
+        unread = tuple(f"{file.project_path} cannot be read" for file in files if file.is_schema and dry_run)
+        new_paths = {file.project_path for file in files}
+        checked = check(self.project, [self.stack], unwritten=unwritten)
+        if self.waive_until and (text := draft_waivers(checked, self.stack, topics, new_paths, self.waive_until)):
+            waivers = NewFile(free_name(self.project.policies), text, None, self.project.policies.name)
+            files = [*files, waivers]
+            if dry_run:
+                unwritten.append(_as_spec_file(waivers))
+            else:
+                self.write([waivers])
+            checked = check(self.project, [self.stack], unwritten=unwritten)
+        return tuple(files), [
+            problem
+            for problem in checked.problems
+            if problem.location.file in new_paths
+            and not problem.message.startswith(unread or ("\0",))
+            and not (dry_run and problem.rule == REFERENCE)  # the files below subjects/ are not written
+        ]
+
+
+def open_session(
+    project: Project, stack: str | None, patterns: Sequence[str], waive_until: date | None = None
+) -> ImportSession:
+    """Read the topics that ``topics/`` declares for ``stack`` (None: the only stack of the project).
+
+    Raise Refusal if ``stack`` is None and the project has several stacks, or if the day ``waive_until`` is over.
+    """
+    if waive_until and waive_until < today():
+        raise Refusal(f"waivers until {waive_until} have expired: expected a day from {today()} on")
+    stacks = selected_stacks(project, stack)
+    if len(stacks) > 1:
+        raise Refusal(f"topics may differ by stack: select one with --stack, one of {', '.join(stacks)}")
+    loaded = load(project.topics, project.root, project.stack_names())
+    resolved = resolve(loaded, stacks[0])
+    declared = {declaration.topic.name: declaration for declaration in resolved.declarations}
+    stack_file = read_stack_file(project, stacks[0])
+    loaded_access = load_access(project.access, project.root, project.stack_names())
+    access = resolve_access(loaded_access, resolved.declarations, stacks[0])
+    loaded_subjects = load_subjects(project.subjects, project.root, project.stack_names())
+    subjects = resolve_subjects(loaded_subjects, resolved.declarations, ProjectSchemas(project.root), stacks[0])
+    problems = (
+        *(*resolved.problems, *stack_file.problems),
+        *(*loaded_access.problems, *access.problems),
+        *(*loaded_subjects.problems, *subjects.problems),
+    )
+    errors = tuple(problem for problem in problems if problem.level is Level.ERROR)
+    return ImportSession(
+        project,
+        stacks[0],
+        tuple(patterns),
+        loaded,
+        declared,
+        errors,
+        stack_file.scope,
+        access.access,
+        subjects.subjects,
+        waive_until,
+    )
+
+
+def _as_spec_file(file: NewFile) -> SpecFile:
+    *folder, name = file.path.split("/")
+    return SpecFile(file.project_path, tuple(folder), name.removesuffix(".yaml"), file.text.encode())
+
+
+def _display(value: object) -> str:
+    return "not set" if value is None else f"{value}"

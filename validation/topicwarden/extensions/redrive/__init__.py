@@ -1,0 +1,1 @@
+"""Copies the records of findings to another topic."""

@@ -1,0 +1,66 @@
+"""Pause and resume the log cleaner, so that a scenario controls when records are compacted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.log_files import cleaner_checkpoint, segments
+from topicwarden.kafka.write.config_admin import set_brokers
+from topicwarden.model.problem import Refusal
+
+_SETTING = "log.cleaner.backoff.ms"
+_PAUSED_MS, _FAST_MS, _KAFKA_DEFAULT_MS = 3_600_000, 500, 15_000
+_STABLE_S, _TIMEOUT_S = 3.0, 90.0
+
+Progress = dict[tuple[int, int], tuple[int, int]]
+"""By broker and partition: the offset up to which it is cleaned, and the base offset of the active segment."""
+
+
+def pause(servers: Sequence[str]) -> None:
+    """Let the log cleaners wait for an hour before the next run."""
+    set_brokers(servers, {_SETTING: str(_PAUSED_MS)})
+
+
+def speed_up(servers: Sequence[str]) -> None:
+    """Let the log cleaners run twice a second."""
+    set_brokers(servers, {_SETTING: str(_FAST_MS)})
+
+
+def restore_default(servers: Sequence[str]) -> None:
+    """Let the log cleaners run in Kafka's default interval."""
+    set_brokers(servers, {_SETTING: str(_KAFKA_DEFAULT_MS)})
+
+
+def wait_until_clean(sandbox: Sandbox, topic: str) -> None:
+    """Wait until every replica is cleaned up to its active segment.
+
+    Also return if every replica was cleaned in part and nothing changes for 3 s: the cleaner leaves a log with few
+    dirty records. Raises Refusal if a replica is not cleaned at all within 90 s.
+    """
+    deadline, previous, changed_at = time.monotonic() + _TIMEOUT_S, Progress(), time.monotonic()
+    while time.monotonic() < deadline:
+        progress = _progress(sandbox, topic)
+        if progress != previous:
+            previous, changed_at = progress, time.monotonic()
+        started = all(cleaned > 0 for cleaned, _ in progress.values())
+        done = all(cleaned >= active for cleaned, active in progress.values())
+        if progress and (done or (started and time.monotonic() - changed_at > _STABLE_S)):
+            return
+        time.sleep(0.2)
+    raise Refusal(
+        f"the sandbox's log cleaner has not cleaned {topic} within {_TIMEOUT_S:g} s; "
+        "see server.log in the folders of the brokers"
+    )
+
+
+def _progress(sandbox: Sandbox, topic: str) -> Progress:
+    progress = Progress()
+    for broker in sandbox.status().brokers:
+        log_dir = sandbox.log_dir(broker.id)
+        checkpoint = cleaner_checkpoint(log_dir)
+        for partition in (int(path.name.rpartition("-")[2]) for path in log_dir.glob(f"{topic}-[0-9]*")):
+            if bases := segments(log_dir, topic, partition):
+                progress[broker.id, partition] = (checkpoint.get((topic, partition), 0), bases[-1])
+    return progress

@@ -1,0 +1,176 @@
+"""Says what each command and each check of the audit can do, from what is installed, offered and allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from topicwarden import __version__
+from topicwarden.audit.access_checks import ACCESS_CHECKS
+from topicwarden.audit.checks import CHECKS
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.model.diagnosis import (
+    Ability,
+    AbsentApi,
+    CheckState,
+    ClusterFacts,
+    CommandState,
+    Diagnosis,
+    InstalledPart,
+    PermissionState,
+    Possession,
+    RegistryState,
+)
+from topicwarden.model.message_text import counted
+from topicwarden.model.topic import AllowedChange, Topic
+from topicwarden.operations.doctor.api_uses import missing_apis
+from topicwarden.operations.doctor.command_permissions import COMMANDS
+from topicwarden.operations.doctor.permission_states import UserPermissions, permission_states, required_permissions
+from topicwarden.specs.stacks.stack_scope import StackScope
+
+if TYPE_CHECKING:
+    from topicwarden.kafka.read.broker_features import BrokerFeatures
+
+ALL_COMMANDS: Final = ("check", *COMMANDS)
+_DELETING: Final = {AllowedChange.DELETE, AllowedChange.RECREATE}
+
+
+@dataclass(frozen=True)
+class ClusterState:
+    """The cluster as its brokers report it, with the permissions of the user."""
+
+    cluster_id: str | None
+    brokers: int
+    features: BrokerFeatures
+    permissions: UserPermissions
+
+
+def read_cluster_state(connection: Connection, declared: Collection[str], scope: StackScope) -> ClusterState:
+    """Return the cluster and the permissions of the user, read in few requests that change nothing.
+
+    ``scope`` has the topics that the stack owns: the permissions on others do not count.
+
+    Raises Refusal if the cluster cannot be reached.
+    """
+    # Without a stack, this command needs no client, and tells how to install it.
+    from topicwarden.kafka.connect.admin_client import open_admin  # noqa: PLC0415
+    from topicwarden.kafka.read.broker_features import read_broker_features  # noqa: PLC0415
+    from topicwarden.kafka.read.user_permissions import (  # noqa: PLC0415
+        read_cluster_permissions,
+        read_group_permissions,
+        read_topic_permissions,
+    )
+
+    with open_admin(connection) as admin:
+        described = admin.describe_cluster()
+        topics = read_topic_permissions(admin, declared, scope)
+        permissions = UserPermissions(read_cluster_permissions(admin), topics, read_group_permissions(admin))
+        living = [each["broker_id"] for each in described["brokers"] if not each.get("is_fenced")]
+        return ClusterState(described["cluster_id"], len(living), read_broker_features(admin, living), permissions)
+
+
+def diagnose(
+    stack: str | None,
+    parts: Sequence[InstalledPart],
+    state: ClusterState | None,
+    topics: Collection[Topic] = (),
+    *,
+    commands: Collection[str] = ALL_COMMANDS,
+    errors: int = 0,
+    access: bool = False,
+    registry: RegistryState | None = None,
+) -> Diagnosis:
+    """Return what ``commands`` can do.
+
+    ``state`` is that of the stack's cluster, ``topics`` are its declared topics, and ``errors`` is the number of errors
+    that `topicwarden check` reports, which prevent every other command. ``access`` says whether the stack declares
+    access. ``registry`` is the stack's Schema Registry.
+    """
+    needed_parts = [part for part in parts if not {*part.commands}.isdisjoint(commands)]
+    if state is None:
+        return Diagnosis(
+            topicwarden=__version__,
+            stack=stack,
+            commands=[_command(name, needed_parts, (), ()) for name in commands],
+            parts=[*parts],
+        )
+    deletable = [topic.name for topic in topics if {each.change for each in topic.allow} & _DELETING]
+    names = [topic.name for topic in topics]
+    permissions = list(permission_states(state.permissions, names, deletable, commands, access=access))
+    unusable = registry if registry and registry.problem else None
+    apis = [api for api in missing_apis(state.features.apis) if not {*api.commands}.isdisjoint(commands)]
+    return Diagnosis(
+        topicwarden=__version__,
+        stack=stack,
+        commands=[
+            _command(name, needed_parts, apis, permissions, errors=errors if name != "check" else 0, registry=unusable)
+            for name in commands
+        ],
+        parts=[*parts],
+        cluster=_facts(state),
+        registry=registry,
+        missing_apis=apis,
+        permissions=permissions,
+        checks=len(_checks(access)) if "audit" in commands else 0,
+        undecidable=list(_undecidable(permissions, access=access)) if "audit" in commands else [],
+    )
+
+
+def _facts(state: ClusterState) -> ClusterFacts:
+    visible = state.permissions.topics
+    return ClusterFacts(
+        cluster_id=state.cluster_id,
+        kafka=state.features.kafka,
+        mode=state.features.mode,
+        features=dict(sorted(state.features.features.items())),
+        brokers=state.brokers,
+        topics=len(visible.operations.keys() - visible.missing),
+        groups=len(state.permissions.groups.groups),
+    )
+
+
+def _command(
+    name: str,
+    parts: Sequence[InstalledPart],
+    apis: Sequence[AbsentApi],
+    permissions: Sequence[PermissionState],
+    *,
+    errors: int = 0,
+    registry: RegistryState | None = None,
+) -> CommandState:
+    lacking = [f"{part.name} is missing" for part in parts if name in part.commands and part.version is None]
+    if errors:
+        lacking.append(f"`topicwarden check` reports {counted(errors, 'error')}")
+    limits = [f"the brokers lack {api.name}, version {api.version}: {api.lost}" for api in apis if name in api.commands]
+    limits += [
+        f"{permission.permission} is missing{permission.extent}; {permission.lost[name]}"
+        for permission in permissions
+        if permission.state is Possession.MISSING and name in permission.commands
+    ]
+    if registry and name in registry.commands:
+        limits.append(registry.problem)
+    ability = Ability.UNABLE if lacking else Ability.LIMITED if limits else Ability.READY
+    return CommandState(command=name, ability=ability, reasons=[*lacking, *limits])
+
+
+def _checks(access: bool) -> list[str]:
+    return [*CHECKS, *(ACCESS_CHECKS if access else ())]
+
+
+def _undecidable(permissions: Sequence[PermissionState], *, access: bool) -> Iterator[CheckState]:
+    """Yield the checks that miss a permission, at least for some topics."""
+    affected = {str(each.permission): each.affected for each in required_permissions("audit", access=access)}
+    missing = [
+        permission
+        for permission in permissions
+        if permission.state is Possession.MISSING and "audit" in permission.commands
+    ]
+    for check in _checks(access):
+        reasons = [
+            f"{permission.permission}{permission.extent}"
+            for permission in missing
+            if check in affected.get(permission.permission, ())
+        ]
+        if reasons:
+            yield CheckState(check=check, reasons=reasons)

@@ -1,0 +1,79 @@
+"""The Schema Registry of a stack: ``topicwarden:schemaRegistry`` in ``stacks/Pulumi.<stack>.yaml``.
+
+The value is a URL, or ``sandbox`` for the registry of this machine, or a mapping of ``url`` and how to authenticate:
+``username`` and ``password``, or ``token``, or ``clientCert`` and ``clientKey``. ``caCert`` is for a registry whose CA
+the Java runtime does not know. Pulumi encrypts single values::
+
+    pulumi config set --path --secret 'topicwarden:schemaRegistry.password'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.specs.stacks import certificate_settings
+from topicwarden.specs.stacks.certificate_settings import Certificates, read_certificates
+from topicwarden.specs.stacks.settings_reader import SettingProblem, SettingsReader, decoded
+
+_URL, _USER, _PASSWORD, _TOKEN = "url", "username", "password", "token"
+KEYS: Final = (_URL, _USER, _PASSWORD, _TOKEN, *certificate_settings.NAMES)
+"""The keys of the mapping."""
+SANDBOX: Final = "sandbox"
+"""The value for the registry that ``topicwarden sandbox up`` starts."""
+SECRETS: Final = (_PASSWORD, _TOKEN, certificate_settings.PASSPHRASE)
+"""The keys whose values to encrypt."""
+
+
+@dataclass(frozen=True)
+class RegistrySettings:
+    """The address of a registry with Confluent's REST interface, and how to authenticate; ``repr`` shows no secret.
+
+    ``url`` is ``SANDBOX`` for the registry of the sandbox, whose address a declaration does not know.
+    """
+
+    url: str
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+    certificates: Certificates = field(default_factory=Certificates)
+
+
+def read_registry_settings(
+    value: Any, root: Path, *, offline: bool = False
+) -> tuple[RegistrySettings, list[SettingProblem]]:
+    """Return the registry in the setting's value, and every problem with it.
+
+    A problem has the name of a key of the mapping, empty for the whole value. ``root`` and ``offline`` as in
+    ``SettingsReader``.
+    """
+    reader = SettingsReader(_mapping(value), root, offline)
+    for name in reader.settings:
+        if name not in KEYS:
+            reader.problem(name, f"unknown key{did_you_mean(name, KEYS) or '; known are ' + ', '.join(KEYS)}")
+    if not reader.settings:
+        expected = f"a URL such as http://localhost:8081, or a mapping of {', '.join(KEYS[:4])} and certificates"
+        reader.problem("", f"expected {expected}, got {describe_value(value)}")
+    url = reader.text(_URL) or ""
+    known = url == SANDBOX or url.startswith(("http://", "https://"))
+    if "@" in (url.partition("://")[2] or url).partition("/")[0]:
+        reader.problem(_URL, f"has a user, which no client sends; write it as {_USER} and {_PASSWORD}")
+    elif reader.settings and not reader.encrypted(_URL) and not known:
+        reader.problem(_URL, f"expected a URL such as http://localhost:8081, got {quoted(url)}")
+    for name, other in ((_USER, _PASSWORD), (_PASSWORD, _USER)):
+        if name in reader.settings and other not in reader.settings:
+            reader.problem(name, f"needs {other}; write it")
+    if _USER in reader.settings and _TOKEN in reader.settings:
+        reader.problem(_TOKEN, f"{_USER} is set, too; remove one of them")
+    username, password, token = reader.text(_USER), reader.text(_PASSWORD), reader.text(_TOKEN)
+    return RegistrySettings(url, username, password, token, read_certificates(reader)), reader.problems
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    """Return the setting as a mapping; empty if it is something else."""
+    parsed = decoded(value)
+    if isinstance(parsed, str):
+        return {_URL: parsed}
+    return {str(name): each for name, each in parsed.items() if each is not None} if isinstance(parsed, dict) else {}

@@ -1,0 +1,243 @@
+"""Reads ``stacks/Pulumi.<stack>.yaml`` without decryption, and finds all problems of its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.kafka_facts.services import by_hosts
+from topicwarden.model.files import read_regular_file
+from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.model.problem import MOST_PROBLEMS, Level, Location, Problem, limited
+from topicwarden.model.project import Project
+from topicwarden.specs.spec_files import printable_path
+from topicwarden.specs.stacks import certificate_settings
+from topicwarden.specs.stacks.catalogue_settings import SECRETS as CATALOGUE_SECRETS
+from topicwarden.specs.stacks.connection_settings import SECRETS, SERVERS, read_connection_settings
+from topicwarden.specs.stacks.receiver_settings import SECRETS as RECEIVER_SECRETS
+from topicwarden.specs.stacks.registry_settings import SECRETS as REGISTRY_SECRETS
+from topicwarden.specs.stacks.registry_settings import read_registry_settings
+from topicwarden.specs.stacks.settings_reader import InvalidSetting, decoded
+from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stacks.stack_settings import (
+    BROKER_COUNT,
+    CATALOGUES,
+    CLUSTER,
+    KAFKA_VERSION,
+    MESSAGE_MAX_BYTES,
+    METADATA_MAX_AGE,
+    NOTIFICATIONS,
+    PARTITION_FUNCTIONS,
+    PROFILE,
+    SANDBOX,
+    SCHEMA_REGISTRY,
+    SCOPE,
+    SETTINGS,
+    TWO_CLUSTERS,
+)
+from topicwarden.specs.yaml_nodes import UNREADABLE, ParsedDocument, read_documents
+
+_RULE: Final = "stack-setting"
+_NAMESPACE: Final = "topicwarden:"
+_PULUMI_KEYS: Final = ("config", "environment", "secretsprovider", "encryptedkey", "encryptionsalt")
+"""The keys of Pulumi's file. Source: ``ProjectStack`` in Pulumi's ``sdk/go/common/workspace/project.go``."""
+_BROKER_FIELDS: Final = {
+    KAFKA_VERSION: "kafka",
+    BROKER_COUNT: "count",
+    MESSAGE_MAX_BYTES: "message_max_bytes",
+    PARTITION_FUNCTIONS: "partition_functions",
+    METADATA_MAX_AGE: "metadata_max_age",
+    PROFILE: "profile",
+}
+
+
+_NAMESPACES: Final = ("topicwarden:", "kafka:")
+
+
+@dataclass(frozen=True)
+class StackFile:
+    """The settings of a stack that need no decryption; those that are missing or invalid have their default.
+
+    ``scope_location`` is the location of the scope, None if the stack owns all topics. ``addresses`` identify the
+    cluster: the addresses of its brokers, or ``sandbox``; empty if they are not known. ``tls``: clients use TLS.
+    ``has_registry``: the file names a Schema Registry; ``registry_url`` is its URL, None if it is encrypted or invalid.
+    """
+
+    brokers: BrokerSettings = field(default_factory=BrokerSettings)
+    scope: StackScope = EVERY_TOPIC
+    scope_location: Location | None = None
+    addresses: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()
+    has_registry: bool = False
+    registry_url: str | None = None
+    tls: bool = False
+
+
+def read_stack_file(project: Project, stack: str) -> StackFile:
+    """Return the settings of ``stack``, and all problems of its ``topicwarden:`` and ``kafka:`` settings."""
+    path = project.stacks / f"Pulumi.{stack}.yaml"
+    file = printable_path(path.relative_to(project.root).as_posix())
+    try:
+        document, problems = read_stack_document(path, file)
+    except OSError as error:
+        problem = Problem(Location(file), f"cannot be read: {error.strerror}", "file-unreadable")
+        return StackFile(problems=(problem,))
+    problems += _misplaced(document)
+    config = document.value.get("config") if isinstance(document.value, dict) else None
+    if config is not None and not isinstance(config, dict):
+        message = f"config: expected a mapping, got {describe_value(config)}"
+        problems.append(Problem(document.at(("config",)), message, _RULE))
+    settings: Mapping[str, Any] = config if isinstance(config, dict) else {}
+    problems += islice(_unknown(document, settings), MOST_PROBLEMS + 1)
+    problems += _plaintext(document, settings)
+    problems += _unread_certificates(document, settings)
+    values: dict[str, Any] = {}
+    for name, setting in SETTINGS.items():
+        if name in settings:
+            try:
+                values[name] = setting.read(settings[name], project.root)
+            except InvalidSetting as error:
+                problems += [_problem(document, name, path, message) for path, message in error.problems]
+            except ValueError as error:
+                problems.append(_problem(document, name, (), str(error)))
+    on_sandbox = values.get(CLUSTER) == SANDBOX
+    connection, connection_problems = read_connection_settings(settings, project.root, offline=True)
+    if on_sandbox:
+        problems += [_problem(document, CLUSTER, (), TWO_CLUSTERS)] if settings.get(SERVERS) is not None else []
+    else:
+        problems += [_problem(document, each.name, each.path, each.message) for each in connection_problems]
+        if PROFILE not in values and (recognized := by_hosts(connection.servers)):
+            values[PROFILE] = recognized.name
+    return StackFile(
+        brokers=BrokerSettings(**{field: values[name] for name, field in _BROKER_FIELDS.items() if name in values}),
+        scope=values.get(SCOPE, EVERY_TOPIC),
+        scope_location=document.at(("config", SCOPE)) if SCOPE in values else None,
+        addresses=frozenset({SANDBOX} if on_sandbox else map(str.lower, connection.servers)),
+        problems=tuple(limited(problems)),
+        has_registry=settings.get(SCHEMA_REGISTRY) is not None,
+        registry_url=_registry_url(settings, project.root),
+        tls=connection.tls and not on_sandbox,
+    )
+
+
+def _registry_url(settings: Mapping[str, Any], root: Path) -> str | None:
+    """Return the URL of the Schema Registry; None if there is none, or only an encrypted one."""
+    if settings.get(SCHEMA_REGISTRY) is None:
+        return None
+    registry, _ = read_registry_settings(settings[SCHEMA_REGISTRY], root, offline=True)
+    return registry.url if registry.url.startswith(("http://", "https://")) else None
+
+
+def _misplaced(document: ParsedDocument) -> Iterator[Problem]:
+    """Yield the problems of a file without ``config``; other keys belong to Pulumi, which ignores unknown ones."""
+    if document.value is not None and not isinstance(document.value, dict):
+        yield Problem(document.at(()), f"expected a mapping, got {describe_value(document.value)}", _RULE)
+        return
+    for name in document.value or ():
+        if name.startswith((_NAMESPACE, "kafka:")):
+            message = f"{quoted(name)} is outside of config, where Pulumi ignores it; move it under `config:`"
+            yield Problem(document.at_key((name,)), message, _RULE)
+        elif name not in _PULUMI_KEYS and (hint := did_you_mean(name, ["config"])):
+            yield Problem(document.at_key((name,)), f"unknown key {quoted(name)}{hint}", _RULE)
+
+
+def _plaintext(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a warning for each secret that is not encrypted, as it would be in the history of Git."""
+    registry = decoded(settings.get(SCHEMA_REGISTRY))
+    nested = registry if isinstance(registry, dict) else {}
+    values: dict[tuple[str, ...], Any] = {(name,): settings.get(name) for name in SECRETS}
+    values |= {(SCHEMA_REGISTRY, name): nested.get(name) for name in REGISTRY_SECRETS}
+    catalogues = decoded(settings.get(CATALOGUES))
+    for catalogue, keys in catalogues.items() if isinstance(catalogues, dict) else ():
+        known = keys if isinstance(keys, dict) else {}
+        values |= {(CATALOGUES, str(catalogue), name): known.get(name) for name in CATALOGUE_SECRETS}
+    receivers = decoded(settings.get(NOTIFICATIONS))
+    for receiver, each in receivers.items() if isinstance(receivers, dict) else ():
+        parts = each if isinstance(each, dict) else {}
+        values |= {(NOTIFICATIONS, str(receiver), name): parts.get(name) for name in RECEIVER_SECRETS}
+    for path, value in values.items():
+        if isinstance(value, str) and value:
+            option = f"--path '{'.'.join(path)}'" if len(path) > 1 else path[0]
+            message = f"{path[-1]} is not encrypted; `pulumi config set --secret {option}` encrypts it in this file"
+            yield Problem(document.at(("config", *path)), message, "plaintext-secret", Level.WARNING)
+
+
+def _unread_certificates(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a warning for each certificate and key, which this installation cannot read."""
+    registry = decoded(settings.get(SCHEMA_REGISTRY))
+    certificates = [name for name in certificate_settings.NAMES if name != certificate_settings.PASSPHRASE]
+    paths: list[tuple[str, ...]] = [
+        ("config", f"kafka:{name}") for name in certificates if settings.get(f"kafka:{name}")
+    ]
+    if isinstance(registry, dict):
+        paths += [("config", SCHEMA_REGISTRY, name) for name in certificates if registry.get(name)]
+    for path in paths if paths and not certificate_settings.readable() else ():
+        message = (
+            f"{path[-1]} is not checked, because the Python package cryptography is not installed: "
+            "`pip install 'topicwarden[cluster]'`"
+        )
+        yield Problem(document.at(path), message, "unchecked-certificate", Level.WARNING)
+
+
+def _unknown(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield the settings in our namespace that do not exist.
+
+    An encrypted one is a secret of a project with the name topicwarden, such as a password of a file below ``access/``.
+    """
+    for name, value in settings.items():
+        encrypted = isinstance(value, dict) and "secure" in value
+        if name.startswith(_NAMESPACE) and name not in SETTINGS and not encrypted:
+            remedy = did_you_mean(name, SETTINGS) or f"; known are {', '.join(SETTINGS)}"
+            yield Problem(document.at_key(("config", name)), f"unknown setting {quoted(name)}{remedy}", _RULE)
+
+
+def _problem(document: ParsedDocument, name: str, path: tuple[str | int, ...], message: str) -> Problem:
+    full_name = name + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return Problem(document.at(("config", name, *path)), f"{full_name}: {message}", _RULE)
+
+
+def read_stack_document(path: Path, file: str) -> tuple[ParsedDocument, list[Problem]]:
+    """Return the document of ``path``, empty if there is none, and its problems as YAML.
+
+    ``file`` is the path for messages. Raises OSError if the file cannot be read.
+    """
+    data = read_regular_file(path)
+    documents, problems = read_documents(data, file)
+    document = documents[0] if documents else ParsedDocument(file)
+    problems += [each for each in document.problems if each.rule in UNREADABLE or _lost_key(document, each)]
+    if not problems:
+        problems += _ambiguous(document, _settings(yaml.safe_load(data)))
+    return document, problems
+
+
+def _lost_key(document: ParsedDocument, problem: Problem) -> bool:
+    """Return whether a key of our settings is no text, so that the document does not have it."""
+    if problem.rule != "key-type":
+        return False
+    at = (problem.location.line, problem.location.column)
+    names = {position: path[1] for path, position in document.keys.items() if len(path) == 2 and path[0] == "config"}
+    name = names.get(max((position for position in names if position <= at), default=at), "")
+    return str(name).startswith(_NAMESPACES)
+
+
+def _ambiguous(document: ParsedDocument, older: dict[str, Any]) -> list[Problem]:
+    """Return a problem for each setting that has another value in YAML 1.1, such as ``0123`` or ``yes``.
+
+    Pulumi reads the file with another parser.
+    """
+    return [
+        Problem(document.at(("config", name)), f"{name}: {quoted(str(value))} is no text in YAML 1.1; quote it", _RULE)
+        for name, value in _settings(document.value).items()
+        if name.startswith(_NAMESPACES) and isinstance(value, str) and not isinstance(older.get(name), str)
+    ]
+
+
+def _settings(document: Any) -> dict[str, Any]:
+    config = document.get("config") if isinstance(document, dict) else None
+    return config if isinstance(config, dict) else {}
