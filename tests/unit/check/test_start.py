@@ -236,7 +236,7 @@ def root(tmp_path: Path) -> Path:
     ("command", "package", "extra"),
     [
         (["audit", "--stack", "dev"], "pyspark", "audit"),
-        (["demo"], "pyspark", "audit"),
+        (["demo"], "kafka", "cluster"),
         (["plan", "--stack", "dev"], "pulumi", "deploy"),
         (["up", "--stack", "dev", "--yes"], "pulumi", "deploy"),
         (["import", "--stack", "dev"], "pulumi", "deploy"),
