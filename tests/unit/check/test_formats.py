@@ -19,9 +19,9 @@ from jsonschema import Draft4Validator, Draft202012Validator
 
 from tests.support.cases import cases
 from tests.support.command import COMMAND, HERE, Outcome, bad_project, process, project, topicwarden
+from topicwarden.cli.schema import SCHEMAS
 from topicwarden.policies.rules import ALL_RULES
 from topicwarden.report.problems import FORMATS
-from topicwarden.report.problems.json import schema
 from topicwarden.report.problems.sarif import describe
 
 EXPECTED = Path(__file__).with_name("expected_outputs.yaml")
@@ -126,7 +126,7 @@ def test_sarif_counts_columns_in_utf16_and_people_count_characters(seen: dict[st
 
 
 def test_json_meets_its_published_schema(seen: dict[str, str]) -> None:
-    Draft202012Validator(schema()).validate(json.loads(seen["json"]))
+    Draft202012Validator(SCHEMAS["check"]()).validate(json.loads(seen["json"]))
 
 
 def test_a_caret_is_below_the_location_after_wide_characters(seen: dict[str, str]) -> None:

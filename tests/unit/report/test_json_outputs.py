@@ -16,16 +16,15 @@ from tests.support import reports, usage_reports
 from tests.support.diagnoses import rich
 from tests.support.fleet_reports import small
 from topicwarden.report.audit import json as audit
-from topicwarden.report.doctor import json as doctor
 from topicwarden.report.fleet import json as fleet
-from topicwarden.report.usage import json as usage
+from topicwarden.report.json_text import json_text
 
 EXPECTED: Final = Path(__file__).with_name("expected_json")
 OUTPUTS: Final[Mapping[str, Callable[[], str]]] = {
     "audit": lambda: audit.render(reports.rich()),
-    "doctor": lambda: doctor.render(rich()),
+    "doctor": lambda: json_text(rich(), ascii_only=True),
     "fleet": lambda: fleet.render(small()),
-    "usage": lambda: usage.render(usage_reports.rich()),
+    "usage": lambda: json_text(usage_reports.rich()),
 }
 
 

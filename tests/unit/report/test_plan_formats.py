@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tests.unit.report import plans
+from topicwarden.cli.schema import SCHEMAS
 from topicwarden.model.planned_change import AccessKind, AccessPlan, Action, PlanReport, Severity, TopicPlan
 from topicwarden.report import terminal
 from topicwarden.report.document import Medium
@@ -49,7 +50,7 @@ def test_formats_do_not_depend_on_the_order_of_findings(form: str) -> None:
 def test_json_follows_its_schema_and_reads_back() -> None:
     for report in (plans.rich(), plans.empty(), plans.failed()):
         drawn = json.render(report)
-        jsonschema.validate(stdlib_json.loads(drawn), json.schema(), jsonschema.Draft202012Validator)
+        jsonschema.validate(stdlib_json.loads(drawn), SCHEMAS["plan"](), jsonschema.Draft202012Validator)
         assert drawn.isascii()
         read = PlanReport.model_validate_json(drawn)
         assert (read.refused, read.counts()) == (report.refused, report.counts())

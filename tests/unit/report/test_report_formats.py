@@ -23,6 +23,7 @@ from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.evidence import CommittedCounts, Compared
 from topicwarden.audit.history.check_revisions import revision
 from topicwarden.audit.history.outcomes import with_changes
+from topicwarden.cli.schema import SCHEMAS
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, PastAudit, PastFinding, TopicFacts
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import WORST_FIRST, Verdict
@@ -199,7 +200,7 @@ def test_findings_above_the_page_limit_are_counted() -> None:
 
 
 def test_json_follows_the_published_schema_and_reads_back() -> None:
-    schema = json.schema()
+    schema = SCHEMAS["report"]()
     assert stdlib_json.loads(PUBLISHED.read_text(encoding="utf-8")) == schema
     jsonschema.Draft202012Validator.check_schema(schema)
     for report in (reports.rich(), reports.empty()):

@@ -19,13 +19,15 @@ from rich.console import Console
 
 from tests.support import reports, usage_reports
 from tests.support.reports import DAY, HOUR, NOW
+from topicwarden.cli.schema import SCHEMAS
 from topicwarden.model.usage import UserKind
 from topicwarden.model.usage_report import UsageReport, UsedBetween
 from topicwarden.report import terminal
 from topicwarden.report.audit import formats as audit_formats
 from topicwarden.report.document import Medium
+from topicwarden.report.json_text import json_text
 from topicwarden.report.markdown import LIMIT
-from topicwarden.report.usage import formats, json, openmetrics
+from topicwarden.report.usage import formats, openmetrics
 from topicwarden.report.usage.digest import digest, growth_text, interval_text, lag_text, money, recency
 from topicwarden.report.usage.document import MAX_ITEMS, document
 from topicwarden.report.usage.lag_metrics import MOST_LAGS
@@ -57,9 +59,9 @@ def test_the_whole_output(name: str, output: str) -> None:
 
 @pytest.mark.parametrize("report", REPORTS)
 def test_json_follows_its_schema_and_reads_back(report: Callable[[], UsageReport]) -> None:
-    drawn = json.render(report())
-    jsonschema.validate(stdlib_json.loads(drawn), json.schema(), jsonschema.Draft202012Validator)
-    assert json.render(UsageReport.model_validate_json(drawn)) == drawn
+    drawn = json_text(report())
+    jsonschema.validate(stdlib_json.loads(drawn), SCHEMAS["usage"](), jsonschema.Draft202012Validator)
+    assert json_text(UsageReport.model_validate_json(drawn)) == drawn
 
 
 @pytest.mark.parametrize("width", [80, 140])

@@ -20,8 +20,8 @@ from topicwarden.operations.doctor.registry_state import registry_state
 from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.check_specs import check
 from topicwarden.report import terminal_output
-from topicwarden.report.doctor import json
 from topicwarden.report.doctor.document import document
+from topicwarden.report.json_text import json_text
 from topicwarden.specs.stacks.stack_file import read_stack_file
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC
 
@@ -49,7 +49,7 @@ def doctor(target: str | ClusterAddress | None, form: str, commands: Sequence[st
     chosen = [name for name in ALL_COMMANDS if name in commands or not commands]
     diagnosis = _diagnosed_cluster(target, chosen) if isinstance(target, ClusterAddress) else _diagnosed(target, chosen)
     if form == "json":
-        terminal_output.write(json.render(diagnosis))
+        terminal_output.write(json_text(diagnosis, ascii_only=True))
     else:
         terminal_output.write_text(terminal_output.document_text(document(diagnosis)))
     return 0 if diagnosis.healthy else 1

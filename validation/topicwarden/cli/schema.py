@@ -9,6 +9,7 @@ from typing import Any
 
 from topicwarden.model.problem import Refusal
 from topicwarden.report import terminal_output
+from topicwarden.report.json_text import published_schema
 
 
 def schema(name: str) -> int:
@@ -58,33 +59,33 @@ def _stack() -> dict[str, Any]:
 
 
 def _report() -> dict[str, Any]:
-    from topicwarden.report.audit import json as report  # noqa: PLC0415
+    from topicwarden.model.finding import AuditReport  # noqa: PLC0415
 
-    return report.schema()
+    return published_schema(AuditReport, "report", "topicwarden audit report")
 
 
 def _plan() -> dict[str, Any]:
-    from topicwarden.report.plan import json as plan  # noqa: PLC0415
+    from topicwarden.model.planned_change import PlanReport  # noqa: PLC0415
 
-    return plan.schema()
+    return published_schema(PlanReport, "plan", "topicwarden plan")
 
 
 def _doctor() -> dict[str, Any]:
-    from topicwarden.report.doctor import json as doctor  # noqa: PLC0415
+    from topicwarden.model.diagnosis import Diagnosis  # noqa: PLC0415
 
-    return doctor.schema()
+    return published_schema(Diagnosis, "doctor", "topicwarden doctor")
 
 
 def _check() -> dict[str, Any]:
-    from topicwarden.report.problems import json as problems  # noqa: PLC0415
+    from topicwarden.report.problems.json import CheckDocument  # noqa: PLC0415
 
-    return problems.schema()
+    return published_schema(CheckDocument, "check", "topicwarden check report")
 
 
 def _usage() -> dict[str, Any]:
-    from topicwarden.report.usage import json as usage  # noqa: PLC0415
+    from topicwarden.model.usage_report import UsageReport  # noqa: PLC0415
 
-    return usage.schema()
+    return published_schema(UsageReport, "usage", "topicwarden usage")
 
 
 def _notification() -> dict[str, Any]:
@@ -94,9 +95,9 @@ def _notification() -> dict[str, Any]:
 
 
 def _fleet() -> dict[str, Any]:
-    from topicwarden.report.fleet import json as fleet  # noqa: PLC0415
+    from topicwarden.report.fleet.json import FleetDocument  # noqa: PLC0415
 
-    return fleet.schema()
+    return published_schema(FleetDocument, "fleet", "topicwarden report on several stacks")
 
 
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from topicwarden.model.finding import AuditReport
-from topicwarden.report.display import printable
+from topicwarden.report.json_text import json_text
 
 
 def render(report: AuditReport) -> str:
@@ -20,15 +18,4 @@ def render(report: AuditReport) -> str:
     findings = sorted(report.findings, key=lambda f: (f.topic, f.check, f.partitions, f.verdict.value, f.message))
     settled = sorted(report.settled, key=lambda each: (each.topic, each.check, each.partitions, each.now.value))
     ordered = {"topics": topics, "findings": findings, "settled": settled}
-    # The escapes of `printable` are those of JSON, so programs read the same text.
-    return printable(report.model_copy(update=ordered).model_dump_json(indent=2)) + "\n"
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of the output of ``render``."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:topicwarden:report:1",
-        **AuditReport.model_json_schema(mode="serialization"),
-        "title": "topicwarden audit report",
-    }
+    return json_text(report.model_copy(update=ordered))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from topicwarden.model.field_types import StrictModel
 from topicwarden.model.fleet_report import FleetReport, StackDifference, StackOutcome
-from topicwarden.report.display import printable
+from topicwarden.report.json_text import json_text
 from topicwarden.report.problems.json import CheckDocument
 
 
@@ -36,15 +36,4 @@ def render(report: FleetReport, check: CheckDocument | None = None) -> str:
             "check": check,
         }
     )
-    # The escapes of `printable` are those of JSON, so programs read the same text.
-    return printable(document.model_dump_json(indent=2)) + "\n"
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of the output of ``render``."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:topicwarden:fleet:1",
-        **FleetDocument.model_json_schema(mode="serialization"),
-        "title": "topicwarden report on several stacks",
-    }
+    return json_text(document)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from topicwarden.model.planned_change import PlanReport
-from topicwarden.report.display import printable
+from topicwarden.report.json_text import json_text
 from topicwarden.report.plan.digest import with_sorted_consequences, with_sorted_subjects
 
 
@@ -18,14 +16,4 @@ def render(report: PlanReport) -> str:
     access = report.access and with_sorted_consequences(report.access)
     registry = report.registry and with_sorted_subjects(report.registry, by_severity=False)
     ordered = report.model_copy(update={"topics": topics, "access": access, "registry": registry})
-    return printable(ordered.model_dump_json(indent=2, ensure_ascii=True)) + "\n"
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of the output of ``render``."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:topicwarden:plan:1",
-        **PlanReport.model_json_schema(mode="serialization"),
-        "title": "topicwarden plan",
-    }
+    return json_text(ordered, ascii_only=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from topicwarden.model.field_types import StrictModel
 from topicwarden.model.problem import Level, Problem
-from topicwarden.report.display import printable
+from topicwarden.report.json_text import json_text
 from topicwarden.report.problems.digest import ProblemDigest
 
 
@@ -36,7 +36,7 @@ class CheckDocument(StrictModel):
 
 def render(page: ProblemDigest) -> str:
     """Return all problems in order, as ASCII, which every console can print."""
-    return printable(document(page).model_dump_json(indent=2, ensure_ascii=True)) + "\n"
+    return json_text(document(page), ascii_only=True)
 
 
 def document(page: ProblemDigest) -> CheckDocument:
@@ -48,16 +48,6 @@ def document(page: ProblemDigest) -> CheckDocument:
         warnings=page.warnings,
         problems=[_entry(problem) for problem in page.problems],
     )
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of the output of ``render``."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:topicwarden:check:1",
-        **CheckDocument.model_json_schema(mode="serialization"),
-        "title": "topicwarden check report",
-    }
 
 
 def _entry(problem: Problem) -> ProblemEntry:

@@ -8,13 +8,14 @@ from typing import Final, TypeAlias
 from topicwarden.model.usage_report import UsageReport
 from topicwarden.report import markdown, page
 from topicwarden.report.document import Medium
-from topicwarden.report.usage import json, openmetrics
+from topicwarden.report.json_text import json_text
+from topicwarden.report.usage import openmetrics
 from topicwarden.report.usage.document import document
 
 UsageWriter: TypeAlias = Callable[[UsageReport], str]
 
 FORMATS: Final[Mapping[str, UsageWriter]] = {
-    "json": json.render,
+    "json": json_text,
     "markdown": lambda report: markdown.write(document(report, Medium.MARKDOWN)),
     "html": lambda report: page.write(document(report, Medium.PAGE)),
     "openmetrics": openmetrics.render,
