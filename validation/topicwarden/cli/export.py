@@ -8,7 +8,7 @@ from typing import Final
 
 from topicwarden.extensions.interchange.export_operation import export_topics
 from topicwarden.model.files import read_regular_file, replace_file
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import and_others, counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.report import terminal_output
@@ -44,8 +44,9 @@ def _write(files: Mapping[Path, str], *, overwrite: bool) -> None:
         }
         existing = [path for path in changed if path.exists()]
         if existing and not overwrite:
-            more = f" (and {len(existing) - 1} more)" if len(existing) > 1 else ""
-            raise Refusal(f"{existing[0]} exists and differs{more}; pass --overwrite, or another --out")
+            raise Refusal(
+                f"{existing[0]} exists and differs{and_others(len(existing) - 1)}; pass --overwrite, or another --out"
+            )
         for path, text in changed.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             terminal_output.note(f"wrote {replace_file(path, text)}")

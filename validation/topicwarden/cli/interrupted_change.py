@@ -10,7 +10,7 @@ from typing import Final
 
 from topicwarden.cli.failure import ended_by_signal
 from topicwarden.cli.terminal import TERMINAL
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, first_of
 
 _CHANGE: Final = re.compile(
     r"\s*(?:[-+~]{1,2})\s+(?P<type>\S+) (?P<name>\S+) (?:(?P<begun>creating|updating|deleting|replacing)|"
@@ -67,5 +67,4 @@ def telling_interrupts(command: str, stack: str, changes: EngineChanges | None =
 
 
 def _listed(names: dict[str, None]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(list(names)[:_MOST_NAMES]) + more
+    return first_of(list(names), _MOST_NAMES)

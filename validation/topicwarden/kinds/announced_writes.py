@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from topicwarden.model.message_text import first_of
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Problem
 
@@ -65,12 +66,11 @@ def orphans(
     if not (names := sorted(map(title, created))):
         return []
     folder, tools = _ORPHANS[section]
-    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     return [
         Problem(
             Location(folder),
-            f"{shown}: a deploy that was killed created this, Pulumi's state does not have it, and no YAML declares it "
-            f"any more: restore the YAML and deploy, or delete it {tools}",
+            f"{first_of(names, _SHOWN)}: a deploy that was killed created this, Pulumi's state does not have it, and "
+            f"no YAML declares it any more: restore the YAML and deploy, or delete it {tools}",
             rule="orphan",
         )
     ]

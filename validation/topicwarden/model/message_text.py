@@ -33,11 +33,22 @@ def enumerated(parts: Sequence[str]) -> str:
 
 def first_of(names: Sequence[str], most: int, noun: str = "") -> str:
     """Return the first ``most`` names with commas, and the number of the others: ``a, b and 3 more groups``."""
-    if len(names) <= most:
-        return ", ".join(names)
-    more = len(names) - most
-    others = f"{more:,} more" if not noun else counted(more, f"more {noun}")
-    return f"{', '.join(names[:most])} and {others}"
+    shown = ", ".join(names[:most])
+    return f"{shown} and {_others(len(names) - most, noun)}" if len(names) > most else shown
+
+
+def first_lines(lines: Sequence[str], most: int, noun: str = "") -> list[str]:
+    """Return the first ``most`` lines, and one with the number of the others: ``and 3 more groups``."""
+    return [*lines[:most], *([f"and {_others(len(lines) - most, noun)}"] if len(lines) > most else [])]
+
+
+def and_others(number: int) -> str:
+    """Return `` (and 3 more)`` to follow the first of several things, or empty text if there are no others."""
+    return f" (and {number:,} more)" if number > 0 else ""
+
+
+def _others(number: int, noun: str) -> str:
+    return counted(number, f"more {noun}") if noun else f"{number:,} more"
 
 
 def share(number: int, total: int, noun: str, verb: str = "") -> str:

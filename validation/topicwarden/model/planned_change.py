@@ -15,7 +15,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from topicwarden.model.field_types import StrictModel
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import first_lines
 from topicwarden.model.problem import Location
 from topicwarden.model.timestamps import between
 from topicwarden.model.topic import AllowedChange
@@ -122,9 +122,7 @@ _MOST_SENTENCES = 5
 
 def user_sentences(users: Sequence[RecentUser]) -> Iterable[str]:
     """Yield one sentence for each of the first five users, and one with the number of the others."""
-    yield from (user.sentence for user in users[:_MOST_SENTENCES])
-    if len(users) > _MOST_SENTENCES:
-        yield f"and {counted(len(users) - _MOST_SENTENCES, 'more user')}"
+    yield from first_lines([user.sentence for user in users], _MOST_SENTENCES, "user")
 
 
 class Consequence(StrictModel):

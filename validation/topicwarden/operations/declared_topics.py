@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from topicwarden.model.message_text import and_others
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.topic_selection import none_selected, selected
@@ -24,9 +25,9 @@ def checked_stack(project: Project, stack: str, participle: str) -> CheckedStack
     """
     checked = check(project, [stack])
     if errors := checked.errors:
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         raise Refusal(
-            f"the declared topics cannot be {participle}: {errors[0]}{more}; run `topicwarden check --stack {stack}`"
+            f"the declared topics cannot be {participle}: {errors[0]}{and_others(len(errors) - 1)}; "
+            f"run `topicwarden check --stack {stack}`"
         )
     return checked
 

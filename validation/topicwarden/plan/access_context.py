@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from topicwarden.model.access import AccessKey, Acl, PermissionType
+from topicwarden.model.message_text import first_lines
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import AllowedChange
@@ -113,11 +114,8 @@ class AccessContext:
 
 def acl_reasons(context: AccessContext, acls: Collection[Acl]) -> Iterable[str]:
     """Yield one reason for each of the first ``acls``: whether the deploy creates or deletes it."""
-    shown = sorted(acls)[:_MOST_ACLS]
-    for acl in shown:
-        yield f"the deploy {'creates' if acl in context.change.after else 'deletes'} `{acl}`"
-    if len(acls) > len(shown):
-        yield f"and {len(acls) - len(shown):,} more ACLs"
+    lines = [f"the deploy {'creates' if acl in context.change.after else 'deletes'} `{acl}`" for acl in sorted(acls)]
+    yield from first_lines(lines, _MOST_ACLS, "ACL")
 
 
 _MOST_ACLS = 4

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from topicwarden.kafka.read.snapshot import LiveTopic
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, first_of
 from topicwarden.model.planned_change import GroupEffect
 from topicwarden.model.timestamps import utc
 from topicwarden.model.topic import Topic
@@ -70,8 +70,7 @@ def size(number: int | None) -> str:
 
 def shorten(names: Sequence[str]) -> str:
     """Return the first names and the number of others, such as ``a, b and 3 more``."""
-    shown = ", ".join(names[:_MOST_NAMES])
-    return shown if len(names) <= _MOST_NAMES else f"{shown} and {len(names) - _MOST_NAMES} more"
+    return first_of(names, _MOST_NAMES)
 
 
 def group_effects(

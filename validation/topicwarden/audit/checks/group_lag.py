@@ -53,7 +53,7 @@ from topicwarden.audit.collect.cluster_context import SOON, GroupProgress
 from topicwarden.audit.evidence import ConsumerGroups
 from topicwarden.audit.history.known_unread import known_unread
 from topicwarden.audit.history.topic_state import KnownUnread
-from topicwarden.model.message_text import counted, counted_are
+from topicwarden.model.message_text import counted, counted_are, first_lines
 from topicwarden.model.timestamps import utc
 from topicwarden.model.verdict import Verdict
 
@@ -355,17 +355,15 @@ def _result_for_groups(
     groups = [
         f"{f'share group {name}: at most' if name in shares else f'group {name}:'} {counted(total, 'offset')} "
         f"in {counted(len(found[name]), 'partition')}"
-        for total, name in totals[:_MAX_GROUPS]
+        for total, name in totals
     ]
-    if len(totals) > _MAX_GROUPS:
-        groups.append(f"and {len(totals) - _MAX_GROUPS} more groups")
     total, worst = totals[0]
     yield CheckResult(
         verdict,
         f"{counted_are(sum(total for total, _ in totals), 'offset')} {what}; most by group {worst}: {total:,}",
         path=("config", "retention.ms"),
         partitions=tuple(sorted({partition for counts in found.values() for partition in counts})),
-        because=(*groups, *because),
+        because=(*first_lines(groups, _MAX_GROUPS, "group"), *because),
         remedy=remedy,
         evidence={"groups": len(found), "group": worst, "offsets": sum(total for total, _ in totals)},
     )

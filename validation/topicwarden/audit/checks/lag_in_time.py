@@ -47,7 +47,7 @@ from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.audit.evidence import Declared, GroupLags
 from topicwarden.kafka.read.group_lags import PartitionLag, UnreadRecord
 from topicwarden.kafka_facts.access.lag_limits import LagLimit, lag_limit, lag_limits
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, first_lines
 from topicwarden.model.timestamps import utc
 from topicwarden.model.units import DURATION, duration_text
 from topicwarden.model.verdict import Verdict
@@ -209,9 +209,7 @@ def _result(subject: Required, verdict: Verdict, path: tuple[str, ...], late: li
     worst, record, age = late[0], late[0].lag.record, late[0].judgement.age_ms
     at = f"at offset {record.offset if record else worst.lag.position:,} of partition {worst.partition}"
     old = "is of unknown age" if age is None else f"is {worst.judgement.at_least}{duration_text(age)} old"
-    because = [_of_group(each) for each in list(oldest.values())[:_MAX_GROUPS]]
-    if len(oldest) > _MAX_GROUPS:
-        because.append(f"and {len(oldest) - _MAX_GROUPS} more groups")
+    because = first_lines([_of_group(each) for each in oldest.values()], _MAX_GROUPS, "group")
     return CheckResult(
         verdict,
         f"the next record of group {worst.group} {old}, {at}; declared: at most {DURATION.text(worst.limit.max_lag)}",

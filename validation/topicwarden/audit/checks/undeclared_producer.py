@@ -48,7 +48,7 @@ from topicwarden.audit.checks.common.undeclared_use import (
 )
 from topicwarden.audit.evidence import EveryProducer
 from topicwarden.model.access import Operation, Resource, ResourceType
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, first_of
 from topicwarden.model.timestamps import utc
 from topicwarden.model.usage import LoggedUse, Use, UseAction, UserKind
 from topicwarden.model.verdict import Verdict
@@ -107,7 +107,6 @@ def _doubt(context: UseContext, topic: str, last: int, since: int, now: int) -> 
 
 def _result(context: UseContext, topic: str, uses: list[LoggedUse], verdict: Verdict, reason: str) -> CheckResult:
     principal, hosts = uses[0].principal, sorted({each.host for each in uses})
-    more = f" and {len(hosts) - _SHOWN:,} more" if len(hosts) > _SHOWN else ""
     lines, last = sum(each.count for each in uses), max(each.last for each in uses)
     rules = sorted({each.rule for each in uses if each.rule})
     grant = grant_yaml(Use(UseAction.WRITE, UserKind.PRINCIPAL, principal, 0), principal)
@@ -117,7 +116,7 @@ def _result(context: UseContext, topic: str, uses: list[LoggedUse], verdict: Ver
     revoke = f", and remove the ACL {acls[0]}" if acls else ""
     return CheckResult(
         verdict,
-        f"principal {principal} from {', '.join(hosts[:_SHOWN])}{more} was allowed to write, and no declared access "
+        f"principal {principal} from {first_of(hosts, _SHOWN)} was allowed to write, and no declared access "
         f"allows it: {counted(lines, 'line')} of the authorizer logs, the last one at {utc(last)}",
         path=("access",),
         because=(reason, *(f"allowed by {rule}" for rule in rules[:1]), *declaration_texts(context, topic)),

@@ -31,6 +31,7 @@ from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import ObservedUse
 from topicwarden.kafka_facts.access.implied import covers
 from topicwarden.model.access import ANY_PRINCIPAL, WILDCARD, Acl, Operation, PatternType, Resource, ResourceType
+from topicwarden.model.message_text import first_lines
 from topicwarden.model.timestamps import utc
 from topicwarden.model.units import DURATION, duration_text
 from topicwarden.model.usage import DAY_MS, NAMED_BY, AuthorizerLogs, LogCoverage, LoggedUse, TopicUse, Use
@@ -168,10 +169,8 @@ def _result(subject: Required, verdict: Verdict, reasons: dict[Acl, str], why: s
     total, unused = len(_judged(subject)), list(reasons)
     sources = subject.use_context.declared.acls
     lines = [
-        f"{acl}{_location(sources[acl][0].location) if sources.get(acl) else ''}: {reasons[acl]}"
-        for acl in unused[:_SHOWN]
+        f"{acl}{_location(sources[acl][0].location) if sources.get(acl) else ''}: {reasons[acl]}" for acl in unused
     ]
-    more = [f"and {len(unused) - _SHOWN:,} more ACLs"] if len(unused) > _SHOWN else []
     principals = sorted({acl.principal for acl in unused})
     verb = "is not used" if len(unused) == 1 else "are not used"
     of = f"{len(unused):,} of {total:,} declared ACLs of the topic" if total > 1 else "the declared ACL of the topic"
@@ -180,7 +179,7 @@ def _result(subject: Required, verdict: Verdict, reasons: dict[Acl, str], why: s
         f"{of} {verb if verdict is Verdict.FAIL else verb.replace('not used', 'perhaps not used')}: "
         f"{', '.join(principals[:_SHOWN])}{', …' if len(principals) > _SHOWN else ''}",
         path=("access",),
-        because=(*lines, *more, *([why] if why else [])),
+        because=(*first_lines(lines, _SHOWN, "ACL"), *([why] if why else [])),
         remedy="ask the owners of the principals, then remove the declarations; the next deploy revokes the ACLs",
         evidence={"unused_acls": len(unused), "acls": total, "principals": ", ".join(principals)},
     )

@@ -34,7 +34,7 @@ from topicwarden.audit.check import CheckResult
 from topicwarden.audit.collect.audited_subject import AuditedSubject
 from topicwarden.audit.evidence import EveryRecord, ManagedSubjects, ObservedUse
 from topicwarden.model.compatibility import SubjectStrategy
-from topicwarden.model.message_text import quoted
+from topicwarden.model.message_text import first_of, quoted
 from topicwarden.model.subject import SubjectVersion
 from topicwarden.model.verdict import Verdict
 
@@ -73,7 +73,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
 def _unused(subject: Required, part: str, audited: AuditedSubject, unused: list[SubjectVersion]) -> CheckResult:
     own = _belongs_to_topic(subject, part, audited)
     numbers = [str(each.version) for each in unused]
-    listed = ", ".join(numbers[:_SHOWN]) + (f" and {len(numbers) - _SHOWN:,} more" if len(numbers) > _SHOWN else "")
+    listed = first_of(numbers, _SHOWN)
     total = f"{len(audited.versions):,}" if audited.complete else f"the newest {len(audited.versions):,}"
     topics = ", ".join(dict.fromkeys(use.topic for use in audited.declared.uses))
     number = f"{len(unused):,} of {total} versions of the subject {quoted(audited.name)}"

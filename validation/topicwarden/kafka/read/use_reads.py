@@ -19,6 +19,7 @@ from topicwarden.kafka.read.consumer_groups import ConsumerGroup, read_all_group
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kafka.read.transaction_reads import read_all_transactions, read_producers
 from topicwarden.kafka.read.transactions import TopicProducers, Transactions
+from topicwarden.model.message_text import first_of
 
 _SHOWN = 5
 _OFFSETS: Final = "__consumer_offsets"
@@ -51,9 +52,8 @@ class ClusterUse:
             if producers.missing:
                 reasons.setdefault(producers.missing, []).append(name)
         for reason, names in reasons.items():
-            more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
             topics = "1 topic" if len(names) == 1 else f"{len(names):,} topics"
-            parts.append(f"the producers of {topics}: {reason}: {', '.join(names[:_SHOWN])}{more}")
+            parts.append(f"the producers of {topics}: {reason}: {first_of(names, _SHOWN)}")
         return tuple(parts)
 
 
@@ -117,8 +117,7 @@ def _groups_missing(snapshot: Snapshot, groups: Collection[ConsumerGroup], failu
         return f"groups that broker {broker} coordinates: {failure}"
     unknown = (group.name for group in groups if group.hidden or (group.members is None and not group.worker))
     if hidden := sorted(unknown):
-        more = f" and {len(hidden) - _SHOWN:,} more" if len(hidden) > _SHOWN else ""
-        return f"what some groups read (Describe on them): {', '.join(hidden[:_SHOWN])}{more}"
+        return f"what some groups read (Describe on them): {first_of(hidden, _SHOWN)}"
     if not snapshot.cluster_described:
         return "groups that are not granted one by one (Describe on the Cluster resource)"
     return ""

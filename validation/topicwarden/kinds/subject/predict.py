@@ -11,7 +11,7 @@ from topicwarden.kinds.subject.change import RegistryChange, SubjectChange
 from topicwarden.kinds.subject.consequences import SUBJECT_CONSEQUENCES
 from topicwarden.kinds.subject.difference import schema_difference
 from topicwarden.kinds.subject.evidence import SubjectContext, SubjectEvidence
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, first_lines, first_of
 from topicwarden.model.planned_change import (
     MOST_SEVERE_FIRST,
     Action,
@@ -180,7 +180,7 @@ def _of_registry(change: RegistryChange) -> Iterable[Consequence]:
             kind=READ_ONLY,
             severity=Severity.REFUSED,
             message=f"the registry is in mode {mode}: it refuses {counted(len(names), 'change')} of subjects",
-            because=_first(names),
+            because=first_lines(names, _MOST),
             measured="the mode of the registry",
             remedy="deploy again when the registry is in mode READWRITE; topics and access are deployed without it",
             location=_first_location(change, names),
@@ -190,7 +190,7 @@ def _of_registry(change: RegistryChange) -> Iterable[Consequence]:
             kind=UNSEEN,
             severity=Severity.REFUSED,
             message=f"{counted(len(names), 'change')} of subjects cannot be judged: {reason}",
-            because=_first(names),
+            because=first_lines(names, _MOST),
             measured="the subjects of Pulumi's state and of the YAML only",
             remedy="deploy again when the registry answers; topics and access are deployed without it",
             location=_first_location(change, names),
@@ -204,7 +204,7 @@ def _unseen(change: RegistryChange) -> Iterable[str]:
         return
     errors = {name: live.error for name, live in sorted(change.registry.subjects.items()) if live.error is not None}
     for reason, names in _by_reason(errors):
-        yield f"{counted(len(names), 'subject')} ({', '.join(_first(names))}): not judged: {reason}"
+        yield f"{counted(len(names), 'subject')} ({first_of(names, _MOST)}): not judged: {reason}"
 
 
 def _by_reason(reasons: Mapping[str, str]) -> Iterable[tuple[str, list[str]]]:
@@ -212,11 +212,6 @@ def _by_reason(reasons: Mapping[str, str]) -> Iterable[tuple[str, list[str]]]:
     for name, reason in reasons.items():
         names.setdefault(reason, []).append(name)
     return names.items()
-
-
-def _first(names: Sequence[str]) -> list[str]:
-    more = [f"and {len(names) - _MOST:,} more"] if len(names) > _MOST else []
-    return [*names[:_MOST], *more]
 
 
 def _first_location(change: RegistryChange, names: Iterable[str]) -> Location | None:

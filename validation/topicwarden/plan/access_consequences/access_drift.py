@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, first_lines
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.plan.access_context import AccessContext
@@ -30,14 +30,13 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
         names = [
             f"{item.name}: {item.before} in place of {item.after}" if item.before else item.name for item in drifted
         ]
-        more = [f"and {len(names) - _MOST:,} more"] if len(names) > _MOST else []
         gone = all(item.before is None for item in drifted)
         yield Consequence(
             kind=KIND,
             severity=Severity.NOTE,
             message=f"{counted(len(drifted), 'change')} of {part.plural} by hand"
             + (": the cluster lacks what the YAML declares" if gone else ""),
-            because=[*names[:_MOST], *more],
+            because=first_lines(names, _MOST),
             measured="the cluster, Pulumi's state and the YAML",
             remedy="run `topicwarden up --refresh`, which deploys the YAML again; or change the YAML",
             location=drifted[0].location,

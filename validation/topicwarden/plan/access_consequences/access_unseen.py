@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, first_lines
 from topicwarden.model.planned_change import AccessItem, AccessKind, Action, Consequence, Severity
 from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.plan.access_context import AccessContext
@@ -54,8 +54,7 @@ def _refused(plural: str, changing: list[AccessItem], missing: str, *, no_author
         kind=KIND,
         severity=Severity.REFUSED,
         message=f"{counted(len(changing), 'change')} of {plural} cannot be judged: {missing}",
-        because=[f"{item.action.value} {item.name}" for item in changing[:5]]
-        + ([f"and {len(changing) - 5:,} more"] if len(changing) > 5 else []),
+        because=first_lines([f"{item.action.value} {item.name}" for item in changing], 5),
         measured=f"the {plural} of Pulumi's state and of the YAML only",
         remedy=remedy,
         location=next((item.location for item in changing if item.location), None),

@@ -8,6 +8,7 @@ from itertools import groupby
 from junitparser import Attr, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from topicwarden.model.finding import AuditReport, Finding
+from topicwarden.model.message_text import and_others
 from topicwarden.model.timestamps import utc
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report.audit.background import ReportBackground
@@ -56,8 +57,7 @@ def _case(topic: str, check: str, findings: list[Finding], failing: tuple[Verdic
     # Only one result per test case, because Jenkins and GitLab show only the first.
     if not_passed:
         worst = not_passed[0]
-        more = f" (and {len(not_passed) - 1} more)" if len(not_passed) > 1 else ""
-        message = f"{worst.verdict.value}: {message_line(worst)}{more}"
+        message = f"{worst.verdict.value}: {message_line(worst)}{and_others(len(not_passed) - 1)}"
         outcome = (Failure if worst.verdict in failing else Skipped)(message, worst.verdict.value)
         outcome.text = "\n".join(map(_finding_text, not_passed))
         case.result = [outcome]

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from topicwarden.model.message_text import counted, first_of
+from topicwarden.model.message_text import and_others, counted, first_of
 from topicwarden.model.planned_change import (
     MOST_SEVERE_FIRST,
     AccessPlan,
@@ -245,9 +245,8 @@ def _row(planned: TopicPlan | SubjectPlan) -> Row:
     consequence = line(display.NOTHING)
     if planned.consequences:
         first, *rest = planned.consequences
-        more = f" (and {len(rest):,} more)" if rest else ""
         message = prose(cut(first.message, _MOST_LETTERS))
-        consequence = line(strong(first.severity.value), ": ", *message, more)
+        consequence = line(strong(first.severity.value), ": ", *message, and_others(len(rest)))
     action = line(f"{planned.action.value}{f': {change}' if change else ''}")
     return Row((line(SYMBOLS[planned.severity]), shown, action, consequence))
 

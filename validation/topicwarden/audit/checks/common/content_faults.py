@@ -8,7 +8,7 @@ from dataclasses import replace
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import CommittedCounts
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, first_lines
 from topicwarden.model.verdict import Verdict
 
 _MAX_REASONS = 5
@@ -107,9 +107,7 @@ def _result(
         for fault in partition_faults:
             by_reason.setdefault(fault.reason, []).append((partition, fault))
     ordered = sorted(by_reason.items(), key=lambda item: -sum(fault.count for _, fault in item[1]))
-    because = [_reason(reason, found) for reason, found in ordered[:_MAX_REASONS]]
-    if len(ordered) > _MAX_REASONS:
-        because.append(f"and {len(ordered) - _MAX_REASONS} more reasons")
+    because = first_lines([_reason(reason, found) for reason, found in ordered], _MAX_REASONS, "reason")
     bounds = [reason for reason, holds in _bounds(all_faults).items() if holds]
     offsets = (
         (p, fault.offsets[0]) for p, partition_faults in faults.items() for fault in partition_faults if fault.offsets

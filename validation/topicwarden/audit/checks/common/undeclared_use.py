@@ -9,7 +9,7 @@ from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import ObservedUse
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.access import Acl
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, first_lines, first_of
 from topicwarden.model.timestamps import utc
 from topicwarden.model.units import duration_text
 from topicwarden.model.usage import DAY_MS, GroupUse, Interval, TopicUse, Use, UseAction, UserKind
@@ -159,8 +159,7 @@ def user_text(user: Use) -> str:
         details.append(counted(user.members, "member"))
     if user.hosts:
         hosts = sorted(user.hosts)
-        more = f" and {len(hosts) - _SHOWN:,} more" if len(hosts) > _SHOWN else ""
-        details.append(f"from {', '.join(hosts[:_SHOWN])}{more}")
+        details.append(f"from {first_of(hosts, _SHOWN)}")
     kind = {
         UserKind.GROUP: f"{user.group_type} group".strip(),
         UserKind.TRANSACTIONAL_ID: "transactional id",
@@ -176,10 +175,7 @@ def declaration_texts(context: UseContext, topic: str) -> Iterator[str]:
     for acl in context.declaring(topic):
         for source in context.declared.acls[acl]:
             lines[f"declared at {source.location}: {acl}"] = None
-    shown = list(lines)
-    yield from shown[:_SHOWN]
-    if len(shown) > _SHOWN:
-        yield f"and {len(shown) - _SHOWN:,} more declared ACLs of the topic"
+    yield from first_lines(list(lines), _SHOWN, "declared ACL")
 
 
 def remedy_text(context: UseContext, topic: str, user: Use) -> str:

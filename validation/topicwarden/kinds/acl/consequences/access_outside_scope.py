@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from topicwarden.model.access import ACLS
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, first_lines
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.access_context import AccessContext
 from topicwarden.plan.change_guard import ChangeGuard
@@ -38,8 +38,7 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
             severity=Severity.REFUSED,
             message=f"{counted(len(outside), 'ACL')} of Pulumi's state would be deleted outside of the stack's scope "
             f"({'; '.join(parts)})",
-            because=[f"`{acl}`" for acl in outside[:_MOST]]
-            + ([f"and {len(outside) - _MOST:,} more"] if len(outside) > _MOST else []),
+            because=first_lines([f"`{acl}`" for acl in outside], _MOST),
             measured="Pulumi's state, and topicwarden:scope of the stack",
             remedy="release it from the stack with `pulumi state delete`, or widen topicwarden:scope",
         )

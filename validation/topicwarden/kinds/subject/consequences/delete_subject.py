@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from topicwarden.kinds.subject.evidence import SubjectContext
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, first_lines
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.change_guard import ChangeGuard
@@ -52,13 +52,12 @@ def _deleted(context: SubjectContext) -> Iterable[Consequence]:
     referrers = context.evidence.referrers.get(context.change.name, ())
     remaining = [name for name in referrers if not _deletes(context, name)]
     if remaining:
-        more = [f"and {len(remaining) - _MOST:,} more"] if len(remaining) > _MOST else []
         yield Consequence(
             kind=KIND,
             severity=Severity.REFUSED,
             message=f"{counted(len(remaining), 'subject')} {'refers' if len(remaining) == 1 else 'refer'} to this one, "
             "so the registry does not delete it (error 42206)",
-            because=[*remaining[:_MOST], *more],
+            because=first_lines(remaining, _MOST),
             measured="the references that the registry reports",
             remedy="remove the references first, or declare the subject again",
         )
