@@ -97,6 +97,14 @@ def test_records_in_the_wire_format_refer_to_their_subject() -> None:
     assert "value" not in contents(found, partly)
 
 
+def test_a_registry_that_does_not_answer_stops_no_other_rule() -> None:
+    found = summary(value=replace(encoded(registry=0, text=9, string=9), schema_ids={7: first(1200)}))
+    inferred = infer_contents(found, replace(CONTEXT, registered={"value": "the registry answered 503"}))
+    assert "value" not in explicit_contents(inferred.contents)
+    assert explicit_contents(inferred.contents)["key"]
+    assert any("look like the wire format, but the registry answered 503" in line for line in inferred.suggestions)
+
+
 def test_timestamps_far_ahead_are_no_rule() -> None:
     assert contents(summary(newest=CONTEXT.read_at + 2 * HOUR))["timestamps"]["max_ahead"] == DAY
     assert "max_ahead" not in contents(summary(newest=CONTEXT.read_at + 2 * DAY))["timestamps"]

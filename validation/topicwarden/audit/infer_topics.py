@@ -28,6 +28,7 @@ from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kafka.read.transactions import TopicProducers
 from topicwarden.kafka.registry.client import RegistryClient
 from topicwarden.kafka.registry.read import registered_versions
+from topicwarden.kafka.registry.registry_error import RegistryError
 from topicwarden.model.problem import Refusal
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.specs.resolve import Declaration
@@ -99,7 +100,7 @@ def infer_topics(
 ) -> dict[str, TopicInference]:
     """Return the inference of each topic of ``request``, which the ``snapshot`` of ``cluster`` has.
 
-    Raises Refusal if the scan failed, or if records name schemas and the registry does not answer.
+    Raises Refusal if the scan failed.
     """
     live = [snapshot.topics[name] for name in request.topics]
     ranges = newest_committed(live, request.most_records or _EVERYTHING)
@@ -190,14 +191,23 @@ def _faults(scanned: ScannedTopic, max_late: int) -> list[BrokenContract]:
     return [BrokenContract(rule, reason, records) for (rule, reason), records in sorted(found.items())]
 
 
-def _registered(topic: str, summary: TopicSummary, registry: RegistrySettings | None) -> dict[str, dict[int, str]]:
-    """Return the format by schema id of the subjects of the topic, for parts that look like the wire format."""
-    found: dict[str, dict[int, str]] = {}
+def _registered(
+    topic: str, summary: TopicSummary, registry: RegistrySettings | None
+) -> dict[str, dict[int, str] | str]:
+    """Return the format by schema id of the subjects of the topic, for parts that look like the wire format.
+
+    A text says why the registry does not tell the formats of a part.
+    """
+    found: dict[str, dict[int, str] | str] = {}
     for part in _in_wire_format(summary) if registry else ():
         assert registry is not None
-        with RegistryClient(registry) as client:
-            versions = registered_versions(client, f"{topic}-{part}")
-        found[part] = {version.id: version.schema.format for version in versions}
+        try:
+            with RegistryClient(registry) as client:
+                versions = registered_versions(client, f"{topic}-{part}")
+        except RegistryError as error:
+            found[part] = str(error)
+        else:
+            found[part] = {version.id: version.schema.format for version in versions}
     return found
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 RulePath: TypeAlias = tuple[str, ...]
@@ -39,7 +40,8 @@ class InferenceContext:
     ``read_at``: the time of the snapshot (ms). ``partition_count``: the partitions of the topic. ``whole``: all
     retained committed records were read. ``producers``: the number of producers that the brokers remember; None if
     unknown. ``late``: the records that are more than ``max_late`` (ms) older than an earlier one, as text; empty
-    without any. ``registered``: the format by schema id, of the subject that ``registry`` would use, by part.
+    without any. ``registered``: the format by schema id, of the subject that ``registry`` would use, by part; or why it
+    is not known.
     ``records_needed``: what a rule rests on at least. ``shows_values``: values of records may be written.
     """
 
@@ -48,7 +50,7 @@ class InferenceContext:
     whole: bool = True
     producers: int | None = None
     late: str = ""
-    registered: dict[str, dict[int, str]] | None = None
+    registered: Mapping[str, Mapping[int, str] | str] = field(default_factory=dict)
     records_needed: int = LEAST_RECORDS
     shows_values: bool = False
 

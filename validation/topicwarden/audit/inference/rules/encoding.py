@@ -41,8 +41,11 @@ def _infer(part: str, summary: TopicSummary, context: InferenceContext) -> Itera
     if not judged:
         return
     doubt = context.doubt(judged)
-    registered = _registered(encoded, (context.registered or {}).get(part, {}))
-    if registered:
+    formats = context.registered.get(part, {})
+    if isinstance(formats, str):
+        yield InferredRule((part, "format"), None, f"all {judged:,} {part}s look like the wire format, but {formats}")
+        return
+    if registered := _registered(encoded, formats):
         ids = len(encoded.schema_ids or {})
         evidence = f"{judged:,} {part}s name {'one schema' if ids == 1 else f'{ids} schemas'} of the subject"
         yield InferredRule((part, "format"), registered, evidence, doubt)
