@@ -17,7 +17,7 @@ from tests.support.diagnoses import rich
 from tests.support.fleet_reports import small
 from topicwarden.report.audit import json as audit
 from topicwarden.report.fleet import json as fleet
-from topicwarden.report.json_text import json_text
+from topicwarden.report.published_json import json_text
 
 EXPECTED: Final = Path(__file__).with_name("expected_json")
 OUTPUTS: Final[Mapping[str, Callable[[], str]]] = {

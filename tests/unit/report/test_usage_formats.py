@@ -25,8 +25,8 @@ from topicwarden.model.usage_report import UsageReport, UsedBetween
 from topicwarden.report import terminal
 from topicwarden.report.audit import formats as audit_formats
 from topicwarden.report.document import Medium
-from topicwarden.report.json_text import json_text
 from topicwarden.report.markdown import LIMIT
+from topicwarden.report.published_json import json_text
 from topicwarden.report.usage import formats, openmetrics
 from topicwarden.report.usage.digest import digest, growth_text, interval_text, lag_text, money, recency
 from topicwarden.report.usage.document import MAX_ITEMS, document

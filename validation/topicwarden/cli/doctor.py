@@ -21,7 +21,7 @@ from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.check_specs import check
 from topicwarden.report import terminal_output
 from topicwarden.report.doctor.document import document
-from topicwarden.report.json_text import json_text
+from topicwarden.report.published_json import json_text
 from topicwarden.specs.stacks.stack_file import read_stack_file
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC
 

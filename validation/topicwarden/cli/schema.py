@@ -9,7 +9,7 @@ from typing import Any
 
 from topicwarden.model.problem import Refusal
 from topicwarden.report import terminal_output
-from topicwarden.report.json_text import published_schema
+from topicwarden.report.published_json import published_schema
 
 
 def schema(name: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topicwarden.model.finding import AuditReport
-from topicwarden.report.json_text import json_text
+from topicwarden.report.published_json import json_text
 
 
 def render(report: AuditReport) -> str:

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from topicwarden.model.field_types import StrictModel
 from topicwarden.model.fleet_report import FleetReport, StackDifference, StackOutcome
-from topicwarden.report.json_text import json_text
 from topicwarden.report.problems.json import CheckDocument
+from topicwarden.report.published_json import json_text
 
 
 class FleetDocument(StrictModel):

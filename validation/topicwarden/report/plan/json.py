@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from topicwarden.model.planned_change import PlanReport
-from topicwarden.report.json_text import json_text
 from topicwarden.report.plan.digest import with_sorted_consequences, with_sorted_subjects
+from topicwarden.report.published_json import json_text
 
 
 def render(report: PlanReport) -> str:

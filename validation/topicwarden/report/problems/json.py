@@ -8,8 +8,8 @@ from pydantic import Field
 
 from topicwarden.model.field_types import StrictModel
 from topicwarden.model.problem import Level, Problem
-from topicwarden.report.json_text import json_text
 from topicwarden.report.problems.digest import ProblemDigest
+from topicwarden.report.published_json import json_text
 
 
 class ProblemEntry(StrictModel):

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from topicwarden.model.usage_report import UsageReport
 from topicwarden.report import markdown, page
 from topicwarden.report.document import Medium
-from topicwarden.report.json_text import json_text
+from topicwarden.report.published_json import json_text
 from topicwarden.report.usage import openmetrics
 from topicwarden.report.usage.document import document
 
