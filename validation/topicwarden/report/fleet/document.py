@@ -102,7 +102,8 @@ def _stacks(report: FleetReport, pages: Mapping[str, str]) -> Table:
 
 def _matrix(report: FleetReport, kind: DifferenceKind, medium: Medium) -> Table:
     stacks = (Column(outcome.stack) for outcome in report.stacks)
-    columns = (Column(kind.value, "name"), *stacks, Column("Topics", "name", below=True))
+    title = kind.value.capitalize() if medium is Medium.PAGE else kind.value
+    columns = (Column(title, "name"), *stacks, Column("Topics", "name", below=True))
     most = medium.most(3, 5, 20)
     rows = tuple(
         Row((line(name(row.name)), *(_value(row, outcome) for outcome in report.stacks), line(_topics(row, most))))
