@@ -125,7 +125,7 @@ CASES = (
         behind(appended(2 * HOUR), contents=ALL_GROUPS, groups=named(9)),
         (FAIL,),
         {"groups": 9},
-        says="and 1 more groups",
+        says="and 1 more group",
     ),
     Case(
         CHECK,
