@@ -13,14 +13,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from queue import Empty, Queue
 from threading import Thread
-from typing import Final
-
-from cryptography import x509
+from typing import TYPE_CHECKING, Final
 
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.probe_requests import TIMEOUT_S, OfController, request_api_versions
 from topicwarden.kafka.connect.tls_context import tls_context
-from topicwarden.specs.stacks.certificates import names
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 _OTHERS_S: Final = 0.5
 """How long further addresses may take once one has answered: a healthy broker answers in milliseconds."""
@@ -155,6 +155,8 @@ def _with_tls(connection: Connection, plain: socket.socket, host: str, port: int
 
 
 def _untrusted(host: str, port: int, error: ssl.SSLCertVerificationError) -> str:
+    from topicwarden.specs.stacks.certificates import names  # noqa: PLC0415 -- only a refused certificate is read
+
     certificate = _certificate(host, port)
     if error.verify_code in _WRONG_NAME:
         valid = f"is valid for {', '.join(names(certificate)) or 'no host name'}" if certificate else "has other names"
@@ -170,6 +172,8 @@ def _untrusted(host: str, port: int, error: ssl.SSLCertVerificationError) -> str
 
 def _certificate(host: str, port: int) -> x509.Certificate | None:
     """Return the certificate that a broker shows, of any CA; None if it shows none."""
+    from cryptography import x509  # noqa: PLC0415 -- only a refused certificate is read
+
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
