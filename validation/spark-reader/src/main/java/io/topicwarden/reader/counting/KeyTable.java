@@ -15,7 +15,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
  * <p>The current entries are in a table that fits into the processor's cache. An entry that is
  * evicted by another key is appended to the hash partition of its key. Full buffers of hash
  * partitions are spilled to a file. At the end each hash partition is merged on its own, again
- * within the cache.
+ * within the cache. While nearly every record would evict an entry, records are appended to their
+ * hash partitions directly.
  *
  * <p>Call {@link #add} for every record, then {@link #next} until it returns false. After each
  * true, the methods of {@link KeyCounts} describe the current key.
@@ -49,6 +50,10 @@ public final class KeyTable implements KeyCounts, Closeable {
   private static final int RECORDS_PER_HASH_PARTITION = 1 << 16;
   private static final int MAX_HASH_PARTITIONS = 1 << 10;
 
+  private static final int SAMPLED_RECORDS = 1 << 16;
+  private static final int UNSAMPLED_RECORDS = 1 << 20; // that bypass the table
+  private static final int WORTHWHILE_HITS = SAMPLED_RECORDS / 8;
+
   /** The positions in the spill file of one hash partition's buffers. */
   private static final class SpilledBuffers {
     long[] positions = new long[4];
@@ -64,6 +69,9 @@ public final class KeyTable implements KeyCounts, Closeable {
   private final ByteBuffer transfer = ByteBuffer.allocateDirect(BUFFER_LENGTH * Long.BYTES);
   private FileChannel file;
   private long fileEnd;
+  private boolean bypassesTable;
+  private int recordsUntilChoice = SAMPLED_RECORDS;
+  private int misses; // records of the sample whose key had no slot
 
   // The hash partition that is read.
   private int hashPartition = -1;
@@ -110,6 +118,13 @@ public final class KeyTable implements KeyCounts, Closeable {
             | (record.value() == null ? IS_TOMBSTONE : 0)
             | (offset < rules.rolledBefore() ? IS_ROLLED : 0)
             | (offset < rules.cleanableBefore() ? IS_CLEANABLE : 0);
+    if (recordsUntilChoice-- == 0) {
+      chooseWay();
+    }
+    if (bypassesTable) {
+      appendRecord(hash, last, packed(partitionId, record, bytes, partitionCount));
+      return;
+    }
     int slot = (((int) hash ^ partitionId) * SLOT_LENGTH) & (SLOTS * SLOT_LENGTH - 1);
     if (table[slot + RECORDS] > 0
         && table[slot + HASH] == hash
@@ -128,15 +143,33 @@ public final class KeyTable implements KeyCounts, Closeable {
     if (table[slot + RECORDS] > 0) {
       evict(slot);
     }
+    misses++;
+    table[slot + HASH] = hash;
+    table[slot + LAST] = last;
+    table[slot + PACKED] = packed(partitionId, record, bytes, partitionCount);
+    table[slot + RECORDS] = 1;
+  }
+
+  private static long packed(
+      int partitionId, ConsumerRecord<byte[], byte[]> record, int bytes, int partitionCount) {
     int fits =
         partitionCount == 0
             ? FITS_NOT_CHECKED
             : Partitioners.fits(record.key(), record.partition(), partitionCount);
-    table[slot + HASH] = hash;
-    table[slot + LAST] = last;
-    table[slot + PACKED] =
-        ((long) partitionId << PARTITION_ID_SHIFT) | ((long) fits << FITS_SHIFT) | bytes;
-    table[slot + RECORDS] = 1;
+    return ((long) partitionId << PARTITION_ID_SHIFT) | ((long) fits << FITS_SHIFT) | bytes;
+  }
+
+  /**
+   * Bypasses the table if few records of the sample were counted in it, and samples again later.
+   * The table is emptied first, so that hash partitions keep the order of offsets.
+   */
+  private void chooseWay() throws IOException {
+    bypassesTable = !bypassesTable && SAMPLED_RECORDS - misses < WORTHWHILE_HITS;
+    if (bypassesTable) {
+      evictAll();
+    }
+    misses = 0;
+    recordsUntilChoice = bypassesTable ? UNSAMPLED_RECORDS : SAMPLED_RECORDS;
   }
 
   private static long isRolled(long last) {
@@ -162,18 +195,44 @@ public final class KeyTable implements KeyCounts, Closeable {
 
   /** Appends the entry of a slot to its hash partition. */
   private void evict(int slot) throws IOException {
-    long hash = table[slot + HASH];
-    int target = hashShift == Long.SIZE ? 0 : (int) (hash >>> hashShift);
-    boolean single = table[slot + RECORDS] == 1;
-    append(target, hash);
-    append(target, single ? table[slot + LAST] : table[slot + LAST] | IS_LONG_ENTRY);
-    append(target, table[slot + PACKED]);
-    if (!single) {
-      append(target, table[slot + RECORDS]);
-      append(target, table[slot + ROLLED]);
-      append(target, table[slot + CLEANABLE]);
-      append(target, table[slot + FIRST]);
-      append(target, table[slot + SECOND]);
+    if (table[slot + RECORDS] == 1) {
+      appendRecord(table[slot + HASH], table[slot + LAST], table[slot + PACKED]);
+      return;
+    }
+    int target = hashPartitionOf(table[slot + HASH]);
+    table[slot + LAST] |= IS_LONG_ENTRY;
+    for (int field = 0; field < ENTRY_LENGTH; field++) {
+      append(target, table[slot + field]);
+    }
+  }
+
+  private void evictAll() throws IOException {
+    for (int slot = 0; slot < table.length; slot += SLOT_LENGTH) {
+      if (table[slot + RECORDS] > 0) {
+        evict(slot);
+        table[slot + RECORDS] = 0;
+      }
+    }
+  }
+
+  private int hashPartitionOf(long hash) {
+    return hashShift == Long.SIZE ? 0 : (int) (hash >>> hashShift);
+  }
+
+  /** Appends the entry of one record to its hash partition. */
+  private void appendRecord(long hash, long last, long packed) throws IOException {
+    int target = hashPartitionOf(hash);
+    int length = bufferLengths[target];
+    if (length + RECORDS < BUFFER_LENGTH) {
+      int at = target * BUFFER_LENGTH + length;
+      buffers[at + HASH] = hash;
+      buffers[at + LAST] = last;
+      buffers[at + PACKED] = packed;
+      bufferLengths[target] = length + RECORDS;
+    } else {
+      append(target, hash);
+      append(target, last);
+      append(target, packed);
     }
   }
 
@@ -214,11 +273,7 @@ public final class KeyTable implements KeyCounts, Closeable {
   /** Moves to the next key; returns false after the last one. */
   public boolean next() throws IOException {
     if (hashPartition < 0) {
-      for (int slot = 0; slot < table.length; slot += SLOT_LENGTH) {
-        if (table[slot + RECORDS] > 0) {
-          evict(slot);
-        }
-      }
+      evictAll();
     }
     current += SLOT_LENGTH;
     while (current >= mergedLength) {

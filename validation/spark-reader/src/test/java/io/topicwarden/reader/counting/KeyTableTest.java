@@ -99,7 +99,8 @@ class KeyTableTest {
     "5000, 20000, 1000000",
     "60000, 150000, 1",
     "60000, 150000, 400000",
-    "60000, 150000, 100000000"
+    "60000, 150000, 100000000",
+    "400000, 1250000, 400000"
   })
   void countsEveryKeyAsAMapWould(int keys, int records, long expectedRecords) throws IOException {
     Random random = new Random(keys);
