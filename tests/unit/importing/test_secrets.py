@@ -56,6 +56,8 @@ CRAFTED = {
     f'"config": {{"producer_byte_rate": 1, "password": "{SECRET}"}}}}}}]}}]}}',
     "setting": "apiVersion: kafka.strimzi.io/v1beta2\nkind: KafkaTopic\nmetadata: {name: a}\n"
     f"spec: {{partitions: 1, replicas: 1, config: {{password {SECRET}: 1}}}}\n",
+    "value": "apiVersion: v1\nkind: topic\nmetadata: {name: a}\n"
+    f"spec: {{partitions: 1, replicationFactor: 1, configs: {{flush.ms: #'1', password: 'two\n  lines {SECRET}'}}}}\n",
     "syntax": f"topics:\n  a: {{partitions: 1, replication: 1}}\npassword: {SECRET}\n  b: {{partitions: 1\n",
     "tag": f"topics:\n  a: {{partitions: 1, replication: 1}}\npassword: !!int {SECRET}\n",
     "key": f"topics:\n  a: {{partitions: 1, replication: 1}}\npasswords: {{!!binary {SECRET}: 1, [{SECRET}]: 2}}\n",

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
+from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_value
 from topicwarden.model.access import (
     CLUSTER_NAME,
     FEWEST_ITERATIONS,
@@ -20,7 +20,7 @@ from topicwarden.model.access import (
     ResourceType,
     ScramUser,
 )
-from topicwarden.model.message_text import describe_value, did_you_mean, kind_of
+from topicwarden.model.message_text import did_you_mean, kind_of
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -47,7 +47,7 @@ def take_word(
     if found is None:
         choices = [each.value for each in words]
         hint = did_you_mean(str(value), choices) or f"; expected one of {', '.join(choices)}"
-        reader.add_problem(location, f"{path[-1]}: unknown word {describe_value(value)}{hint}", "value")
+        reader.add_problem(location, f"{path[-1]}: unknown word {shown_value(value)}{hint}", "value")
     return found
 
 
@@ -65,7 +65,7 @@ def take_text(fields: UnreadFields, path: KeyPath, reader: TopicReader, default:
     if value is None and default is not None:
         return default
     if not isinstance(value, str) or not value:
-        reader.add_problem(location, f"{path[-1]}: expected text, got {describe_value(value)}", "value")
+        reader.add_problem(location, f"{path[-1]}: expected text, got {shown_value(value)}", "value")
         return None
     return value
 
@@ -134,13 +134,11 @@ def add_user(reader: TopicReader, name: str, mechanism: Any, iterations: Any, lo
     """Add a user with a SCRAM credential; report another mechanism. The password is not read."""
     spelled = str(mechanism).upper().replace("_", "-")
     if spelled not in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
-        reader.add_problem(
-            location, f"expected SCRAM-SHA-256 or SCRAM-SHA-512, got {describe_value(mechanism)}", "value"
-        )
+        reader.add_problem(location, f"expected SCRAM-SHA-256 or SCRAM-SHA-512, got {shown_value(mechanism)}", "value")
         return
     if not isinstance(iterations, int) or isinstance(iterations, bool) or iterations < FEWEST_ITERATIONS:
         expected = f"a whole number from {FEWEST_ITERATIONS}"
-        reader.add_problem(location, f"iterations: expected {expected}, got {describe_value(iterations)}", "value")
+        reader.add_problem(location, f"iterations: expected {expected}, got {shown_value(iterations)}", "value")
         return
     reader.access["users"][name, spelled] = ScramUser(name, spelled, iterations)
 
@@ -158,6 +156,6 @@ def take_quota(
         try:
             rates[key] = float(value)
         except (TypeError, ValueError):
-            reader.add_problem(location, f"{name}: expected a number, got {describe_value(value)}", "value")
+            reader.add_problem(location, f"{name}: expected a number, got {shown_value(value)}", "value")
     if rates:
         reader.access["quotas"][tuple(sorted(entity))] = rates

@@ -21,7 +21,7 @@ from topicwarden.extensions.interchange.convert.take_values import (
 )
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
-from topicwarden.model.message_text import describe_value
+from topicwarden.extensions.interchange.convert.unread_fields import shown_value
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -46,7 +46,7 @@ def read(reader: TopicReader) -> None:
             _Document(document, int(version[1]), reader).read()
         else:
             fields.take(())
-            reader.add_problem(location, f"asyncapi: expected 2.x.y or 3.x.y, got {describe_value(written)}", "value")
+            reader.add_problem(location, f"asyncapi: expected 2.x.y or 3.x.y, got {shown_value(written)}", "value")
 
 
 class _Document:

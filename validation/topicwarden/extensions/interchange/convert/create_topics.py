@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 from topicwarden.extensions.interchange.convert.source_file import SourceFile
 from topicwarden.extensions.interchange.convert.topic_reader import COMMENTED_OUT, TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import TopicValues, add_topic
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
-from topicwarden.model.message_text import counted, describe_value
+from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_value
+from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -70,7 +70,7 @@ def _yaml(reader: TopicReader) -> None:
             if isinstance(value, str):
                 _topics(value, separators, _search_locator(reader.source, location), reader)
             else:
-                reader.add_problem(location, f"{_NAME}: expected text, got {describe_value(value)}", "type")
+                reader.add_problem(location, f"{_NAME}: expected text, got {shown_value(value)}", "type")
 
 
 def _variables(fields: UnreadFields, reader: TopicReader) -> Iterator[tuple[KeyPath, Any, str]]:
@@ -94,7 +94,7 @@ def _variables(fields: UnreadFields, reader: TopicReader) -> Iterator[tuple[KeyP
         item_path, text = items.get(_SEPARATOR, ((), ""))
         separators = _SEPARATORS.fullmatch(text) if isinstance(text, str) else None
         if separators is None:
-            message = f"{_SEPARATOR}: expected a comma, semicolon, vertical bar or space, got {describe_value(text)}"
+            message = f"{_SEPARATOR}: expected a comma, semicolon, vertical bar or space, got {shown_value(text)}"
             reader.add_problem(fields.document.at(item_path), message, "value")
         elif _NAME in items:
             yield *items[_NAME], separators[1].replace("\\n", "\n")

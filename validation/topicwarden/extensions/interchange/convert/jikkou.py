@@ -23,9 +23,9 @@ from topicwarden.extensions.interchange.convert.subject_values import schema_bes
 from topicwarden.extensions.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
+from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_name, shown_value
 from topicwarden.model.access import PermissionType
-from topicwarden.model.message_text import describe_value, did_you_mean, kind_of, quoted
+from topicwarden.model.message_text import did_you_mean, kind_of
 from topicwarden.specs.yaml_nodes import KeyPath
 
 _GROUP: Final = "kafka.jikkou.io/"
@@ -160,7 +160,7 @@ def _quota(resource: KubernetesResource, reader: TopicReader) -> None:
     kind, location = fields.take((*spec, "type"))
     parts = _QUOTA_TYPES.get(str(kind).upper())
     if parts is None:
-        message = f"type: unknown type of quota {describe_value(kind)}; expected one of {', '.join(_QUOTA_TYPES)}"
+        message = f"type: unknown type of quota {shown_value(kind)}; expected one of {', '.join(_QUOTA_TYPES)}"
         reader.add_problem(location, message, "value")
         return
     names = {"user": "user", "client-id": "clientId", "ip": "ip"}
@@ -243,7 +243,7 @@ def _config_map_settings(resource: KubernetesResource, config_maps: _ConfigMaps,
             inherited |= config_maps.settings(name)
         else:
             suggestion = did_you_mean(str(name), config_maps.names) or "; add it to this file"
-            message = f"this file has no ConfigMap {quoted(str(name))}{suggestion}"
+            message = f"this file has no ConfigMap {shown_name(name)}{suggestion}"
             reader.add_problem(resource.fields.document.at((*path, index)), message, "value")
     return inherited
 

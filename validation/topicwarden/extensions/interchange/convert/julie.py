@@ -18,11 +18,11 @@ from topicwarden.extensions.interchange.convert.subject_values import schema_bes
 from topicwarden.extensions.interchange.convert.take_values import take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import ACCESS, TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
+from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_name, shown_value
 from topicwarden.kafka_facts.access import roles
 from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.access import WILDCARD, Grant
-from topicwarden.model.message_text import describe_value, did_you_mean, kind_of, quoted
+from topicwarden.model.message_text import did_you_mean, kind_of, quoted
 from topicwarden.model.problem import Location
 from topicwarden.model.subject import SubjectUse
 from topicwarden.specs.yaml_nodes import KeyPath
@@ -240,7 +240,7 @@ class _Topology:
         if pattern is None:
             fields.take(schemas)
             hint = did_you_mean(str(written), _STRATEGIES) or f"; expected one of {', '.join(_STRATEGIES)}"
-            message = f"subject.name.strategy: unknown strategy {quoted(str(written))}{hint}"
+            message = f"subject.name.strategy: unknown strategy {shown_name(written)}{hint}"
             reader.add_problem(location, message, "value")
             return
         entries = [schemas] if isinstance(fields.peek(schemas)[0], dict) else self._items(schemas)
@@ -275,7 +275,7 @@ class _Topology:
         value, location = self.fields.take(path)
         text = _scalar(value)
         if not text:
-            self.reader.add_problem(location, f"{message}, got {describe_value(value)}", "missing")
+            self.reader.add_problem(location, f"{message}, got {shown_value(value)}", "missing")
         return text or None
 
     def _note(self, path: KeyPath, reason: str) -> None:
@@ -315,7 +315,7 @@ class _Plans:
         suggestion = (
             did_you_mean(str(label), self._plans) or "; import the file of plans, too: add --from with its path"
         )
-        self.reader.add_problem(location, f"there is no plan {quoted(str(label))}{suggestion}", "value")
+        self.reader.add_problem(location, f"there is no plan {shown_name(label)}{suggestion}", "value")
         return {}
 
     def note_unused(self, fields: UnreadFields) -> None:

@@ -24,9 +24,9 @@ from topicwarden.extensions.interchange.convert.source_file import SourceFile
 from topicwarden.extensions.interchange.convert.take_values import one_line, take_number, take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
+from topicwarden.extensions.interchange.convert.unread_fields import shown_value
 from topicwarden.model.contents import Contents
 from topicwarden.model.field_types import LONGEST_PERIOD
-from topicwarden.model.message_text import describe_value
 from topicwarden.model.problem import Location
 from topicwarden.specs.record_schemas import COMPILERS
 from topicwarden.specs.record_schemas.referenced_schemas import References
@@ -77,7 +77,7 @@ def read(reader: TopicReader) -> None:
             _Contract(contract, reader).read()
         else:
             fields.take(())
-            reader.add_problem(location, f"apiVersion: expected v3.x.y, got {describe_value(version)}", "value")
+            reader.add_problem(location, f"apiVersion: expected v3.x.y, got {shown_value(version)}", "value")
 
 
 class _Contract:

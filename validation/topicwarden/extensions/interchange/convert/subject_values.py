@@ -9,10 +9,10 @@ from typing import Any, Final
 from topicwarden.extensions.interchange.convert.access_values import items, take_text
 from topicwarden.extensions.interchange.convert.converted_subject import ConvertedSubject
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
+from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_name, shown_value
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.files import read_regular_file
-from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.model.problem import Location
 from topicwarden.model.subject import RegisteredSchema, SchemaReference, SubjectUse
 from topicwarden.specs.record_schemas import COMPILERS
@@ -61,7 +61,7 @@ def take_format(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> str
     name = "avro" if value in (None, "") else str(value).lower()
     if name in COMPILERS:
         return name
-    message = f"{path[-1]}: expected AVRO, JSON or PROTOBUF, got {describe_value(value)}"
+    message = f"{path[-1]}: expected AVRO, JSON or PROTOBUF, got {shown_value(value)}"
     reader.add_problem(location, message, "value")
     return None
 
@@ -75,7 +75,7 @@ def take_compatibility(fields: UnreadFields, path: KeyPath, reader: TopicReader)
         return Compatibility(str(value).upper())
     except ValueError:
         hint = did_you_mean(str(value), list(Compatibility)) or f"; expected one of {', '.join(Compatibility)}"
-        message = f"{path[-1]}: unknown compatibility level {quoted(str(value))}{hint}"
+        message = f"{path[-1]}: unknown compatibility level {shown_name(value)}{hint}"
         reader.add_problem(location, message, "value")
         return None
 
@@ -124,6 +124,6 @@ def _reference(fields: UnreadFields, path: KeyPath, subject_key: str, reader: To
     value, location = fields.take((*path, "version"))
     version = int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() else value
     if version is not None and (type(version) is not int or version < 1):
-        reader.add_problem(location, f"version: expected a whole number from 1, got {describe_value(value)}", "value")
+        reader.add_problem(location, f"version: expected a whole number from 1, got {shown_value(value)}", "value")
         return None
     return SchemaReference(name, subject, version) if name and subject else None

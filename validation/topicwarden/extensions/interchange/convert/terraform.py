@@ -31,9 +31,8 @@ from topicwarden.extensions.interchange.convert.subject_values import take_compa
 from topicwarden.extensions.interchange.convert.take_values import take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
+from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_value
 from topicwarden.model.compatibility import Compatibility
-from topicwarden.model.message_text import describe_value
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -107,7 +106,7 @@ def read(reader: TopicReader) -> None:
     version, location = fields.take(("version",))
     if version is not None and version != _VERSION:
         message = (
-            f"expected a state of version {_VERSION}, got {describe_value(version)}; `terraform show -json` prints one"
+            f"expected a state of version {_VERSION}, got {shown_value(version)}; `terraform show -json` prints one"
         )
         _refuse(fields, reader, location, f"{message} that can be read")
     elif any(fields.peek((key,))[0] is not None for key in ("planned_values", "resource_changes")):

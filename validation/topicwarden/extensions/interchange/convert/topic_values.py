@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from topicwarden.extensions.interchange.convert.topic_reader import UNKNOWN, ConvertedTopic, TopicReader
-from topicwarden.extensions.interchange.convert.unread_fields import shown_key
+from topicwarden.extensions.interchange.convert.unread_fields import is_word, shown_key, shown_value
 from topicwarden.kafka_facts import configs
 from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.contents import NO_CONTENTS, Contents
-from topicwarden.model.message_text import describe_value, kind_of, quoted, whole_number_hint
+from topicwarden.model.message_text import kind_of, quoted, whole_number_hint
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import INTERNAL_TOPICS, Topic
 from topicwarden.specs.schema_files import SchemaText
@@ -25,6 +25,9 @@ _SERVICE_SETTINGS: Final = re.compile(
     r"confluent\.|redpanda\.|warpstream\.|automq\.|inkless\.|(flush\.bytes|write\.caching|diskless\.enable|initial\.retention\.local\.target\.(bytes|ms))$"
 )
 """Settings of services' own, which Apache Kafka does not have; see ``kafka_facts/services``."""
+_NUMBER: Final = re.compile(r"([+-]?\.?\d.*)?")
+_WORDS: Final = ("boolean", "list", "string")
+"""The types of settings whose values are words."""
 _THROTTLE: Final = ".replication.throttled.replicas"
 
 
@@ -49,7 +52,7 @@ class TopicValues:
         value, location = self.name_field
         if isinstance(value, str) and value.strip():
             return value.strip(), location
-        reader.add_problem(location, f"expected the topic's name, got {describe_value(value)}", "missing")
+        reader.add_problem(location, f"expected the topic's name, got {shown_value(value)}", "missing")
         return None, location
 
     def checked_count(self, reader: TopicReader, part: str, missing: dict[str, Problem]) -> int | None:
@@ -123,14 +126,16 @@ def _checked_setting(reader: TopicReader, name: str, value: Any, locations: list
         return None
     if isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
         reader.add_problem(
-            locations[-1], f"{name}: expected {definition.expected}, got {describe_value(value)}", "config-value"
+            locations[-1], f"{name}: expected {definition.expected}, got {shown_value(value)}", "config-value"
         )
         return None
     text = _text(value)
     problems = [variant.problem(text) for variant in configs.variants(name)]
     if None not in problems:
         hint = whole_number_hint(value) if isinstance(value, float) else ""
-        reader.add_problem(locations[-1], f"{name}: {problems[0]}{hint}", "config-value")
+        quotable = is_word(text) and (definition.type in _WORDS or _NUMBER.fullmatch(text))
+        problem = problems[0] if quotable else f"expected {definition.expected}, got {kind_of(value)}"
+        reader.add_problem(locations[-1], f"{name}: {problem}{hint}", "config-value")
     # As DescribeConfigs returns it: without spaces, booleans in lower case.
     if definition.type == "list":
         return ",".join(item.strip() for item in text.split(","))

@@ -15,8 +15,7 @@ from topicwarden.extensions.interchange.convert.take_values import (
 )
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
-from topicwarden.model.message_text import describe_value
+from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_value
 
 _CLUSTER: Final = ("environment", "region", "cluster")
 _SPEC: Final = ("partitions", "replicationFactor", "retentionMinutes", "settings", "placement", "migration")
@@ -82,9 +81,7 @@ def _retention(fields: UnreadFields, config: SettingValues, reader: TopicReader)
         # topicctl treats zero as not set.
         return {"retention.ms": (minutes * _MINUTE_MS, location, location)} if minutes else {}
     elif minutes is not None:
-        reader.add_problem(
-            location, f"retentionMinutes: expected a whole number, got {describe_value(minutes)}", "value"
-        )
+        reader.add_problem(location, f"retentionMinutes: expected a whole number, got {shown_value(minutes)}", "value")
     return {}
 
 

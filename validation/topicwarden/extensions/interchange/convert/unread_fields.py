@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from topicwarden.extensions.interchange.convert.source_file import SourceFile, value_at
+from topicwarden.model.message_text import describe_value, kind_of, quoted
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 
@@ -18,6 +19,7 @@ _VARIABLE: Final = re.compile(r"\s*(?:(?:export|ENV|ARG|-e|--env)\s+)?[\"']?([A-
 _NAME_KEYS: Final = ("name", "property", "username")
 """Keys that name the items of a list, in Kubernetes and in data contracts."""
 _FIELD_NAME: Final = re.compile(r"[\w.$/@{}-]+")
+_WORD: Final = re.compile(r"[\w.,:*+/-]*|..?")
 _LEADING_ZERO: Final = re.compile(r"(?:[&!]\S+\s+)*([-+]?0[0-9_]+)\s*(?:[,\]}#\n]|$)")
 
 
@@ -111,6 +113,25 @@ def shown_key(key: str) -> str:
     """
     name = _FIELD_NAME.match(key)
     return key if name and name[0] == key else f"{name[0] if name else ''}…"
+
+
+def is_word(text: str) -> bool:
+    """Return whether messages may quote ``text``.
+
+    Where a quotation mark or a line break is missing, a text continues with the value of another key, which may be
+    secret.
+    """
+    return _WORD.fullmatch(text) is not None
+
+
+def shown_value(value: object) -> str:
+    """Return a value for messages, to end ``expected …, got …``. Of texts, only single words are quoted."""
+    return describe_value(value) if not isinstance(value, str) or is_word(value) else kind_of(value)
+
+
+def shown_name(value: object) -> str:
+    """Return a name that is written as a value, in quotation marks; … in place of more than a single word."""
+    return quoted(str(value)) if is_word(str(value)) else "…"
 
 
 def _path(path: KeyPath) -> str:
