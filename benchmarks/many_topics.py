@@ -76,8 +76,8 @@ class AuditedCluster:
     def __post_init__(self) -> None:
         project = find_project()
         sandbox = self.stack.enter_context(started(self.root / "broker"))
-        self._variables = {**os.environ, **environment(project), "TOPICWARDEN_CACHE": str(project.cache)}
-        del self._variables["SPARK_CONF_DIR"]
+        self.variables = {**os.environ, **environment(project), "TOPICWARDEN_CACHE": str(project.cache)}
+        del self.variables["SPARK_CONF_DIR"]
         for folder in ("topics", "stacks"):
             (self.root / folder).mkdir()
         (self.root / "Pulumi.yaml").write_text("name: bench\nruntime: python\nmain: stacks/\nstackConfigDir: stacks\n")
@@ -101,7 +101,7 @@ class AuditedCluster:
     def audit(self, *options: str) -> None:
         command = [str(Path(sys.executable).with_name("topicwarden")), "audit", "--stack", "dev", "--out", "reports"]
         history = str(self.root / "history")
-        run([*command, "--history", history, "--fail-on", "never", *options], self.root, self._variables)
+        run([*command, "--history", history, "--fail-on", "never", *options], self.root, self.variables)
 
 
 def run(command: list[str], folder: Path, variables: dict[str, str] | None = None) -> None:

@@ -14,10 +14,13 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support.notices import eventually
 from topicwarden.audit.scan import spark_session
 from topicwarden.audit.scan.spark_classes import SparkClasses, spark_classes
 from topicwarden.audit.scan.spark_session import JAVA_OPTIONS, spill_folder
 from topicwarden.model.project import Project
+from topicwarden.toolchain import Toolchain
+from topicwarden.toolchain.spark_reader import jar
 
 COMPLETE = b"\xa8\xab\x0b\xf0"
 """The first bytes of an archive that the JVM has completed."""
@@ -36,50 +39,70 @@ def reader(tmp_path: Path) -> Path:
     return jar
 
 
+@pytest.fixture(autouse=True)
+def outside_of_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr(os, "getppid", lambda: 1234)
+
+
 def test_only_a_persistent_cache_gets_an_archive(project: Project, reader: Path) -> None:
-    first = spark_classes(project, [reader], record=False)
-    assert first is not None and not first.recording and first.java_options == ""
-    second = spark_classes(project, [reader], record=False)
-    assert second is not None and second.recording and "ArchiveClassesAtExit" in second.java_options
-    assert list(second.configuration_folder.iterdir()) == []
+    first = spark_classes(project, [reader])
+    assert first is not None and not first.due and first.java_options == ""
+    second = spark_classes(project, [reader])
+    assert second is not None and second.due
+    assert second.java_options == ""  # the audit itself records nothing
+    recording = second.attempt()
+    assert "ArchiveClassesAtExit" in recording.java_options
+    assert list(recording.configuration_folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(("job", "due"), [(("true", 7), False), (("false", 7), True), (("", 1), False)])
+def test_no_process_is_left_behind_in_ci_and_in_containers(
+    project: Project, reader: Path, monkeypatch: pytest.MonkeyPatch, job: tuple[str, int], due: bool
+) -> None:
+    variable, parent = job
+    monkeypatch.setenv("CI", variable)
+    monkeypatch.setattr(os, "getppid", lambda: parent)
+    archives = [spark_classes(project, [reader]) for _ in range(2)]
+    assert archives[1] is not None and archives[1].due is due
 
 
 def test_a_complete_archive_replaces_that_of_another_reader(project: Project, reader: Path) -> None:
     written = []
     for content in (b"one", b"another"):
         reader.write_bytes(content)
-        archive = spark_classes(project, [reader], record=True)
-        assert archive is not None and archive.recording
+        archive = recorded(project, reader)
         archive.complete()
         assert not archive.path.exists()  # the JVM wrote none
         partial(archive).write_bytes(COMPLETE)
         archive.complete()
-        used = spark_classes(project, [reader], record=True)
-        assert used is not None and not used.recording
+        used = spark_classes(project, [reader])
+        assert used is not None and not used.due
         assert shlex.split(used.java_options)[1] == f"-XX:SharedArchiveFile={archive.path}"
         written.append(archive.path)
     assert list(written[0].parent.glob("*.jsa")) == [written[1]] != [written[0]]
 
 
-def test_the_session_after_the_one_that_records_installs_the_archive(project: Project, reader: Path) -> None:
-    recording = spark_classes(project, [reader], record=True)
-    assert recording is not None and recording.recording
+def test_the_session_after_a_recording_installs_the_archive_only_if_it_is_complete(
+    project: Project, reader: Path
+) -> None:
+    recording = recorded(project, reader)
     partial(recording).write_bytes(bytes(8192))  # the JVM writes its header last
-    meanwhile = spark_classes(project, [reader], record=False)
-    assert meanwhile is not None and not meanwhile.recording and meanwhile.java_options == ""
+    meanwhile = spark_classes(project, [reader])
+    assert meanwhile is not None and not meanwhile.due and meanwhile.java_options == ""
     os.utime(partial(recording), (0, 0))  # that JVM was killed
-    again = spark_classes(project, [reader], record=False)
-    assert again is not None and again.recording
-    partial(again).write_bytes(COMPLETE)
-    used = spark_classes(project, [reader], record=False)
+    again = spark_classes(project, [reader])
+    assert again is not None and again.due
+    partial(again.attempt()).write_bytes(COMPLETE)
+    used = spark_classes(project, [reader])
     assert used is not None and f'"{used.path}"' in used.java_options
     assert used.path.read_bytes() == COMPLETE
 
 
 def test_an_archive_that_a_killed_jvm_wrote_is_installed_only_if_it_is_complete(project: Project, reader: Path) -> None:
-    archive = spark_classes(project, [reader], record=True)
+    archive = recorded(project, reader)
     java = shutil.which("java")
-    assert archive is not None and java is not None
+    assert java is not None
     jars = str(Path(pyspark.__path__[0], "jars", "*"))
     command = [java, *shlex.split(archive.java_options), "-cp", jars, "org.apache.spark.launcher.Main"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as jvm:
@@ -92,11 +115,48 @@ def test_an_archive_that_a_killed_jvm_wrote_is_installed_only_if_it_is_complete(
         assert subprocess.run([java, *verified, "-version"], check=False, capture_output=True).returncode == 0
 
 
+_SESSION = """
+import sys
+from pathlib import Path
+from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.model.project import Project
+with spark_session(Project(Path(sys.argv[1])), "local[1]") as spark:
+    jvm = spark._jvm.java.lang.ProcessHandle.current().pid()
+    print("/jars/spark-classes/classes-" in Path(f"/proc/{jvm}/maps").read_text())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_process_that_nobody_waits_for_records_the_archive_when_the_command_has_ended(
+    project: Project, tools: Toolchain
+) -> None:
+    (project.cache / "jars").mkdir(parents=True)
+    (project.cache / "jars" / "reader").symlink_to(tools.kafka_jars.with_name("reader"))
+    archive = spark_classes(project, [jar(project)])  # of an earlier session
+    assert archive is not None
+    printed = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", _SESSION, str(project.root)], capture_output=True, text=True, check=True
+        )
+        printed.append(done.stdout + done.stderr)
+        assert len(printed) == 2 or not archive.path.exists()  # the pipes are closed before the recording has ended
+        eventually(archive.path.exists, deadline_s=240)
+    assert printed == ["False\n", "True\n"]
+
+
 def written(file: Path) -> bool:
     try:
         return file.stat().st_size > 0
     except FileNotFoundError:  # the JVM replaces it
         return False
+
+
+def recorded(project: Project, reader: Path) -> SparkClasses:
+    """Return the archive as one that this process records."""
+    archive = spark_classes(project, [reader])
+    assert archive is not None
+    return archive.attempt()
 
 
 def partial(archive: SparkClasses) -> Path:
@@ -107,9 +167,9 @@ def partial(archive: SparkClasses) -> Path:
 def test_the_spark_of_another_environment_has_its_own_archive(
     project: Project, reader: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = spark_classes(project, [reader], record=True)
+    first = spark_classes(project, [reader])
     monkeypatch.setattr("pyspark.__path__", [str(tmp_path / "another environment")])
-    other = spark_classes(project, [reader], record=True)
+    other = spark_classes(project, [reader])
     assert first is not None and other is not None
     assert first.path != other.path
 
@@ -135,9 +195,9 @@ def test_a_read_only_cache_or_a_missing_java_disables_the_archive(
     project: Project, reader: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.cache.write_text("no folder")
-    assert spark_classes(project, [reader], record=True) is None
+    assert spark_classes(project, [reader]) is None
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    assert spark_classes(project, [reader], record=True) is None
+    assert spark_classes(project, [reader]) is None
 
 
 def test_caches_that_link_to_the_same_jar_share_archive_and_class_path(
@@ -146,7 +206,7 @@ def test_caches_that_link_to_the_same_jar_share_archive_and_class_path(
     link = tmp_path / "another cache" / reader.name
     link.parent.mkdir()
     link.symlink_to(reader)
-    archives = [spark_classes(project, [jar], record=False) for jar in (reader, link)]
+    archives = [spark_classes(project, [jar]) for jar in (reader, link)]
     assert archives[0] is not None and archives[1] is not None and archives[0].path == archives[1].path
     paths = [spark_session._own_settings(project, [jar], None)["spark.driver.extraClassPath"] for jar in (reader, link)]
     assert paths == [str(reader)] * 2

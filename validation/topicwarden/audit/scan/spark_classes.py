@@ -3,8 +3,9 @@
 Spark's JVM needs most of its start for loading and verifying ten thousand classes. Class data sharing maps them from a
 file instead (JEP 350, Dynamic CDS Archives). The JVM ignores an archive of another Java, or of another class path.
 
-The JVM writes an archive when it ends, which takes longer than many audits. So no audit waits for it: the JVM goes on
-after the audit, and the next session puts the complete file in its place.
+A JVM that records an archive starts more slowly, and takes longer to end than many audits. So no audit records one:
+when a command has printed its report and ends, it starts a process for that, which has no terminal and the lowest
+priority. See ``topicwarden.audit.scan.record_classes``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -32,11 +35,13 @@ _NO_MAGIC = bytes(4)
 class SparkClasses:
     """The archive of the classes of one Java, one Spark and one reader.
 
-    ``recording``: the session writes it when it ends.
+    ``recording``: the session writes it when it ends. ``due``: it is missing, no process writes it, and later sessions
+    will probably use it.
     """
 
     path: Path
-    recording: bool
+    recording: bool = False
+    due: bool = False
 
     @property
     def configuration_folder(self) -> Path:
@@ -64,9 +69,12 @@ class SparkClasses:
                     partial.unlink()
 
     def attempt(self) -> SparkClasses:
-        """Return the archive as one to record; no other session records it for a while, even if the JVM is killed."""
+        """Return the archive as one to record; no other session records it for a while, even if the JVM is killed.
+
+        Raises OSError if there is no place for it.
+        """
         self._partial.touch()
-        return replace(self, recording=True)
+        return replace(self, recording=True, due=False)
 
     @property
     def attempted(self) -> bool:
@@ -90,11 +98,11 @@ def _is_old(partial: Path) -> bool:
     return partial.stat().st_mtime < time.time() - _NEXT_ATTEMPT_S
 
 
-def spark_classes(project: Project, jars: Sequence[Path], *, record: bool) -> SparkClasses | None:
+def spark_classes(project: Project, jars: Sequence[Path]) -> SparkClasses | None:
     """Return the archive for a local session with ``jars``; None if there is no place for one.
 
-    The session writes it if it is missing, if no other session does, and if this cache has served a session before or
-    with ``record``. A cache that lives for one audit, as on a CI runner, would never repay the seconds that this takes.
+    It is due if it is missing and this cache has served a session before. A cache that lives for one audit would never
+    repay the seconds that recording takes, and a container or a CI job should end with its command.
     """
     java = _java()
     if java is None:
@@ -106,13 +114,26 @@ def spark_classes(project: Project, jars: Sequence[Path], *, record: bool) -> Sp
     seen = path.with_suffix(".seen")
     try:
         (folder / "empty").mkdir(parents=True, exist_ok=True)
-        archive = SparkClasses(path, recording=False)
+        archive = SparkClasses(path)
         archive.complete()
-        record = not path.is_file() and (record or (seen.is_file() and not archive.attempted))
+        due = seen.is_file() and not path.is_file() and not archive.attempted and not _ends_with_this_process()
         seen.touch()
-        return archive.attempt() if record else archive
     except OSError:
         return None
+    return replace(archive, due=due)
+
+
+def record_later(project: Project) -> None:
+    """Start a process that records the archive, and do not wait for it. It outlives this process and its terminal."""
+    command = [sys.executable, "-m", "topicwarden.audit.scan.record_classes", str(project.root.resolve())]
+    null = subprocess.DEVNULL
+    with suppress(OSError):  # the next audit starts it
+        subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
+
+
+def _ends_with_this_process() -> bool:
+    """Return whether this is a CI job, or the first process of a container or a child of it, such as in ``sh -c``."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false") or os.getppid() <= 1
 
 
 def _java() -> Path | None:

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
@@ -25,7 +25,7 @@ from pyspark.sql import functions as F
 from topicwarden.audit.scan import reader_jars
 from topicwarden.audit.scan.executors import require_executor
 from topicwarden.audit.scan.java_errors import root_cause
-from topicwarden.audit.scan.spark_classes import SparkClasses, spark_classes
+from topicwarden.audit.scan.spark_classes import SparkClasses, record_later, spark_classes
 from topicwarden.audit.scan.spark_platform import on_databricks, refuse_connect_session, refuse_unsupported, submitted
 from topicwarden.audit.scan.spark_source import SparkOnce, SparkSource
 from topicwarden.child_processes import defer_signals
@@ -43,8 +43,6 @@ _END_S = 5.0
 """The longest time, in seconds, that a JVM takes to end after its connection broke."""
 _ARCHIVE_S = 120.0
 """The longest time, in seconds, that a JVM takes to archive its classes."""
-_ending: Final[list[subprocess.Popen[bytes]]] = []
-"""JVMs that may still write an archive when this process ends."""
 
 _LOGGING = """\
 rootLogger.level = error
@@ -94,8 +92,9 @@ def spark_session(
     """Return a session on ``master`` (default: the master of spark-submit, or else all cores of this machine).
 
     An active session stays open. A session that this process did not start gets the reader's jar if it has none.
-    ``archive_classes``: archive the classes of a new session, and wait for that; see ``spark_classes``. Raises
-    ``Refusal`` for a session of Spark Connect, and if Spark's JVM ends within the context.
+    ``archive_classes``: archive the classes of a new session, and wait for that. Without it, another process does so
+    when this one ends, if the archive is due. Raises ``Refusal`` for a session of Spark Connect, and if Spark's JVM
+    ends within the context.
     """
     refuse_unsupported(master)
     running = SparkSession.getActiveSession()
@@ -120,8 +119,10 @@ def spark_session(
                 if not on_databricks():  # all jobs of a Databricks cluster share one SparkContext
                     spark.stop()
                 if archive is not None and archive.recording:
-                    _end_jvm(_ARCHIVE_S if archive_classes else 0)
+                    _end_jvm()
                     archive.complete()
+        if archive is not None and archive.due:
+            _record_at_exit(project)
 
 
 @contextmanager
@@ -161,30 +162,38 @@ def session_on_demand(
     return SparkOnce(start)
 
 
-def archive_spark_classes(project: Project, say: Callable[[str], None]) -> None:
-    """Archive the classes of a local session that reads, groups and writes, if no archive of them exists."""
-    archive = spark_classes(project, reader_jars.jars(project), record=True)
-    if archive is None or not archive.recording:
+@functools.cache  # once in each process
+def _record_at_exit(project: Project) -> None:
+    """Record the archive when this process has printed everything, and its exit code is known."""
+    atexit.register(record_later, project)
+
+
+def archive_spark_classes(project: Project, say: Callable[[str], None], master: str | None = None) -> None:
+    """Archive the classes of a local session that reads, groups and writes.
+
+    Nothing happens if they are archived, or if another process does so.
+    """
+    archive = spark_classes(project, reader_jars.jars(project))
+    if archive is None or archive.path.is_file() or archive.attempted:
         return
     began = time.monotonic()
-    with scratch_folder() as folder, spark_session(project, archive_classes=True) as spark:
+    with scratch_folder() as folder, spark_session(project, master, archive_classes=True) as spark:
         rows = spark.range(100).select(F.to_json(F.struct("id")).alias("text"), (F.col("id") % 3).alias("group"))
         rows.write.parquet(f"{folder}/rows")
         spark.read.parquet(f"{folder}/rows").groupBy("group").agg(F.max_by("text", "group")).collect()
     say(f"Spark's classes: archived in {time.monotonic() - began:.0f} s, so that audits start faster")
 
 
-def _end_jvm(longest: float) -> None:
-    """Make the JVM that this process started write its archive and end; wait for that for ``longest`` seconds."""
+def _end_jvm() -> None:
+    """Make the JVM that this process started write its archive and end, and wait for that."""
     gateway = SparkContext._gateway
     process = getattr(gateway, "proc", None)
     if gateway is None or process is None:
         return
     gateway.shutdown()
     process.stdin.close()  # PythonGatewayServer ends with its standard input
-    _ending.append(process)
     with suppress(subprocess.TimeoutExpired):
-        process.wait(longest)
+        process.wait(_ARCHIVE_S)
     SparkContext._gateway = SparkContext._jvm = None
 
 
@@ -224,9 +233,13 @@ def _own_session(
 ) -> tuple[SparkSession, SparkClasses | None]:
     configure(project)
     jars = reader_jars.jars(project)
-    archive = spark_classes(project, jars, record=archive_now)
+    archive = spark_classes(project, jars)
+    if archive is not None and archive_now:
+        archive = archive.attempt()
     os.environ["SPARK_CONF_DIR"] = str(archive.configuration_folder if archive else project.spark_conf)
     log = _own_log(project)
+    if archive_now:
+        log = log.with_name("archive.log")  # the log of an audit stays
     log.parent.mkdir(parents=True, exist_ok=True)
     _have_an_address()
     # A signal between the start of the JVM and the read of its gateway port would leave the JVM running.
@@ -287,7 +300,7 @@ def spill_folder() -> Path:
 def _output_to(log: Path) -> Iterator[None]:
     """Make ``log`` the standard output and error of the JVM started in this context; ours are restored afterwards.
 
-    A JVM that writes an archive goes on after this process. A pipe that reads our output must not wait for its end.
+    A JVM may take a moment longer to end than this process. A pipe that reads our output must not wait for its end.
     """
     sys.stdout.flush()
     ours = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
