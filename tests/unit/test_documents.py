@@ -70,6 +70,18 @@ def test_every_command_and_option_that_is_named_exists(document: Path) -> None:
     assert wrong == []
 
 
+def test_no_page_and_no_message_proposes_an_allowance_without_an_end_about_which_check_warns() -> None:
+    template = [
+        path for path in (_PACKAGE / "template").rglob("*") if path.is_file() and "__pycache__" not in str(path)
+    ]
+    found = [
+        f"{path.relative_to(REPOSITORY)}: {allowance}"
+        for path in (*DOCUMENTS, *sorted(_PACKAGE.rglob("*.py")), *template)
+        for allowance in re.findall(r"allow: \[\{*[a-z][a-z-]*[],]", path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
 def test_every_example_in_the_help_is_a_command() -> None:
     examples = {
         name: (command.epilog or "").partition(". ")[0] for name, command in documents.leaves(documents.PARSER).items()

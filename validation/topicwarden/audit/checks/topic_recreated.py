@@ -2,7 +2,8 @@
 
 **fail**: the topic has the same name, but another id (KIP-516). It was deleted and created again since, all its records
 were lost, and its consumers' offsets belong to the old topic. Facts remembered about the old topic are not used to
-judge the new one. If the YAML says ``allow: [recreate]``, the check passes with a note. A first audit skips this check.
+judge the new one. If the YAML has ``allow: [{change: recreate, until: DATE}]``, the check passes with a note. A first
+audit skips this check.
 
 Example: a Streams application was reset while it was running, and its internal topics came back empty (KIP-698).
 

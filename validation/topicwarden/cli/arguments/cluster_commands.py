@@ -479,7 +479,7 @@ def rebalance(
 ) -> None:
     """Move replicas to reach the declared replication factor, on live brokers, across all racks, with few moves.
 
-    Removes replicas only from topics whose YAML has `allow: [reduce-replicas]`.
+    Removes replicas only from topics whose YAML has `allow: [{change: reduce-replicas, until: DATE}]`.
     """
     from topicwarden.cli.rebalance import RebalanceOptions, rebalance
 

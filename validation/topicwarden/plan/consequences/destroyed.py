@@ -1,8 +1,8 @@
 """A topic is deleted, or deleted and created again: all its records are lost.
 
 Kafka cannot remove partitions or rename a topic. So fewer partitions, or a new name, mean a deletion and a creation. A
-deletion takes two merges: first deploy `allow: [delete]`, then remove the YAML. Pulumi's state records what the last
-deployed YAML allowed.
+deletion takes two merges: first deploy `allow: [{change: delete, until: DATE}]`, then remove the YAML. Pulumi's state
+records what the last deployed YAML allowed.
 """
 
 from collections.abc import Iterable
