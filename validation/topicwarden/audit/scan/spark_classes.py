@@ -125,7 +125,7 @@ def spark_classes(project: Project, jars: Sequence[Path]) -> SparkClasses | None
 
 def record_later(project: Project) -> None:
     """Start a process that records the archive, and do not wait for it. It outlives this process and its terminal."""
-    command = [sys.executable, "-m", "topicwarden.audit.scan.record_classes", str(project.root.resolve())]
+    command = [sys.executable, "-P", "-m", "topicwarden.audit.scan.record_classes", str(project.root.resolve())]
     null = subprocess.DEVNULL
     with suppress(OSError):  # the next audit starts it
         subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
