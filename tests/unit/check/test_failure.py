@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,9 @@ from pathlib import Path
 import pytest
 from kafka.errors import KafkaError
 
-from tests.support.command import COMMAND, project
+from tests.support.command import COMMAND, project, topicwarden
 from topicwarden.cli import main
-from topicwarden.cli.failure import line_for
+from topicwarden.cli.failure import CODE, ended_by_signal, line_for
 from topicwarden.model.problem import Refusal
 
 
@@ -113,3 +114,10 @@ def test_an_error_while_a_signal_ends_the_command_is_not_reported(
     with pytest.raises(SystemExit) as stopped:
         main.run()
     assert (stopped.value.code, capsys.readouterr().err) == (code, "")
+
+
+def test_the_page_of_exit_codes_says_what_an_interrupt_leaves(tmp_path: Path) -> None:
+    shown = topicwarden("help", "exit-codes", cwd=tmp_path).out
+    codes = (CODE, *map(ended_by_signal, (KeyboardInterrupt(), SystemExit(143))))
+    assert [code for code in codes if not re.search(rf"^ *{code}  +[a-zA-Z]", shown, re.MULTILINE)] == []
+    assert re.search("^ *130 .*up and destroy then say what is", shown, re.MULTILINE)
