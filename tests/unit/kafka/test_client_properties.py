@@ -39,6 +39,18 @@ def test_without_a_file_the_connection_is_plain_text() -> None:
     assert settings == {"kafka:bootstrapServers": ["a:9092", "b:9092"], "kafka:tlsEnabled": False}
 
 
+@pytest.mark.parametrize("file", [None, "client.properties"])
+@pytest.mark.parametrize(("servers", "wrong"), [("broker", "broker"), ("a:9092,b:99999", "b:99999"), (" ", " ")])
+def test_an_address_is_refused_by_the_name_of_its_option(
+    tmp_path: Path, servers: str, wrong: str, file: str | None
+) -> None:
+    (tmp_path / "client.properties").touch()
+    with pytest.raises(Refusal) as refused:
+        read_client_properties(servers, None if file is None else tmp_path / file)
+    expected = f'--bootstrap-server: expected addresses such as kafka-1.example.com:9092, got "{wrong}"'
+    assert str(refused.value) == expected
+
+
 @pytest.mark.parametrize(
     ("mechanism", "ours", "jaas"),
     [

@@ -255,7 +255,7 @@ def audit(
 )
 def infer(
     patterns: Annotated[
-        list[str], typer.Argument(metavar="TOPIC…", help="Names of topics, or globs, or !GLOB.", show_default=False)
+        list[str], typer.Argument(metavar="TOPIC", help="Names of topics, or globs, or !GLOB.", show_default=False)
     ],
     stack: OnlyStack = None,
     *,

@@ -16,7 +16,7 @@ from typing import Any, Final
 from topicwarden.model.files import read_regular_file
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Refusal
-from topicwarden.specs.stacks.connection_settings import SERVERS
+from topicwarden.specs.stacks.connection_settings import SERVERS, address_problem
 from topicwarden.specs.stacks.jaas import JaasEntry, read_jaas
 
 _PROTOCOL, _MECHANISM, _JAAS = "security.protocol", "sasl.mechanism", "sasl.jaas.config"
@@ -81,6 +81,9 @@ def read_client_properties(servers: str, file: Path | None) -> ClientProperties:
     Raises Refusal with every setting that is wrong, or that cannot be obeyed, and its line.
     """
     addresses: dict[str, Any] = {SERVERS: [each.strip() for each in servers.split(",") if each.strip()]}
+    for address in addresses[SERVERS] or [servers]:
+        if problem := address_problem(address):
+            raise Refusal(f"--bootstrap-server: {problem}")
     if file is None:
         return ClientProperties({**addresses, "kafka:tlsEnabled": False})
     reader = _Reader(_PropertiesFile.read(file), addresses[SERVERS])

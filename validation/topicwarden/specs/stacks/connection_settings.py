@@ -104,11 +104,17 @@ def _servers(reader: SettingsReader) -> tuple[str, ...]:
         reader.problem(SERVERS, "expected addresses such as kafka-1.example.com:9092, got an empty list")
     listed = isinstance(reader.settings.get(SERVERS), list)
     for index, address in enumerate(addresses):
-        match = _ADDRESS.fullmatch(address)
-        if not match or not 0 < int(match[2]) < 65536:
-            expected = "expected addresses such as kafka-1.example.com:9092"
-            reader.problem(SERVERS, f"{expected}, got {quoted(address)}", (index,) if listed else ())
+        if problem := address_problem(address):
+            reader.problem(SERVERS, problem, (index,) if listed else ())
     return addresses
+
+
+def address_problem(address: str) -> str | None:
+    """Return what is wrong with the address of a broker; None for a host and a port."""
+    match = _ADDRESS.fullmatch(address)
+    if match and 0 < int(match[2]) < 65536:
+        return None
+    return f"expected addresses such as kafka-1.example.com:9092, got {quoted(address)}"
 
 
 def _credentials(reader: SettingsReader) -> tuple[str | None, str | None, str | None]:
