@@ -28,14 +28,14 @@ from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, PastAudi
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display, terminal
-from topicwarden.report.audit import formats, html, json, openmetrics
+from topicwarden.report.audit import formats, json, openmetrics
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import OF_CONTENTS, OF_ORDER, digest
 from topicwarden.report.audit.document import document
-from topicwarden.report.audit.formats import FORMATS
-from topicwarden.report.audit.timeline import timeline
+from topicwarden.report.audit.formats import FORMATS, html
 from topicwarden.report.document import Medium
 from topicwarden.report.page import filter_script
+from topicwarden.report.plots.log import timeline
 
 # The output of every format for one report, and that records and names are always escaped.
 
@@ -79,7 +79,7 @@ def test_a_finding_on_a_topic_without_facts_is_not_lost() -> None:
     report = reports.report([], [Finding(check="c", verdict=Verdict.FAIL, topic="ghost", message="seen nowhere")])
     assert "fail c ghost: seen nowhere" in printed(report, 80)
     assert "seen nowhere" in FORMATS["markdown"](report, ReportBackground())
-    assert "seen nowhere" in html.render(report)
+    assert "seen nowhere" in html(report)
 
 
 def test_a_finding_on_the_access_of_the_cluster_is_in_every_format_and_counts_as_no_topic() -> None:
@@ -159,7 +159,7 @@ def test_every_format_tells_what_was_settled_and_what_limits_the_audit() -> None
     assert [limit.split()[0] for limit in limits] == ["This", "95.12%", "Retention", "The"]
     seen = printed(report, 400)
     marked = FORMATS["markdown"](report, ReportBackground())
-    page = html.render(report)
+    page = html(report)
     for limit in limits[:3]:
         assert f"limit {limit}" in seen
         assert f"- {limit}" in marked
@@ -193,7 +193,7 @@ def test_domains_and_owners_with_findings_come_first() -> None:
 
 def test_findings_above_the_page_limit_are_counted() -> None:
     found = [Finding(check=f"c{n}", verdict=Verdict.FAIL, topic="a.t", message="m") for n in range(1_200)]
-    page = html.render(reports.report([reports.topic("a.t", [1])], found))
+    page = html(reports.report([reports.topic("a.t", [1])], found))
     assert page.count('<details class="finding') == 1_000
     assert page.count('<details class="finding fail" open>') == 20
     assert "and 200 more findings; report.json has all" in page
@@ -238,7 +238,7 @@ def test_markdown_escapes_hostile_text() -> None:
 
 
 def test_html_escapes_every_text() -> None:
-    page = html.render(reports.rich())
+    page = html(reports.rich())
     script = str(filter_script()[0])
     (at,) = [match.start() for match in re.finditer("<script", page)]
     assert page[at:].startswith(f"<script>{script}</script>\n</body>")
@@ -250,7 +250,7 @@ def test_html_escapes_every_text() -> None:
 
 
 def test_out_of_range_times_and_topics_without_partitions_are_shown() -> None:
-    page = html.render(reports.rich())
+    page = html(reports.rich())
     assert "1760000000000000 (year 57742)" in page
     assert "1969-12-31T00:00:00Z" in page
     assert "-1 (no timestamp)" in page
@@ -258,7 +258,7 @@ def test_out_of_range_times_and_topics_without_partitions_are_shown() -> None:
 
 
 def test_a_page_of_1_000_topics_opens() -> None:
-    page = html.render(reports.thousand())
+    page = html(reports.thousand())
     assert len(page.encode()) < 1_000_000
     assert page.count("<tr data-topic=") == 1_000
     assert page.count("<details data-topic=") == 100
@@ -270,7 +270,7 @@ def test_a_page_of_1_000_topics_opens() -> None:
 
 def test_wide_topics_keep_their_plots_small() -> None:
     topics = [reports.topic(f"a.t{n}", [(p * 7919) % 10_007 for p in range(1_000)]) for n in range(20)]
-    assert len(html.render(reports.report(topics, [])).encode()) < 3_000_000
+    assert len(html(reports.report(topics, [])).encode()) < 3_000_000
 
 
 def test_files_are_written_whole_and_replaced(tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ def test_units(shown: str, expected: str) -> None:
 
 def test_an_empty_topic_has_no_skew_and_no_ages() -> None:
     topics: list[TopicFacts] = [reports.topic("a.empty", [0, 0], [0, 0])]
-    assert "there is no skew to show" in html.render(reports.report(topics, []))
+    assert "there is no skew to show" in html(reports.report(topics, []))
 
 
 # What a report says of the previous audit: what is new, still open and resolved.
@@ -369,7 +369,7 @@ def test_what_an_earlier_revision_of_a_check_found_is_withdrawn(now: Verdict | N
     current = report(*([Finding(check="key-partition", verdict=now, topic="a")] if now else []))
     changed = with_changes(current, [earlier])
     assert ([each.check for each in changed.withdrawn], changed.resolved) == (["key-partition"], [])
-    assert "Withdrawn since the last audit" in html.render(changed, ReportBackground())
+    assert "Withdrawn since the last audit" in html(changed, ReportBackground())
     failing = with_changes(report(Finding(check="key-partition", verdict=FAIL, topic="a")), [earlier])
     assert (failing.withdrawn, failing.resolved) == ([], [])
     assert earlier.findings
@@ -388,14 +388,14 @@ def test_without_an_earlier_audit_nothing_is_new() -> None:
 def test_the_trend_counts_the_topics_of_each_audit_by_itself() -> None:
     of_cluster = Finding(check="unused-access", verdict=FAIL, topic=OF_CLUSTER)
     earlier = PastAudit(started=4_000, topics={Verdict.PASS: 2})
-    page = html.render(report(FOUND.findings[0], of_cluster).model_copy(update={"trend": [earlier]}))
+    page = html(report(FOUND.findings[0], of_cluster).model_copy(update={"trend": [earlier]}))
     assert "2 of 2 topics passed; now 1 of 2 pass. Each column is an audit, the latest one last;" in page
 
 
 def test_the_page_marks_them_and_shows_how_to_confirm_them() -> None:
     confirm = "Confirm: ``kafka-x --topic T --partition P --offset O --max-messages 1``\nprints it."
     docs = {"value-schema": f"Sentence.\n\n{confirm}"}
-    page = html.render(with_changes(FOUND, [EARLIER]), ReportBackground(checks=docs))
+    page = html(with_changes(FOUND, [EARLIER]), ReportBackground(checks=docs))
     assert "open since 1970-01-01" in page
     assert ">new</span>" in page
     assert "Resolved since the last audit" in page
@@ -444,7 +444,7 @@ def test_the_checks_of_contents_are_those_that_judge_committed_records() -> None
 def test_offset_ranges_cover_only_known_offsets(known: dict[str, object], expected: list[tuple[str, int, int]]) -> None:
     line = timeline(partition(0, 1_000, **known))
     assert line is not None
-    assert [(each.kind, each.start, each.end) for each in line.ranges] == expected
+    assert line.ranges == expected
 
 
 @pytest.mark.parametrize("known", [{"log_start": None}, {"log_end": None}, {"log_start": 1_000}])
@@ -466,10 +466,10 @@ def test_findings_mark_their_offsets_on_their_own_partition_alone() -> None:
     ]
     line = timeline(partition(0, 1_000), found)
     assert line is not None
-    assert [(mark.offset, mark.names, mark.left) for mark in line.marks] == [
-        (10, "c: offset", 1.0),
-        (20, "c: offset", 2.0),
-        (250, "c: superseded by, c: found offset", 25.0),
+    assert [(offset, names, line.percent(offset)) for offset, names in line.marks] == [
+        (10, "c: offset", "1.0%"),
+        (20, "c: offset", "2.0%"),
+        (250, "c: superseded by, c: found offset", "25.0%"),
     ]
 
 

@@ -9,9 +9,7 @@ from topicwarden.model.problem import Refusal
 _EXTRAS: Final = {
     **dict.fromkeys(("pyspark", "py4j"), "audit"),
     **dict.fromkeys(("pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "google"), "deploy"),
-    **dict.fromkeys(
-        ("kafka", "cramjam", "cryptography", "javaproperties", "markupsafe", "urllib3", "waitress"), "cluster"
-    ),
+    **dict.fromkeys(("kafka", "cramjam", "cryptography", "javaproperties", "urllib3", "waitress"), "cluster"),
 }
 """The extra of this package that installs a module."""
 

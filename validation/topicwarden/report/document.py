@@ -6,10 +6,10 @@ no markup: writers escape every text, shorten lists, and decide widths.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from topicwarden.model.message_text import counted
 
@@ -56,8 +56,7 @@ class Role(Enum):
     NAME = 7
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """A part of a line. ``link`` is the anchor or the page that it leads to; ``words`` is a text to filter by."""
 
     text: str
@@ -68,16 +67,25 @@ class Span:
 
 
 Line: TypeAlias = tuple[Span, ...]
+Words: TypeAlias = str | Span | Line
 
 
-def line(*parts: str | Span) -> Line:
-    """Return a line of literal texts and spans."""
-    return tuple(Span(part) if isinstance(part, str) else part for part in parts)
+def line(*parts: Words) -> Line:
+    """Return a line of literal texts, spans and lines."""
+    spans: list[Span] = []
+    for part in parts:
+        if isinstance(part, str):
+            spans += [Span(part)] if part else []
+        elif isinstance(part, Span):
+            spans.append(part)
+        else:
+            spans += part
+    return tuple(spans)
 
 
 def prose(text: str) -> Line:
-    """Return a sentence in which code is in backticks."""
-    return (Span(text, Role.PROSE),)
+    """Return a sentence in which code is in backticks; nothing for an empty text."""
+    return (Span(text, Role.PROSE),) if text else ()
 
 
 def name(text: str, link: str = "", words: str = "") -> Span:
@@ -137,6 +145,12 @@ class FactList:
     facts: tuple[LabelledValues, ...]
 
 
+def facts(values: Mapping[str, Iterable[Words]], joined: str = "") -> tuple[LabelledValues, ...]:
+    """Return the labels that have values. Empty values are left out; those of the label ``joined`` are on one line."""
+    lines = {label: tuple(filter(None, map(line, each))) for label, each in values.items()}
+    return tuple(LabelledValues(label, each, label == joined) for label, each in lines.items() if each)
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a table. The widest names are wrapped; a terminal shows columns ``below`` under their row.
@@ -150,8 +164,17 @@ class Column:
     below: bool = False
 
 
-@dataclass(frozen=True)
-class Row:
+def number(title: str, *, wide: bool = False) -> Column:
+    """Return a column of numbers."""
+    return Column(title, "number", wide)
+
+
+def named(title: str, *, wide: bool = False, below: bool = False) -> Column:
+    """Return a column of names or sentences, which are wrapped."""
+    return Column(title, "name", wide, below)
+
+
+class Row(NamedTuple):
     """A row of a table, with a cell for each column."""
 
     cells: tuple[Line, ...]
@@ -174,6 +197,17 @@ class Table:
     rest: str = ""
     share: float = 1
     style: str = "stacked"
+
+
+def grid(
+    items: Iterable[_Item],
+    cells: Mapping[Column | str, Callable[[_Item], Words]],
+    topic: Callable[[_Item], TopicRef | None] = lambda _: None,
+) -> tuple[tuple[Column, ...], tuple[Row, ...]]:
+    """Return the columns and the rows of a table: a row for each item, with what each column's function returns."""
+    columns = tuple(Column(each) if isinstance(each, str) else each for each in cells)
+    rows = (Row(tuple(line(cell(item)) for cell in cells.values()), topic(item)) for item in items)
+    return columns, tuple(rows)
 
 
 @dataclass(frozen=True)

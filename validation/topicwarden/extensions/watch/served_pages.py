@@ -14,8 +14,9 @@ from topicwarden.extensions.watch.http_server import PageRequest, ServedPage
 from topicwarden.extensions.watch.watch_state import WatchState
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.fleet_report import FleetReport, StackOutcome
-from topicwarden.report.audit import html, json, openmetrics
+from topicwarden.report.audit import json, openmetrics
 from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.audit.formats import html
 from topicwarden.report.document import Medium
 from topicwarden.report.fleet import json as fleet_json
 from topicwarden.report.fleet.document import document as fleet_document
@@ -185,7 +186,7 @@ def _html(text: str) -> ServedPage:
 
 
 def _report_html(report: AuditReport, background: ReportBackground) -> ServedPage:
-    return _html(html.render(report, background))
+    return _html(html(report, background))
 
 
 def _report_json(report: AuditReport, _: ReportBackground) -> ServedPage:

@@ -1,16 +1,19 @@
-"""Make the document of an audit report for a terminal and for Markdown: topics, findings, and what changed."""
+"""Make the document of an audit: topics, findings, what changed, and on a page the trend, plots and partitions."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
-from typing import Final
+from typing import Final, TypeVar
 
-from topicwarden.model.finding import AuditReport, Finding, SettledFinding, TopicFacts
+from topicwarden.model.finding import AuditReport, Finding, PastAudit, PastFinding, SettledFinding, TopicFacts
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
+from topicwarden.report import document as doc
+from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import (
     NEXT_STEP,
     SYMBOLS,
@@ -22,152 +25,403 @@ from topicwarden.report.audit.digest import (
     time_span,
     urgency,
 )
-from topicwarden.report.document import (
-    Block,
-    Column,
-    Document,
-    DocumentSection,
-    FindingBlock,
-    LabelledValues,
-    Line,
-    Many,
-    Medium,
-    Note,
-    Paragraph,
-    Row,
-    Span,
-    Table,
-    Tone,
-    code,
-    line,
-    muted,
-    name,
-    prose,
-    strong,
-)
+from topicwarden.report.audit.topic_details import MAX_DETAILED, TopicDetails
+from topicwarden.report.document import Document, Line, Medium, Role, Span, Tone, code, line, muted, name, prose, strong
+from topicwarden.report.plots.topics import topic_plots
+from topicwarden.report.plots.trend import bar, trend
 
+_Item = TypeVar("_Item")
+
+MAX_OPEN: Final = 20
+"""Number of findings of a page that are expanded at first; the others are collapsed to one line."""
+MAX_CARDS: Final = 1_000
+"""Number of findings on a page, so that it opens quickly."""
 _TONES: Final = {verdict: Tone(verdict.value) for verdict in WORST_FIRST}
 _MOST_ROWS: Final = 10
 """Number of passing topics, and of undeclared topics, that get a row each; more of them share one row."""
 _MOST_PER_CHECK: Final = 10
 """Number of findings, or of notes, that a terminal shows for each check."""
-_COMPLETE: Final = "--format json and the files of --out have all"
+_MOST_GROUPS: Final = 12
+_MOST_AUDITS: Final = 30
+_MOST_ENDED: Final = 500
+_MOST_NOTED: Final = 200
+_COMPLETE: Final = {
+    Medium.TERMINAL: "--format json and the files of --out have all",
+    Medium.MARKDOWN: "report.json has all",
+    Medium.PAGE: "report.json has all",
+}
+_LEADS: Final = {
+    "attention": "The worst come first. A fail is proven. A suspect becomes a fail if the next audit still finds it. An"
+    " undecidable finding names the missing information.",
+    "resolved": "What the last audit of these topics found, and this one no longer finds.",
+    "withdrawn": "What the last audit of these topics found by a rule that is no more.",
+    "settled": "Findings of the last audit that this audit checked again, with the previous and the current verdict.",
+    "overview": "",
+    "plots": "",
+    "notes": "Observations that can look like faults, but are expected.",
+    "topics": "The worst come first, then by name. Times are in UTC. Skew is the number of records in the largest"
+    " partition divided by the mean.",
+    "details": "For engineers: the metadata and the records of each topic. The counts are numbers of records that were"
+    " read.",
+}
+_TITLES: Final = {
+    "attention": "Needs attention",
+    "resolved": "Resolved since the last audit",
+    "withdrawn": "Withdrawn since the last audit",
+    "settled": "Since the last audit",
+    "overview": "Overview",
+    "plots": "Age, size and skew",
+    "notes": "Notes",
+    "topics": "All topics",
+    "details": "Partitions and checks",
+}
+"""The sections of a page, in their order."""
 
 
-def document(report: AuditReport, medium: Medium) -> Document:
-    """Return the document of ``report`` for a terminal or for Markdown."""
-    view = digest(report)
-    terminal = medium is Medium.TERMINAL
-    cluster = line(f", cluster {report.cluster_id or 'unknown'}, topicwarden {report.topicwarden}.")
-    return Document(
-        *view.title,
-        view.headline,
-        view.summary,
-        tuple(_terminal_blocks(view) if terminal else _markdown_blocks(view)),
-        _COMPLETE if terminal else "report.json has all",
-        notes=tuple(Note("limit" if terminal else "", prose(limit)) for limit in view.limits),
-        source=line("Started ", code(display.timestamp(report.started)), *cluster),
-        next_step=NEXT_STEP,
-        next_command=view.next_step,
-    )
+def document(report: AuditReport, medium: Medium, background: ReportBackground | None = None) -> Document:
+    """Return the document of ``report``. A page shows what ``background`` knows of the checks."""
+    return _AuditDocument(digest(report), medium, background or ReportBackground()).document()
 
 
-def _terminal_blocks(view: AuditDigest) -> Iterator[Block]:
-    if any(topic.facts for topic in view.topics):
-        yield _topics(list(_folded_rows([topic for topic in view.topics if topic.facts])), "Size")
-    yield from _findings(view)
-    if view.settled:
-        yield DocumentSection("", tuple(map(_settled, view.settled)))
-    ended = [
-        *((strong("resolved", Tone.PASS), each) for each in view.report.resolved),
-        *((strong("withdrawn", Tone.UNDECIDABLE), each) for each in view.report.withdrawn),
-    ]
-    if ended:
-        lines = (
-            line(
-                label,
-                " ",
-                strong(f"{each.check} {each.topic}:"),
-                f" was {each.verdict.value} since {display.timestamp(each.since)}",
-            )
-            for label, each in ended
+class _AuditDocument:
+    def __init__(self, view: AuditDigest, medium: Medium, background: ReportBackground) -> None:
+        self._view, self._report, self._medium, self._background = view, view.report, medium, background
+        self._page = medium is Medium.PAGE
+        found = [finding for topic in view.attention for finding in topic.findings]
+        self._numbers = {id(finding): number for number, finding in enumerate(found[:MAX_CARDS], start=1)}
+        self._omitted = len(found) - len(self._numbers)
+        with_facts = [topic for topic in view.topics if topic.facts]
+        self._detailed = {topic.name for topic in with_facts[:MAX_DETAILED]} if self._page else set()
+        self._refs = {
+            topic.name: doc.TopicRef(f"topic-{number}", _search_text(topic), topic.verdict.value)
+            for number, topic in enumerate(view.topics, start=1)
+        }
+
+    def document(self) -> Document:
+        view, report = self._view, self._report
+        started = display.timestamp(report.started)
+        blocks = {
+            Medium.TERMINAL: self._terminal_blocks,
+            Medium.MARKDOWN: self._markdown_blocks,
+            Medium.PAGE: self._sections,
+        }[self._medium]
+        document = Document(
+            *view.title,
+            view.headline,
+            view.summary,
+            tuple(blocks()),
+            _COMPLETE[self._medium],
+            notes=tuple(doc.Note("limit" * (self._medium is Medium.TERMINAL), prose(each)) for each in view.limits),
+            source=line(
+                "Started ",
+                code(started),
+                f", cluster {report.cluster_id or 'unknown'}, topicwarden {report.topicwarden}.",
+            ),
+            next_step=NEXT_STEP,
+            next_command=view.next_step,
         )
-        yield DocumentSection("", tuple(map(Paragraph, lines)))
+        if not self._page:
+            return document
+        made = f"Made by topicwarden {report.topicwarden} from {counted(report.scanned_records, 'record')}."
+        took = display.duration(report.finished - report.started)
+        return replace(
+            document,
+            notes_title="Limits of this audit",
+            facts=(("started", started), ("took", took), ("cluster", report.cluster_id or "unknown")),
+            cards=tuple(map(self._card, WORST_FIRST)),
+            links=(("Use and cost of topics", "usage.html"),) if report.usage else (),
+            filter=doc.Filter("name, domain, owner or check", "Verdict", tuple(each.value for each in WORST_FIRST)),
+            page_title=f"{report.stack}: audit of {started}",
+            source=line(f"{made} report.json contains the same data for programs. {doc.OFFLINE}"),
+        )
 
+    def _card(self, verdict: Verdict) -> doc.Card:
+        number = self._view.counts[verdict]
+        return doc.Card(verdict.value, display.count(number), _TONES[verdict], SYMBOLS[verdict], quiet=not number)
 
-def _markdown_blocks(view: AuditDigest) -> Iterator[Block]:
-    if view.report.trend:
-        last = view.report.trend[-1]
-        passed, topics = last.topics.get(Verdict.PASS, 0), sum(last.topics.values())
-        when = code(display.timestamp(last.started))
-        yield Paragraph(line("At the audit of ", when, f", {passed:,} of {topics:,} topics passed."))
-    if rows := [_row(topic, topic.facts, topic.facts.log_bytes) for topic in view.topics if topic.facts]:
-        yield _topics(rows, "On disk")
-    for title, groups in (("Domain", view.domains), ("Owner", view.owners)):
-        if any(group.name for group in groups):
-            yield _groups(title, groups)
-    if view.settled:
-        yield DocumentSection("Since the last audit", tuple(map(_settled, view.settled)))
-    for heading, found in (
-        ("Needs attention", [(topic.name, topic.findings) for topic in view.attention]),
-        ("Notes", [(topic.name, topic.notes) for topic in view.noted]),
-    ):
-        sections = [
-            DocumentSection(named, tuple(_finding(each, view.report, "") for each in findings), plain=True)
-            for named, findings in found
+    def _terminal_blocks(self) -> Iterator[doc.Block]:
+        if any(topic.facts for topic in self._view.topics):
+            yield self._topics()
+        yield from self._findings()
+        ended = [
+            (self._report.resolved, "resolved", Tone.PASS),
+            (self._report.withdrawn, "withdrawn", Tone.UNDECIDABLE),
         ]
-        if sections:
-            yield DocumentSection(heading, (Many(tuple(sections), "topic"),))
+        lines = [doc.Paragraph(_ended(each, strong(word, tone))) for found, word, tone in ended for each in found]
+        for blocks in (tuple(map(_settled, self._view.settled)), tuple(lines)):
+            if blocks:
+                yield doc.DocumentSection("", blocks)
 
+    def _markdown_blocks(self) -> Iterator[doc.Block]:
+        view = self._view
+        if view.report.trend:
+            last = view.report.trend[-1]
+            passed, topics = last.topics.get(Verdict.PASS, 0), sum(last.topics.values())
+            when = code(display.timestamp(last.started))
+            yield doc.Paragraph(line("At the audit of ", when, f", {passed:,} of {topics:,} topics passed."))
+        if any(topic.facts for topic in view.topics):
+            yield self._topics()
+        yield from self._groups()
+        if view.settled:
+            yield doc.DocumentSection(_TITLES["settled"], tuple(map(_settled, view.settled)))
+        for heading, topics_with in (
+            ("attention", [(topic.name, topic.findings) for topic in view.attention]),
+            ("notes", [(topic.name, topic.notes) for topic in view.noted]),
+        ):
+            sections = [
+                doc.DocumentSection(topic, tuple(self._finding(each) for each in found), plain=True)
+                for topic, found in topics_with
+            ]
+            if sections:
+                yield doc.DocumentSection(_TITLES[heading], (doc.Many(tuple(sections), "topic"),))
 
-def _topics(rows: Sequence[Row], size: str) -> Table:
-    columns = (
-        Column("Verdict"),
-        Column("Topic", "name"),
-        Column("Partitions" if size == "On disk" else "Parts", "number"),
-        Column("Records", "number"),
-        Column("Payload", "number", wide=True),
-        Column(size, "number"),
-        Column("Timestamps (UTC)", wide=True, below=True),
-        Column("Skew", "number"),
-    )
-    return Table(columns, tuple(rows), "All topics", noun="topic")
+    def _sections(self) -> Iterator[doc.DocumentSection]:
+        view, report = self._view, self._report
+        noted = tuple(self._group(topic, tuple(map(self._finding, topic.notes))) for topic in view.noted)
+        plots = topic_plots([topic.facts for topic in sorted(view.topics, key=_importance) if topic.facts])
+        details = TopicDetails(self._view, self._refs, self._found)
+        sections: dict[str, Sequence[doc.Block]] = {
+            "attention": tuple(self._attention()),
+            "resolved": _many_ended(report.resolved),
+            "withdrawn": _many_ended(report.withdrawn),
+            "settled": (self._settled_table(),) if view.settled else (),
+            "overview": (doc.Many((self._trend(), *self._groups()), "table", style="figures"),),
+            "plots": (doc.Many(tuple(plots), "plot", style="figures"),),
+            "notes": (doc.Many(noted, "topic", _MOST_NOTED, "the notes of "),) if noted else (),
+            "topics": (self._topics(),),
+            "details": (details.block(),),
+        }
+        for id_, title in _TITLES.items():
+            if sections[id_]:
+                yield doc.DocumentSection(title, tuple(sections[id_]), _LEADS[id_], id_)
 
+    def _attention(self) -> Iterator[doc.Block]:
+        if not self._view.attention:
+            return
+        yield self._checks()
+        for topic in self._view.attention:
+            found = [each for each in topic.findings if id(each) in self._numbers]
+            if found:
+                yield self._group(topic, tuple(map(self._finding, found)))
+        if self._omitted:
+            yield doc.Paragraph(line(muted(doc.omitted(self._omitted, "finding", _COMPLETE[self._medium]))))
 
-def _row(topic: TopicDigest, facts: TopicFacts, size: int | None) -> Row:
-    absent = (Span(f" ({topic.absence})", tone=Tone.SUSPECT),) if topic.absence else ()
-    known = bool(facts.partitions)
-    sizes = (display.size(facts.payload_bytes) if known else display.NOTHING, display.size(size))
-    return Row(
-        (
-            _verdict(topic.verdict),
-            line(name(topic.name), *absent),
-            line(display.count(len(facts.partitions) or None)),
-            line(display.count(facts.records) if known else display.NOTHING),
-            *map(line, sizes),
-            line(display.span(*time_span(facts))),
-            line(display.multiple(facts.skew)),
+    def _checks(self) -> doc.Table:
+        """Return the number of findings of each check by verdict, with a link to its worst finding on the page."""
+        counts: dict[str, Counter[Verdict]] = {}
+        first: dict[str, str] = {}
+        for topic in self._view.attention:
+            for finding in topic.findings:
+                counts.setdefault(finding.check, Counter())[finding.verdict] += 1
+                first.setdefault(finding.check, self._anchor(finding))
+
+        def order(check: str) -> tuple[object, ...]:
+            worst = min(map(WORST_FIRST.index, counts[check]))
+            return worst, urgency(check), *(-counts[check][verdict] for verdict in WORST_FIRST), check
+
+        cells = doc.grid(
+            sorted(counts, key=order),
+            {
+                doc.named("Check"): lambda check: name(check, f"#{first[check]}" if first[check] else ""),
+                **_verdict_columns(WORST_FIRST[:3], lambda check: counts[check]),
+                doc.Column("Requirement", "name says"): lambda check: (
+                    self._background.summary(check) or display.NOTHING
+                ),
+            },
         )
-    )
+        return doc.Table(*cells, "By check", titled=True, style="checks stacked")
 
+    def _anchor(self, finding: Finding) -> str:
+        number = self._numbers.get(id(finding))
+        return f"finding-{number}" if number else ""
 
-def _folded_rows(topics: Sequence[TopicDigest]) -> Iterator[Row]:
-    for folded, group in groupby(topics, _folded):
-        rows = [(topic, topic.facts) for topic in group if topic.facts]
-        if not folded or len(rows) <= _MOST_ROWS:
-            for topic, of_topic in rows:
-                payload = of_topic.payload_bytes if of_topic.partitions else None
-                yield _row(topic, of_topic, payload if of_topic.log_bytes is None else of_topic.log_bytes)
-            continue
-        facts = [each for _, each in rows]
-        sums = (
-            display.count(sum(len(topic.partitions) for topic in facts)),
-            display.count(sum(topic.records or 0 for topic in facts)),
-            display.size(sum(topic.payload_bytes or 0 for topic in facts)),
-            display.size(sum(topic.log_bytes or 0 for topic in facts)),
+    def _found(self, topic: TopicDigest) -> Iterator[doc.Paragraph]:
+        """Yield a line for each finding of a topic, which leads to the finding."""
+        shown = [each for each in topic.findings if id(each) in self._numbers]
+        for each in shown:
+            link = name(each.check, f"#{self._anchor(each)}")
+            yield doc.Paragraph(line(_badge(each.verdict), " ", link, " ", prose(each.message)))
+        if more := len(topic.findings) - len(shown):
+            yield doc.Paragraph(line(muted(doc.omitted(more, "finding", _COMPLETE[self._medium]))))
+
+    def _group(self, topic: TopicDigest, blocks: tuple[doc.Block, ...]) -> doc.DocumentSection:
+        ref = self._refs[topic.name]
+        owner = (" ", muted(topic.owner)) if topic.owner else ()
+        # The filter searches the row of the topic in the table of all topics, if there is one.
+        ref = doc.TopicRef(ref.anchor) if topic.facts else ref
+        return doc.DocumentSection(topic.name, blocks, heading=line(self._name(topic), *owner), topic=ref)
+
+    def _name(self, topic: TopicDigest) -> Line:
+        absent = (" ", Span(f"({topic.absence})", Role.MUTED, Tone.SUSPECT)) if topic.absence else ()
+        return line(self._linked(topic.name), *absent)
+
+    def _linked(self, topic: str) -> Span:
+        return name(topic, f"#{self._refs[topic].anchor}" if topic in self._detailed else "")
+
+    def _finding(self, finding: Finding, topic: str = "") -> doc.FindingBlock:
+        page, age = self._page, age_of(finding, self._report)
+        passed, number = finding.verdict is Verdict.PASS, self._numbers.get(id(finding))
+        evidence = (
+            line(muted(key) if page else f"{key} =", f" {display.evidence(key, value)}")
+            for key, value in finding.evidence.items()
         )
-        what = line(muted(f"{counted(len(rows), 'topic')} that {folded}"))
-        yield Row((_verdict(rows[0][0].verdict), what, *map(line, sums), (), ()))
+        values = {
+            "seen": [] if page else [age],
+            "because": map(prose, finding.because),
+            "evidence": evidence,
+            "confirm": [prose(self._background.confirmation(finding))] if page and not passed else [],
+            "remedy": [prose(finding.remedy or "")],
+            "declared": [code(str(finding.location))] if finding.location else [],
+        }
+        return doc.FindingBlock(
+            _word(finding.verdict),
+            _TONES[finding.verdict],
+            line(finding.check) if page else line(name(f"{finding.check} {topic}".rstrip())),
+            finding.message or "no message",
+            doc.facts(values, joined="evidence"),
+            where=(display.ranges(finding.partitions), age if page else ""),
+            symbol=SYMBOLS[finding.verdict],
+            folded=True,
+            open=number is not None and number <= MAX_OPEN,
+            anchor=self._anchor(finding),
+        )
+
+    def _findings(self) -> Iterator[doc.Block]:
+        """Yield the findings in reading order, at most some of each check, and how many others each check has."""
+        kept: Counter[tuple[Verdict, str]] = Counter()
+        for finding in (finding for topic in self._view.topics for finding in (*topic.findings, *topic.notes)):
+            kept[finding.verdict, finding.check] += 1
+            if kept[finding.verdict, finding.check] <= _MOST_PER_CHECK:
+                yield self._finding(finding, finding.topic)
+        for verdict, check in sorted(kept, key=lambda kind: (WORST_FIRST.index(kind[0]), urgency(kind[1]), kind[1])):
+            if (more := kept[verdict, check] - _MOST_PER_CHECK) > 0:
+                text = strong(f"{check}: {counted(more, 'more finding')}; {_COMPLETE[self._medium]}")
+                shown = line(strong(_word(verdict), _TONES[verdict]), " ", text)
+                yield doc.DocumentSection("", (doc.Paragraph(shown),))
+
+    def _settled_table(self) -> doc.Table:
+        cells = doc.grid(
+            self._view.settled,
+            {
+                "Previous": lambda each: each.was.value,
+                "Current": lambda each: _badge(each.now),
+                doc.named("Topic"): lambda each: self._linked(each.topic),
+                "Partitions": lambda each: display.ranges(each.partitions) or "all",
+                "Check": lambda each: each.check,
+                "First seen": lambda each: display.timestamp(each.since),
+                doc.Column("Reason", "name says"): lambda each: prose(each.why),
+            },
+        )
+        caption = "Findings of the last audit with their current verdict"
+        return doc.Table(*cells, caption, noun="finding", most=_MOST_ENDED)
+
+    def _groups(self) -> Iterator[doc.Table]:
+        """Yield the topics by domain and by owner, unless no topic has one."""
+        for title, groups in (("Domain", self._view.domains), ("Owner", self._view.owners)):
+            if any(group.name for group in groups):
+                cells = doc.grid(
+                    groups,
+                    {
+                        doc.named(title): self._group_name,
+                        doc.number("Topics"): lambda group: display.count(group.topics),
+                        **_verdict_columns(WORST_FIRST, lambda group: group.verdicts),
+                    },
+                )
+                caption, rest = (
+                    f"Topics by {title.lower()}, the most failures first",
+                    sum(group.topics for group in groups[_MOST_GROUPS:]),
+                )
+                table = doc.Table(*cells, caption, noun=title.lower(), most=_MOST_GROUPS if self._page else 1_000_000)
+                yield replace(table, titled=self._page, rest=f", with {counted(rest, 'topic')}" if self._page else "")
+
+    def _group_name(self, group: FindingGroup) -> Line:
+        shown = name(group.name, "#topics" * self._page, group.name) if group.name else muted("(none)")
+        return line(shown, Span(bar(group.verdicts), Role.DRAWING)) if self._page else line(shown)
+
+    def _trend(self) -> doc.Plot:
+        counts = Counter(topic.verdict for topic in self._view.of_topics)
+        audits = [*self._report.trend[-_MOST_AUDITS + 1 :], PastAudit(started=self._report.started, topics=counts)]
+        plot = doc.Plot(
+            "trend",
+            "Trend over audits",
+            "There is no trend, because this audit has read no earlier audit of these topics.",
+            whole=True,
+        )
+        if not self._report.trend:
+            return plot
+        passed = [f"{each.topics.get(Verdict.PASS, 0):,} of {sum(each.topics.values()):,}" for each in audits[-2:]]
+        caption = (
+            f"At the audit of {display.timestamp(audits[-2].started)}, {passed[0]} topics passed; now {passed[1]} pass."
+            " Each column is an audit, the latest one last; its height is the number of topics."
+        )
+        cells = doc.grid(
+            reversed(audits),
+            {
+                doc.named("Audit of"): lambda each: display.timestamp(each.started),
+                **_verdict_columns(WORST_FIRST, lambda each: each.topics),
+            },
+        )
+        table = doc.Table(*cells, "Topics by verdict, one row per audit")
+        folded = doc.Details(line("The trend as a table"), (table,))
+        return replace(plot, caption=caption, drawing=trend(audits), blocks=(folded,))
+
+    def _topics(self) -> doc.Table:
+        on_terminal = self._medium is Medium.TERMINAL
+        columns = (
+            doc.Column("Verdict"),
+            doc.named("Topic"),
+            doc.number("Parts" if on_terminal else "Partitions"),
+            doc.number("Records"),
+            doc.number("Payload", wide=True),
+            doc.number("Size" if on_terminal else "On disk"),
+            doc.Column("Timestamps (UTC)", wide=True, below=True),
+            doc.number("Skew"),
+        )
+        topics = [topic for topic in self._view.topics if topic.facts]
+        rows = self._folded_rows(topics) if on_terminal else map(self._row, topics)
+        return doc.Table(columns, tuple(rows), "All topics", noun="topic")
+
+    def _row(self, topic: TopicDigest) -> doc.Row:
+        facts = topic.facts or TopicFacts(name=topic.name, domain="", declared=False)
+        known = bool(facts.partitions)
+        payload, size = facts.payload_bytes if known else None, facts.log_bytes
+        if self._medium is Medium.TERMINAL:
+            size = payload if size is None else size
+        cells = (
+            display.count(len(facts.partitions) or None),
+            display.count(facts.records if known else None),
+            display.size(payload),
+            display.size(size),
+            display.span(*time_span(facts)),
+            display.multiple(facts.skew),
+        )
+        ref = self._refs[topic.name]
+        return doc.Row((line(_badge(topic.verdict)), self._name(topic), *map(line, cells)), ref)
+
+    def _folded_rows(self, topics: Sequence[TopicDigest]) -> Iterator[doc.Row]:
+        for folded, group in groupby(topics, _folded):
+            rows = list(group)
+            if not folded or len(rows) <= _MOST_ROWS:
+                yield from map(self._row, rows)
+                continue
+            facts = [topic.facts for topic in rows if topic.facts]
+            sums = (
+                display.count(sum(len(topic.partitions) for topic in facts)),
+                display.count(sum(topic.records or 0 for topic in facts)),
+                display.size(sum(topic.payload_bytes or 0 for topic in facts)),
+                display.size(sum(topic.log_bytes or 0 for topic in facts)),
+            )
+            what = line(muted(f"{counted(len(rows), 'topic')} that {folded}"))
+            yield doc.Row((line(_badge(rows[0].verdict)), what, *map(line, sums), (), ()))
+
+
+def _verdict_columns(
+    verdicts: Sequence[Verdict], counts: Callable[[_Item], Mapping[Verdict, int]]
+) -> dict[doc.Column | str, Callable[[_Item], str]]:
+    def cell(verdict: Verdict) -> Callable[[_Item], str]:
+        return lambda item: display.count(counts(item).get(verdict, 0))
+
+    return {doc.number(verdict.value.capitalize()): cell(verdict) for verdict in verdicts}
 
 
 def _folded(topic: TopicDigest) -> str:
@@ -177,68 +431,37 @@ def _folded(topic: TopicDigest) -> str:
     return "" if topic.findings else "passed all checks"
 
 
-def _verdict(verdict: Verdict) -> Line:
-    return line(Span(f"{SYMBOLS[verdict]} {verdict.value}", tone=_TONES[verdict]))
+def _importance(topic: TopicDigest) -> tuple[int, int]:
+    return WORST_FIRST.index(topic.verdict), -((topic.facts and topic.facts.records) or 0)
 
 
-def _groups(title: str, groups: Sequence[FindingGroup]) -> Table:
-    verdicts = (Column(verdict.value, "number") for verdict in WORST_FIRST)
-    columns = (Column(title, "name"), Column("Topics", "number"), *verdicts)
-    rows = tuple(
-        Row(
-            (
-                line(name(group.name) if group.name else muted("(none)")),
-                line(display.count(group.topics)),
-                *(line(display.count(group.verdicts[verdict])) for verdict in WORST_FIRST),
-            )
-        )
-        for group in groups
-    )
-    return Table(columns, rows, f"Topics by {title.lower()}", noun=title.lower())
-
-
-def _findings(view: AuditDigest) -> Iterator[Block]:
-    """Yield the findings in reading order, at most some of each check, and then how many others each check has."""
-    kept: Counter[tuple[Verdict, str]] = Counter()
-    for finding in (finding for topic in view.topics for finding in (*topic.findings, *topic.notes)):
-        kept[finding.verdict, finding.check] += 1
-        if kept[finding.verdict, finding.check] <= _MOST_PER_CHECK:
-            yield _finding(finding, view.report, finding.topic)
-    for verdict, check in sorted(kept, key=lambda kind: (WORST_FIRST.index(kind[0]), urgency(kind[1]), kind[1])):
-        if (more := kept[verdict, check] - _MOST_PER_CHECK) > 0:
-            text = strong(f"{check}: {counted(more, 'more finding')}; {_COMPLETE}")
-            yield DocumentSection("", (Paragraph(line(strong(_word(verdict), _TONES[verdict]), " ", text)),))
+def _badge(verdict: Verdict) -> Span:
+    return doc.badge(f"{SYMBOLS[verdict]} {verdict.value}", _TONES[verdict])
 
 
 def _word(verdict: Verdict) -> str:
     return "note" if verdict is Verdict.PASS else verdict.value
 
 
-def _finding(finding: Finding, report: AuditReport, topic: str) -> FindingBlock:
-    evidence = tuple(line(f"{key} = {display.evidence(key, value)}") for key, value in finding.evidence.items())
-    age = age_of(finding, report)
-    facts = (
-        LabelledValues("seen", (line(age),) if age else ()),
-        LabelledValues("because", tuple(map(prose, finding.because))),
-        LabelledValues("evidence", evidence, joined=True),
-        LabelledValues("remedy", (prose(finding.remedy),) if finding.remedy else ()),
-        LabelledValues("declared", (line(code(str(finding.location))),) if finding.location else ()),
-    )
-    return FindingBlock(
-        _word(finding.verdict),
-        _TONES[finding.verdict],
-        line(name(f"{finding.check} {topic}".rstrip())),
-        finding.message or "no message",
-        facts,
-        where=(display.ranges(finding.partitions),) if finding.partitions else (),
-        symbol=SYMBOLS[finding.verdict],
-        folded=True,
-    )
-
-
-def _settled(settled: SettledFinding) -> Paragraph:
+def _settled(settled: SettledFinding) -> doc.Paragraph:
     partitions = f" [{display.ranges(settled.partitions)}]" if settled.partitions else ""
     label = strong(f"now {settled.now.value}", _TONES[settled.now])
     subject = strong(f"{settled.check} {settled.topic}{partitions}:")
     since = code(display.timestamp(settled.since))
-    return Paragraph(line(label, " ", subject, f" was {settled.was.value} at ", since, f": {settled.why}"))
+    return doc.Paragraph(line(label, " ", subject, f" was {settled.was.value} at ", since, f": {settled.why}"))
+
+
+def _many_ended(found: Sequence[PastFinding]) -> tuple[doc.Many, ...]:
+    lines = tuple(doc.Paragraph(_ended(each, _badge(Verdict.PASS))) for each in found)
+    return (doc.Many(lines, "finding", _MOST_ENDED),) if lines else ()
+
+
+def _ended(finding: PastFinding, label: Span) -> Line:
+    was = f" was {finding.verdict.value} since {display.timestamp(finding.since)}"
+    return line(label, " ", strong(f"{finding.check} {finding.topic}:"), was)
+
+
+def _search_text(topic: TopicDigest) -> str:
+    """Return the text in which the page's filter searches. Bars separate the names, for searches of a whole name."""
+    checks = sorted({finding.check for finding in topic.findings})
+    return display.one_line(f"|{'|'.join([topic.name, topic.domain, topic.owner, *checks])}|").lower()

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from topicwarden.model.finding import AuditReport
 from topicwarden.report import markdown, page
-from topicwarden.report.audit import html, json, junit, openmetrics, sarif
+from topicwarden.report.audit import json, junit, openmetrics, sarif
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.document import document
 from topicwarden.report.document import Medium
@@ -17,8 +17,14 @@ from topicwarden.report.usage.document import document as usage_document
 
 Writer: TypeAlias = Callable[[AuditReport, ReportBackground], str]
 
+
+def html(report: AuditReport, background: ReportBackground | None = None) -> str:
+    """Return the page of an audit."""
+    return page.write(document(report, Medium.PAGE, background))
+
+
 FILES: Final[Mapping[str, Writer]] = {
-    "report.html": html.render,
+    "report.html": html,
     "report.md": lambda report, _: markdown.write(document(report, Medium.MARKDOWN), None),
     "report.json": lambda report, _: json.render(report),
     "report.sarif": sarif.render,

@@ -1,22 +1,22 @@
-"""The plots of the HTML page as SVG.
+"""The plots of the age, the size and the skew of topics, as SVG.
 
-Each plot function takes the topics, the most important first, and the width of the plot in pixels. It returns None if
-there is no data. Colours are CSS variables of the page, so that the plots follow its colour scheme. Each mark has a
-title with the exact value, which browsers show as a tooltip.
+Each plot function takes the topics that it shows and the width of the plot in pixels. Colours are CSS variables of the
+page, so that the plots follow its colour scheme. Each mark has a title with the exact value, which browsers show as a
+tooltip.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from html import escape
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import cos, floor, inf, log10, radians, sin
 from typing import Final
 
-from markupsafe import Markup
-
 from topicwarden.model.finding import AgeBand, TopicFacts
 from topicwarden.report import display
+from topicwarden.report.document import Plot
+from topicwarden.report.markup import Markup, tag
 
 MAX_TOPICS = 20
 """Number of topics in a plot. The tables of the page contain all topics."""
@@ -36,35 +36,74 @@ _SHARES: Final = (0.01, 0.1, 0.25, 0.5)
 """Lower bounds of the colours: the share of the topic's records in an age band."""
 
 
-def age_topics(topics: Sequence[TopicFacts]) -> list[TopicFacts]:
-    """Return the topics of ``age_plot``: the first topics with records."""
-    return [topic for topic in topics if any(band.records > 0 for band in topic.ages)][:MAX_TOPICS]
+_NARROW_PLOT: Final = 320
+_WIDE_PLOT: Final = 1075
+_HALF: Final = 510
 
 
-def size_topics(topics: Sequence[TopicFacts]) -> list[TopicFacts]:
-    """Return the topics of ``size_plot``: the largest topics."""
-    return sorted((t for t in topics if _largest(t)), key=lambda t: (-_largest(t), t.name))[:MAX_TOPICS]
-
-
-def skew_topics(topics: Sequence[TopicFacts]) -> list[TopicFacts]:
-    """Return the topics of ``skew_plot``: those with several partitions and the highest skew."""
-    partitioned = [(topic.skew, topic) for topic in topics if len(topic.partitions) > 1]
-    ranked = sorted(
-        ((skew, t) for skew, t in partitioned if skew is not None), key=lambda pair: (-pair[0], pair[1].name)
+def topic_plots(topics: Sequence[TopicFacts]) -> Iterator[Plot]:
+    """Yield the plots of age, size and skew. ``topics`` begins with the most important."""
+    shown = [topic.model_copy(update={"name": display.one_line(topic.name)}) for topic in topics]
+    yield _plot(
+        Plot(
+            "age",
+            "Age of records",
+            "Each row is a topic, each column an age. A stronger colour means a larger share of the topic's records;"
+            " red cells are timestamps in the future. The numbers are counts of records.",
+            whole=True,
+        ),
+        [topic for topic in shown if any(band.records > 0 for band in topic.ages)],
+        "the worst first",
+        "No records were read, so there are no ages to show.",
+        _age_plot,
     )
-    return [topic for _, topic in ranked[:MAX_TOPICS]]
+    yield _plot(
+        Plot(
+            "size",
+            "Size of topics",
+            "The thick bar shows the keys and values that were read, uncompressed. The thin bar shows the size on the"
+            " disks of the leaders.",
+        ),
+        sorted(filter(_largest, shown), key=lambda topic: (-_largest(topic), topic.name)),
+        "the largest",
+        "No bytes were read, so there are no sizes to show.",
+        _size_plot,
+    )
+    skewed = [topic for topic in shown if topic.skew is not None and len(topic.partitions) > 1]
+    yield _plot(
+        Plot(
+            "skew",
+            "Skew of partitions",
+            "Each dot is a partition. Its position is its number of records divided by the topic's mean (the dashed"
+            " line at 1×). The partition with the most records is labelled.",
+        ),
+        sorted(skewed, key=lambda topic: (-(topic.skew or 0), topic.name)),
+        "those with the highest skew",
+        "No topic has records and several partitions, so there is no skew to show.",
+        _skew_plot,
+    )
 
 
-def age_plot(topics: Sequence[TopicFacts], width: int) -> Markup | None:
+def _plot(
+    plot: Plot, topics: list[TopicFacts], order: str, empty: str, draw: Callable[[Sequence[TopicFacts], int], Markup]
+) -> Plot:
+    """Return ``plot`` with a drawing of its first topics at two widths, or with the caption ``empty``."""
+    if not topics:
+        return replace(plot, caption=empty)
+    shown = topics[:MAX_TOPICS]
+    more = f" The plot shows {len(shown)} of {len(topics):,} topics, {order}; the tables below contain all."
+    caption = plot.caption + (more if len(shown) < len(topics) else "")
+    wide = draw(shown, _WIDE_PLOT if plot.whole else _HALF)
+    return replace(plot, caption=caption, wide=wide, narrow=draw(shown, _NARROW_PLOT))
+
+
+def _age_plot(shown: Sequence[TopicFacts], width: int) -> Markup:
     """Return a heat map with topics as rows and age bands as columns. Dark cells have a large share of the records."""
-    shown = age_topics(topics)
     bands = sorted(
         {(band.from_ms, band.to_ms) for topic in shown for band in topic.ages},
         key=lambda band: (-inf if band[0] is None else band[0], inf if band[1] is None else band[1]),
     )
     columns = list(dict.fromkeys(display.age(*band) for band in bands))
-    if not columns:
-        return None
     slant = _SLANT if width < _NARROW else 0
     left, right = _label_width(width), 0.0
     top = float(_AXIS)
@@ -86,16 +125,16 @@ def age_plot(topics: Sequence[TopicFacts], width: int) -> Markup | None:
             if band.records > 0:
                 x = left + columns.index(display.age(band.from_ms, band.to_ms)) * step
                 elements += _cell(topic, band, x, top + row * _ROW, step)
-    return drawing(width, top + len(shown) * _ROW + 2, elements)
+    return _drawing(width, top + len(shown) * _ROW + 2, elements)
 
 
 def _cell(topic: TopicFacts, band: AgeBand, x: float, y: float, step: float) -> Iterator[Markup]:
     share = band.records / sum(max(each.records, 0) for each in topic.ages)
     colour = f"{'hot' if band.to_ms is not None and band.to_ms <= 0 else 'heat'}-{bisect_right(_SHARES, share) + 1}"
     title = f"{topic.name}, {display.age(band.from_ms, band.to_ms)}: {display.count(band.records)} records, {share:.1%}"
-    yield element(
+    yield tag(
         "rect",
-        element("title", title),
+        tag("title", title),
         class_="cell",
         x=x + 1,
         y=y + 1,
@@ -110,11 +149,8 @@ def _cell(topic: TopicFacts, band: AgeBand, x: float, y: float, step: float) -> 
         )
 
 
-def size_plot(topics: Sequence[TopicFacts], width: int) -> Markup | None:
+def _size_plot(shown: Sequence[TopicFacts], width: int) -> Markup:
     """Return nested bars: the payload that was read, and the size on the disks of the leaders."""
-    shown = size_topics(topics)
-    if not shown:
-        return None
     left, bottom = _label_width(width), len(shown) * _ROW
     # After the longest bar, there is space for its label.
     scale = (width - left - 105) / max(map(_largest, shown))
@@ -132,9 +168,9 @@ def size_plot(topics: Sequence[TopicFacts], width: int) -> Markup | None:
         for size, thickness, colour in ((payload, 14, "payload"), (disk, 6, "accent")):
             if size:
                 elements.append(
-                    element(
+                    tag(
                         "rect",
-                        element("title", title),
+                        tag("title", title),
                         x=left,
                         y=y + (_ROW - thickness) / 2,
                         width=size * scale,
@@ -143,14 +179,11 @@ def size_plot(topics: Sequence[TopicFacts], width: int) -> Markup | None:
                     )
                 )
         elements.append(_label(left + _largest(topic) * scale + 5, y + _middle(), sizes[0], "start"))
-    return drawing(width, bottom + _AXIS, elements)
+    return _drawing(width, bottom + _AXIS, elements)
 
 
-def skew_plot(topics: Sequence[TopicFacts], width: int) -> Markup | None:
+def _skew_plot(shown: Sequence[TopicFacts], width: int) -> Markup:
     """Return a strip plot: one row per topic, one dot per partition at its records divided by the topic's mean."""
-    shown = skew_topics(topics)
-    if not shown:
-        return None
     left, bottom = _label_width(width), len(shown) * _ROW
     top = max(topic.skew or 0 for topic in shown)
     # After the rightmost dot, there is space for its label.
@@ -162,7 +195,7 @@ def skew_plot(topics: Sequence[TopicFacts], width: int) -> Markup | None:
     elements.append(_line(left + scale, 0, left + scale, bottom, stroke="var(--text)", stroke_dasharray="3 3"))
     for row, topic in enumerate(shown):
         elements += _strip(topic, left, row * _ROW + _ROW / 2, scale)
-    return drawing(width, bottom + _AXIS, elements)
+    return _drawing(width, bottom + _AXIS, elements)
 
 
 def _strip(topic: TopicFacts, left: float, y: float, scale: float) -> Iterator[Markup]:
@@ -174,17 +207,17 @@ def _strip(topic: TopicFacts, left: float, y: float, scale: float) -> Iterator[M
         dots.setdefault(round((partition.records or 0) / mean / distance), []).append(partition.partition)
     for position, partitions in sorted(dots.items()):
         named = f"partition {partitions[0]}" if len(partitions) == 1 else f"{len(partitions)} partitions"
-        title = element("title", f"{topic.name}, {named}: {position * distance:.2f}× the mean")
+        title = tag("title", f"{topic.name}, {named}: {position * distance:.2f}× the mean")
         x = left + position * distance * scale
-        yield element("circle", title, cx=x, cy=y, r=3.3, fill="var(--accent)", fill_opacity="0.5")
+        yield tag("circle", title, cx=x, cy=y, r=3.3, fill="var(--accent)", fill_opacity="0.5")
     fullest = max(topic.partitions, key=lambda each: each.records or 0)
-    title = element(
+    title = tag(
         "title",
         f"{topic.name}, partition {fullest.partition}: {display.count(fullest.records)} records, "
         f"{topic.skew or 0:.2f}× the mean",
     )
     x = left + (topic.skew or 0) * scale
-    yield element("circle", title, cx=x, cy=y, r=4.4, fill="var(--suspect)")
+    yield tag("circle", title, cx=x, cy=y, r=4.4, fill="var(--suspect)")
     yield _label(x + 8, y + _middle() - _ROW / 2, f"p{fullest.partition}", "start")
 
 
@@ -207,13 +240,13 @@ def _label(
     transform: str | None = None,
     title: str | None = None,
 ) -> Markup:
-    tooltip = [element("title", title)] if title and title != text else []
+    tooltip = [tag("title", title)] if title and title != text else []
     fill, position = f"var(--{ink})", {"text_anchor": anchor, "transform": transform}
-    return element("text", *tooltip, text, x=x, y=y, font_size=_FONT, fill=fill, **position)
+    return tag("text", *tooltip, text, x=x, y=y, font_size=_FONT, fill=fill, **position)
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, stroke: str = "var(--line)", **style: str) -> Markup:
-    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, **style)
+    return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, **style)
 
 
 def _middle() -> float:
@@ -245,26 +278,7 @@ def _decimal_ticks(top: float, count: int) -> list[tuple[float, str]]:
     return [(number * step, f"{number * step:.{digits}f}") for number in range(int(top / step) + 1)]
 
 
-def element(tag: str, *children: Markup | str, **attributes: float | str | None) -> Markup:
-    """Return an element with escaped attributes and children.
-
-    ``font_size`` is written as ``font-size``, and ``class_`` as ``class``. Attributes that are None are left out.
-    Numbers have one decimal.
-    """
-    written = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{escape(_text(value))}"'
-        for name, value in attributes.items()
-        if value is not None
-    )
-    content = "".join(child if isinstance(child, Markup) else escape(child, quote=False) for child in children)
-    return Markup(f"<{tag}{written}>{content}</{tag}>")
-
-
-def drawing(width: float, height: float, elements: Iterable[Markup]) -> Markup:
+def _drawing(width: float, height: float, elements: Iterable[Markup]) -> Markup:
     """Return an ``svg`` element of a size in pixels, which scales with its place on the page."""
-    size = f"0 0 {_text(float(width))} {_text(float(height))}"
-    return element("svg", *elements, xmlns="http://www.w3.org/2000/svg", viewBox=size, width=width, height=height)
-
-
-def _text(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")
+    box = f"0 0 {width:g} {height:.1f}"
+    return tag("svg", *elements, xmlns="http://www.w3.org/2000/svg", viewBox=box, width=width, height=height)

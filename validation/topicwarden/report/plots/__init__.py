@@ -1,0 +1,1 @@
+"""The plots of pages, as SVG and HTML. Each module makes one kind."""
