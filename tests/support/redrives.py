@@ -23,7 +23,7 @@ from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import auditing
 from topicwarden.operations.operation_options import RedriveOptions
-from topicwarden.report.audit import json as report_json
+from topicwarden.report.audit.formats import json as report_json
 
 PARTITIONS: Final = 3
 _GOOD: Final = b'{"id": 1}'
@@ -97,7 +97,7 @@ class RedriveProject:
         """Audit the topic; return the file of the report, and its only failing finding of ``check``."""
         report = self.audit(topic)
         path = self.project.root / f"{topic}-{next(self._numbers)}.json"
-        path.write_text(report_json.render(report), encoding="utf-8")
+        path.write_text(report_json(report), encoding="utf-8")
         findings = [each for each in report.of_topic(topic) if each.check == check]
         (finding,) = findings
         assert finding.verdict is Verdict.FAIL, finding

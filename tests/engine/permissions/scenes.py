@@ -36,7 +36,7 @@ from topicwarden.operations.find_pulumi import engine_of
 from topicwarden.operations.operation_options import AuditOptions, RedriveOptions, UsageOptions
 from topicwarden.operations.plan import planned
 from topicwarden.operations.usage import usage_topics
-from topicwarden.report.audit import json as report_json
+from topicwarden.report.audit.formats import json as report_json
 
 DAY_MS = 86_400_000
 NAMES = {
@@ -368,7 +368,7 @@ class RedriveScene:
             report = audit((source,))
         (finding,) = (each for each in report.findings if each.check == "value-schema")
         self._finding, self._report = finding.id, folder / "report.json"
-        self._report.write_text(report_json.render(report), encoding="utf-8")
+        self._report.write_text(report_json(report), encoding="utf-8")
 
     def run(self, row: int) -> Observed:
         options = RedriveOptions(self._finding, self._targets[row], self._report, execute=True)

@@ -32,7 +32,7 @@ from topicwarden.model.finding import AuditReport, Finding, TopicFacts
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
-from topicwarden.report.audit import json as report_json
+from topicwarden.report.audit.formats import json as report_json
 
 EVIDENCE: dict[str, int | float | str | None] = {"records": 3, "partition": 0, "offset": 17}
 FINDING = Finding(
@@ -69,7 +69,7 @@ def test_the_id_of_a_finding_is_that_of_what_was_found() -> None:
     ]
     assert len({found.id, *(each.findings[0].id for each in others)}) == 6
     assert report([plain.model_copy(update={"verdict": Verdict.PASS})]).findings[0].id == ""
-    read_again = AuditReport.model_validate_json(report_json.render(report([plain])))
+    read_again = AuditReport.model_validate_json(report_json(report([plain])))
     assert read_again.findings[0].id == found.id
 
 

@@ -15,13 +15,13 @@ import pytest
 from tests.support import reports, usage_reports
 from tests.support.diagnoses import rich
 from tests.support.fleet_reports import small
-from topicwarden.report.audit import json as audit
+from topicwarden.report.audit.formats import json as audit
 from topicwarden.report.fleet import json as fleet
 from topicwarden.report.published_json import json_text
 
 EXPECTED: Final = Path(__file__).with_name("expected_json")
 OUTPUTS: Final[Mapping[str, Callable[[], str]]] = {
-    "audit": lambda: audit.render(reports.rich()),
+    "audit": lambda: audit(reports.rich()),
     "doctor": lambda: json_text(rich(), ascii_only=True),
     "fleet": lambda: fleet.render(small()),
     "usage": lambda: json_text(usage_reports.rich()),

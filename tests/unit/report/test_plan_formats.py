@@ -20,7 +20,7 @@ from topicwarden.model.planned_change import AccessKind, AccessPlan, Action, Pla
 from topicwarden.report import terminal
 from topicwarden.report.document import Medium
 from topicwarden.report.markdown import LIMIT
-from topicwarden.report.plan import FORMATS, json, render
+from topicwarden.report.plan import FORMATS, render
 from topicwarden.report.plan.digest import digest
 from topicwarden.report.plan.document import document, marker
 from topicwarden.report.plan.tables import live_value, value
@@ -49,7 +49,7 @@ def test_formats_do_not_depend_on_the_order_of_findings(form: str) -> None:
 
 def test_json_follows_its_schema_and_reads_back() -> None:
     for report in (plans.rich(), plans.empty(), plans.failed()):
-        drawn = json.render(report)
+        drawn = render(report, "json")
         jsonschema.validate(stdlib_json.loads(drawn), SCHEMAS["plan"](), jsonschema.Draft202012Validator)
         assert drawn.isascii()
         read = PlanReport.model_validate_json(drawn)

@@ -28,11 +28,11 @@ from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, PastAudi
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display, terminal
-from topicwarden.report.audit import formats, json, openmetrics
+from topicwarden.report.audit import formats, openmetrics
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import OF_CONTENTS, OF_ORDER, digest
 from topicwarden.report.audit.document import document
-from topicwarden.report.audit.formats import FORMATS, html
+from topicwarden.report.audit.formats import FORMATS, html, json
 from topicwarden.report.document import Medium
 from topicwarden.report.page import filter_script
 from topicwarden.report.plots.log import timeline
@@ -204,17 +204,17 @@ def test_json_follows_the_published_schema_and_reads_back() -> None:
     assert stdlib_json.loads(PUBLISHED.read_text(encoding="utf-8")) == schema
     jsonschema.Draft202012Validator.check_schema(schema)
     for report in (reports.rich(), reports.empty()):
-        jsonschema.validate(stdlib_json.loads(json.render(report)), schema, jsonschema.Draft202012Validator)
+        jsonschema.validate(stdlib_json.loads(json(report)), schema, jsonschema.Draft202012Validator)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"stack": "prod"}, schema)
-    read = AuditReport.model_validate_json(json.render(reports.rich()))
+    read = AuditReport.model_validate_json(json(reports.rich()))
     assert read.counts() == reports.rich().counts()
 
 
 def test_json_and_markdown_do_not_depend_on_the_order_of_finding() -> None:
     report = reports.rich()
     turned = report.model_copy(update={"topics": report.topics[::-1], "findings": report.findings[::-1]})
-    assert json.render(turned) == json.render(report)
+    assert json(turned) == json(report)
     assert FORMATS["markdown"](turned, ReportBackground()) == FORMATS["markdown"](report, ReportBackground())
 
 

@@ -149,15 +149,17 @@ def test_the_first_page_is_the_report_or_says_when_it_comes(guarded: int) -> Non
     with serving(LOOPBACK, pages) as address:
         page = get(address.port, "/")
         assert (page.status, page.headers["Content-Type"]) == (503, "text/html; charset=utf-8")
-        assert "Stack d&lt;v: no audit has finished: the first one is running. The report appears here" in page.text
-        assert '<meta http-equiv="refresh" content="5">' in page.text
+        assert "<h1>Audit of stack <bdi>d&lt;v</bdi></h1>" in page.text
+        assert "The report appears here after the first audit." in page.text
+        assert "No audit has finished: the first one is running; this page reloads every 5 seconds." in page.text
+        assert page.headers["Refresh"] == "5"
         pages.publish(WatchState("d<v", 300.0, failed_audits=1, failure="no <broker>", next_audit=60.0))
         page = get(address.port, "/")
         assert (page.status, page.text) == (503, get(address.port, "/report").text)
         assert "the last one failed (no &lt;broker&gt;); the next one starts at 1970-01-01T00:01:00Z" in page.text
         pages.publish(replace(STATE, stack="d<v"))
         assert get(address.port, "/").text == get(address.port, "/report").text
-        assert "<h1" in get(address.port, "/").text
+        assert 'id="attention"' in get(address.port, "/").text
     assert get(guarded, "/").status == 401
     assert (
         get(guarded, "/", Authorization=f"Bearer {TOKEN}").text

@@ -3,12 +3,13 @@
   const form = document.getElementById("filter"), status = document.getElementById("filter-status");
   const words = form.elements.words, verdict = form.elements.verdict;
   const topics = new Map(all("[data-search]").map((e) => [e.dataset.topic, [e.dataset.search, e.dataset.verdict]]));
-  const parts = all("[data-topic]");
+  const parts = all("[data-topic]"), sections = all("main > section").filter((e) => e.querySelector("[data-topic]"));
   const open = () => {
     const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
     if (!target) return;
     for (let e = target; e; e = e.parentElement) {
       if (e.localName === "details") e.open = true;
+      e.hidden = false;
       if (e.dataset.topic) parts.filter((p) => p.dataset.topic === e.dataset.topic).forEach((p) => { p.hidden = false; });
     }
     target.scrollIntoView();
@@ -19,8 +20,9 @@
     for (const [topic, [text, is]] of topics)
       if ((!worst || is === worst) && terms.every((word) => text.includes(word.replace(/^"(.*)"$/, "|$1|")))) shown.add(topic);
     for (const part of parts) part.hidden = !shown.has(part.dataset.topic);
-    const whole = shown.size === topics.size;
-    status.textContent = whole ? "" : shown.size + " of " + topics.size + " topics shown in all sections below";
+    for (const section of sections) section.hidden = !section.querySelector("[data-topic]:not([hidden])");
+    const count = shown.size + " of " + topics.size + " topics shown in all sections below";
+    status.textContent = shown.size === topics.size ? "" : (shown.size ? "" : "No topic matches: ") + count;
   };
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from html import escape
 from http import HTTPStatus
 from typing import Final, TypeAlias
 
@@ -14,10 +13,10 @@ from topicwarden.extensions.watch.http_server import PageRequest, ServedPage
 from topicwarden.extensions.watch.watch_state import WatchState
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.fleet_report import FleetReport, StackOutcome
-from topicwarden.report.audit import json, openmetrics
+from topicwarden.report.audit import openmetrics
 from topicwarden.report.audit.background import ReportBackground
-from topicwarden.report.audit.formats import html
-from topicwarden.report.document import Medium
+from topicwarden.report.audit.formats import html, json
+from topicwarden.report.document import Document, Medium
 from topicwarden.report.fleet import json as fleet_json
 from topicwarden.report.fleet.document import document as fleet_document
 from topicwarden.report.page import filter_script
@@ -35,19 +34,9 @@ _JSON: Final = "application/json"
 _OPENMETRICS: Final = "application/openmetrics-text"
 _OF_FLEET: Final = ("/report", "/report.json")
 _UNAVAILABLE: Final = HTTPStatus.SERVICE_UNAVAILABLE
-_WAITING: Final = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="refresh" content="5">
-<title>topicwarden: {stack}</title>
-</head>
-<body>
-<p>Stack {stack}: {reason}. The report appears here after the first audit; this page reloads every 5 seconds.</p>
-</body>
-</html>
-"""
-"""The page in place of a report, before there is one."""
+_WAITING: Final = "The report appears here after the first audit"
+"""The headline of the page in place of a report, before there is one."""
+_WAITING_S: Final = 5
 
 Comparison: TypeAlias = Callable[[Sequence[StackOutcome]], FleetReport]
 """A function that returns the report on several stacks."""
@@ -175,8 +164,9 @@ def _text(text: str, status: HTTPStatus) -> ServedPage:
 
 
 def _waiting(state: WatchState) -> ServedPage:
-    text = _WAITING.format(stack=escape(state.stack), reason=escape(state.waiting()))
-    return ServedPage(text.encode(), _HTML, _UNAVAILABLE)
+    summary = f"{state.waiting()}; this page reloads every {_WAITING_S} seconds"
+    document = Document("Audit of stack", state.stack, f"{_WAITING}.", f"{summary[0].upper()}{summary[1:]}", (), "")
+    return replace(_html(write_page(document)), status=_UNAVAILABLE, again_s=_WAITING_S)
 
 
 def _html(text: str) -> ServedPage:
@@ -190,7 +180,7 @@ def _report_html(report: AuditReport, background: ReportBackground) -> ServedPag
 
 
 def _report_json(report: AuditReport, _: ReportBackground) -> ServedPage:
-    return ServedPage(json.render(report).encode(), _JSON)
+    return ServedPage(json(report).encode(), _JSON)
 
 
 def _usage_html(report: AuditReport, _: ReportBackground) -> ServedPage | None:

@@ -201,6 +201,17 @@ def digest(report: AuditReport) -> AuditDigest:
     return AuditDigest(report, topics, report.counts())
 
 
+def ordered(report: AuditReport) -> AuditReport:
+    """Return the report with topics, findings and partitions sorted by name and number, so that two are comparable."""
+    topics = [
+        topic.model_copy(update={"partitions": sorted(topic.partitions, key=lambda partition: partition.partition)})
+        for topic in sorted(report.topics, key=lambda topic: topic.name)
+    ]
+    findings = sorted(report.findings, key=lambda f: (f.topic, f.check, f.partitions, f.verdict.value, f.message))
+    settled = sorted(report.settled, key=lambda each: (each.topic, each.check, each.partitions, each.now.value))
+    return report.model_copy(update={"topics": topics, "findings": findings, "settled": settled})
+
+
 def urgency(check: str) -> int:
     """Return 0 for a check of records that are lost or kept, 1 for one of their contents, 2 for one of order."""
     return 2 if check in OF_ORDER else int(check in OF_CONTENTS)

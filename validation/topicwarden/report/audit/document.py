@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Final, TypeVar
@@ -123,14 +123,14 @@ class _AuditDocument:
         if not self._page:
             return document
         made = f"Made by topicwarden {report.topicwarden} from {counted(report.scanned_records, 'record')}."
-        took = display.duration(report.finished - report.started)
+        took, words = display.duration(report.finished - report.started), tuple(each.value for each in WORST_FIRST)
         return replace(
             document,
             notes_title="Limits of this audit",
             facts=(("started", started), ("took", took), ("cluster", report.cluster_id or "unknown")),
             cards=tuple(map(self._card, WORST_FIRST)),
             links=(("Use and cost of topics", "usage.html"),) if report.usage else (),
-            filter=doc.Filter("name, domain, owner or check", "Verdict", tuple(each.value for each in WORST_FIRST)),
+            filter=doc.Filter("name, domain, owner or check", "Verdict", words) if view.topics else None,
             page_title=f"{report.stack}: audit of {started}",
             source=line(f"{made} report.json contains the same data for programs. {doc.OFFLINE}"),
         )
@@ -178,18 +178,19 @@ class _AuditDocument:
     def _sections(self) -> Iterator[doc.DocumentSection]:
         view, report = self._view, self._report
         noted = tuple(self._group(topic, tuple(map(self._finding, topic.notes))) for topic in view.noted)
-        plots = topic_plots([topic.facts for topic in sorted(view.topics, key=_importance) if topic.facts])
+        with_facts = [topic.facts for topic in sorted(view.topics, key=_importance) if topic.facts]
+        plots = topic_plots(with_facts)
         details = TopicDetails(self._view, self._refs, self._found)
         sections: dict[str, Sequence[doc.Block]] = {
             "attention": tuple(self._attention()),
             "resolved": _many_ended(report.resolved),
             "withdrawn": _many_ended(report.withdrawn),
             "settled": (self._settled_table(),) if view.settled else (),
-            "overview": (doc.Many((self._trend(), *self._groups()), "table", style="figures"),),
-            "plots": (doc.Many(tuple(plots), "plot", style="figures"),),
+            "overview": (doc.Many((self._trend(), *self._groups()), "table", style="figures"),) if view.topics else (),
+            "plots": (doc.Many(tuple(plots), "plot", style="figures"),) if with_facts else (),
             "notes": (doc.Many(noted, "topic", _MOST_NOTED, "the notes of "),) if noted else (),
-            "topics": (self._topics(),),
-            "details": (details.block(),),
+            "topics": (self._topics(),) if with_facts else (),
+            "details": (details.block(),) if with_facts else (),
         }
         for id_, title in _TITLES.items():
             if sections[id_]:
@@ -265,7 +266,7 @@ class _AuditDocument:
             line(muted(key) if page else f"{key} =", f" {display.evidence(key, value)}")
             for key, value in finding.evidence.items()
         )
-        values = {
+        values: dict[str, Iterable[doc.Words]] = {
             "seen": [] if page else [age],
             "because": map(prose, finding.because),
             "evidence": evidence,

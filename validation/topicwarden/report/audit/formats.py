@@ -8,14 +8,21 @@ from typing import Final, TypeAlias
 
 from topicwarden.model.finding import AuditReport
 from topicwarden.report import markdown, page
-from topicwarden.report.audit import json, junit, openmetrics, sarif
+from topicwarden.report.audit import junit, openmetrics, sarif
 from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.audit.digest import ordered
 from topicwarden.report.audit.document import document
 from topicwarden.report.document import Medium
 from topicwarden.report.output_folder import write_files
+from topicwarden.report.published_json import json_text
 from topicwarden.report.usage.document import document as usage_document
 
 Writer: TypeAlias = Callable[[AuditReport, ReportBackground], str]
+
+
+def json(report: AuditReport) -> str:
+    """Return JSON in a stable order, with a published JSON Schema."""
+    return json_text(ordered(report))
 
 
 def html(report: AuditReport, background: ReportBackground | None = None) -> str:
@@ -26,7 +33,7 @@ def html(report: AuditReport, background: ReportBackground | None = None) -> str
 FILES: Final[Mapping[str, Writer]] = {
     "report.html": html,
     "report.md": lambda report, _: markdown.write(document(report, Medium.MARKDOWN), None),
-    "report.json": lambda report, _: json.render(report),
+    "report.json": lambda report, _: json(report),
     "report.sarif": sarif.render,
     "report.xml": junit.render,
     "report.prom": openmetrics.render,

@@ -29,7 +29,9 @@ _RECORDS: Final[_Cells] = {
     doc.number("Superseded"): lambda each: display.count(each.superseded),
     doc.number("Hottest key"): lambda each: display.count(each.hottest),
     doc.number("Payload"): lambda each: display.size(each.payload_bytes),
-    doc.number("Mean record"): lambda each: display.size(each.payload_bytes / each.records if each.records else None),
+    doc.number("Mean record"): lambda each: display.size(
+        (each.payload_bytes or 0) / each.records if each.records else None
+    ),
     doc.number("Largest record"): lambda each: display.size(each.largest_record),
     "Oldest": lambda each: display.timestamp(each.first_timestamp),
     "Newest": lambda each: display.timestamp(each.last_timestamp),
@@ -63,8 +65,6 @@ class TopicDetails:
 
     def block(self) -> doc.Block:
         """Return the list of topics; those above ``MAX_DETAILED`` are only counted: their tables would take seconds."""
-        if not self._topics:
-            return doc.Paragraph(line(muted("No topics were audited.")))
         topics = [self._topic(topic, facts) for topic, facts in self._topics[:MAX_DETAILED]]
         others = [doc.Paragraph(())] * (len(self._topics) - len(topics))
         return doc.Many((*topics, *others), "topic", MAX_DETAILED, "the details of ", style="topic-list")
@@ -104,6 +104,10 @@ class TopicDetails:
             if partitions:
                 table = doc.grid(partitions, cells)
                 yield doc.Table(*table, caption, titled=True, noun="partition", style="parts")
+
+
+def _mean(facts: PartitionFacts) -> float | None:
+    return (facts.payload_bytes or 0) / facts.records if facts.records else None
 
 
 def _traits(facts: TopicFacts) -> dict[str, list[str]]:

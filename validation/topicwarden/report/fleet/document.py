@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from topicwarden.model.fleet_report import COULD_NOT_RUN, DifferenceKind, FleetReport, StackDifference, StackOutcome
 from topicwarden.model.message_text import counted, first_of
 from topicwarden.report import display
-from topicwarden.report.document import (
-    Block,
-    Column,
-    Document,
-    DocumentSection,
-    Line,
-    Medium,
-    Paragraph,
-    Row,
-    Table,
-    Tone,
-    badge,
-    line,
-    name,
-    strong,
-)
+from topicwarden.report import document as doc
+from topicwarden.report.document import Document, Medium, Tone, badge, line, name, strong
 
 _UNREAD: Final = "?"
 """Stands for the value of a stack that could not be read."""
@@ -43,12 +30,12 @@ _COMPLETE: Final = {
 
 def document(report: FleetReport, medium: Medium, pages: Mapping[str, str] | None = None) -> Document:
     """Return the document of ``report``. ``pages`` are the pages of single stacks, relative to that of the report."""
-    differences: list[Block] = [
-        DocumentSection(_TITLES[kind], (_matrix(report, kind, medium),), id=kind.value, titled=True)
+    differences: list[doc.Block] = [
+        doc.DocumentSection(_TITLES[kind], (_matrix(report, kind, medium),), id=kind.value, titled=True)
         for kind in DifferenceKind
         if any(row.kind is kind for row in report.differences)
     ]
-    outcomes: tuple[Block, ...] = (DocumentSection("Stacks", (_stacks(report, pages or {}),), id="stacks"),)
+    outcomes: tuple[doc.Block, ...] = (doc.DocumentSection("Stacks", (_stacks(report, pages or {}),), id="stacks"),)
     if medium is Medium.TERMINAL:
         outcomes = tuple(map(_outcome, report.stacks))
     terminal = medium is Medium.TERMINAL
@@ -80,51 +67,39 @@ def _summary(outcome: StackOutcome) -> str:
     return f"{'' if outcome.ran else 'could not run: '}{outcome.summary}"
 
 
-def _outcome(outcome: StackOutcome) -> Paragraph:
+def _outcome(outcome: StackOutcome) -> doc.Paragraph:
     mark = strong(f"{_SYMBOLS[outcome.exit_code]} {outcome.stack}:", _TONES[outcome.exit_code])
-    return Paragraph(line(mark, f" {_summary(outcome)}"))
+    return doc.Paragraph(line(mark, f" {_summary(outcome)}"))
 
 
-def _stacks(report: FleetReport, pages: Mapping[str, str]) -> Table:
-    columns = (Column("Stack", "name"), Column("Exit code"), Column("Result", "name"))
-    rows = tuple(
-        Row(
-            (
-                line(name(outcome.stack, pages.get(outcome.stack, ""))),
-                line(badge(str(outcome.exit_code), _TONES[outcome.exit_code])),
-                line(_summary(outcome)),
-            )
-        )
-        for outcome in report.stacks
+def _stacks(report: FleetReport, pages: Mapping[str, str]) -> doc.Table:
+    cells = doc.grid(
+        report.stacks,
+        {
+            doc.named("Stack"): lambda outcome: name(outcome.stack, pages.get(outcome.stack, "")),
+            "Exit code": lambda outcome: badge(str(outcome.exit_code), _TONES[outcome.exit_code]),
+            doc.named("Result"): _summary,
+        },
     )
-    return Table(columns, rows, "Stacks with their exit code and result", noun="stack")
+    return doc.Table(*cells, "Stacks with their exit code and result", noun="stack")
 
 
-def _matrix(report: FleetReport, kind: DifferenceKind, medium: Medium) -> Table:
-    stacks = (Column(outcome.stack) for outcome in report.stacks)
-    title = kind.value.capitalize() if medium is Medium.PAGE else kind.value
-    columns = (Column(title, "name"), *stacks, Column("Topics", "name", below=True))
-    most = medium.most(3, 5, 20)
-    rows = tuple(
-        Row((line(name(row.name)), *(_value(row, outcome) for outcome in report.stacks), line(_topics(row, most))))
-        for row in report.differences
-        if row.kind is kind
+def _matrix(report: FleetReport, kind: DifferenceKind, medium: Medium) -> doc.Table:
+    cells = doc.grid(
+        [row for row in report.differences if row.kind is kind],
+        {
+            doc.named(kind.value.capitalize() if medium is Medium.PAGE else kind.value): lambda row: name(row.name),
+            **{doc.Column(outcome.stack): partial(_value, outcome.stack) for outcome in report.stacks},
+            doc.named("Topics", below=True): lambda row: _topics(row, medium.most(3, 5, 20)),
+        },
     )
-    return Table(
-        columns,
-        rows,
-        f"{_TITLES[kind]}, one column per stack",
-        noun="difference",
-        most=medium.most(40, 60, 500),
-        share=0.5,
-    )
+    caption, most = f"{_TITLES[kind]}, one column per stack", medium.most(40, 60, 500)
+    return doc.Table(*cells, caption, noun="difference", most=most, share=0.5)
 
 
-def _value(row: StackDifference, outcome: StackOutcome) -> Line:
-    if outcome.stack not in row.values:
-        return line(_UNREAD)
-    value = row.values[outcome.stack]
-    return line(display.NOTHING if value is None else value)
+def _value(stack: str, row: StackDifference) -> str:
+    value = row.values.get(stack, _UNREAD)
+    return display.NOTHING if value is None else value
 
 
 def _topics(row: StackDifference, most: int) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
@@ -13,8 +12,11 @@ from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.problem import Location
 from topicwarden.report import markdown, terminal
 from topicwarden.report.document import Medium
+from topicwarden.report.plan import github
+from topicwarden.report.plan.digest import ordered
 from topicwarden.report.plan.document import document
 from topicwarden.report.problems.digest import ProblemDigest
+from topicwarden.report.published_json import json_text
 
 FORMATS: Final[Mapping[str, str]] = {
     "text": "for a terminal: each topic, the most severe first, and a summary line",
@@ -34,9 +36,10 @@ def render(report: PlanReport, form: str, root: Path | None = None) -> str:
     """
     if root is not None and form in _PULL_REQUEST_FORMATS:
         report = with_prefix(report, ProblemDigest(root, (), (), 0).prefix)
-    if form in ("json", "github"):
-        module = import_module(f"topicwarden.report.plan.{form}")
-        return cast("Callable[[PlanReport], str]", module.render)(report)
+    if form == "json":
+        return json_text(ordered(report), ascii_only=True)
+    if form == "github":
+        return github.render(report)
     if form == "markdown":
         return markdown.write(document(report, Medium.MARKDOWN))
     return terminal.text(document(report, Medium.TERMINAL, whole=True))

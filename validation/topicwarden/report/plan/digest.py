@@ -124,7 +124,7 @@ def digest(report: PlanReport) -> PlanDigest:
     )
     severities = Counter(topic.severity for topic in topics if topic.severity)
     access = report.access and with_sorted_consequences(report.access)
-    registry = report.registry and with_sorted_subjects(report.registry, by_severity=True)
+    registry = report.registry and _with_sorted_subjects(report.registry, by_severity=True)
     return PlanDigest(
         report,
         topics,
@@ -134,7 +134,15 @@ def digest(report: PlanReport) -> PlanDigest:
     )
 
 
-def with_sorted_subjects(registry: RegistryPlan, *, by_severity: bool) -> RegistryPlan:
+def ordered(report: PlanReport) -> PlanReport:
+    """Return the plan sorted by name, and consequences by severity and kind, so that two plans can be compared."""
+    topics = sorted(map(with_sorted_consequences, report.topics), key=lambda topic: topic.topic)
+    access = report.access and with_sorted_consequences(report.access)
+    registry = report.registry and _with_sorted_subjects(report.registry, by_severity=False)
+    return report.model_copy(update={"topics": topics, "access": access, "registry": registry})
+
+
+def _with_sorted_subjects(registry: RegistryPlan, *, by_severity: bool) -> RegistryPlan:
     """Return the plan of subjects with all consequences sorted; the most severe subjects first, or by name only."""
     subjects = sorted(
         map(with_sorted_consequences, registry.subjects),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -23,32 +23,8 @@ from topicwarden.model.planned_change import (
 )
 from topicwarden.model.problem import Location
 from topicwarden.report import display
-from topicwarden.report.document import (
-    Block,
-    Column,
-    Details,
-    DiffBlock,
-    Document,
-    DocumentSection,
-    FactList,
-    FindingBlock,
-    LabelledValues,
-    Line,
-    Many,
-    Medium,
-    Note,
-    Paragraph,
-    Row,
-    Table,
-    Tone,
-    code,
-    cut,
-    line,
-    muted,
-    name,
-    prose,
-    strong,
-)
+from topicwarden.report import document as doc
+from topicwarden.report.document import Document, Line, Medium, Tone, code, cut, line, muted, name, prose, strong
 from topicwarden.report.plan import tables
 from topicwarden.report.plan.digest import (
     SYMBOLS,
@@ -106,19 +82,19 @@ class _PlanDocument:
             source=line("Cluster ", cluster, " as of ", taken_at, f", topicwarden {report.topicwarden}."),
         )
 
-    def _notes(self) -> Iterator[Note]:
+    def _notes(self) -> Iterator[doc.Note]:
         if not self._terminal:
-            yield from (Note("Pulumi", line(error)) for error in self._report.engine.errors)
-        yield from (Note("not visible", prose(each)) for each in self._report.unseen)
-        yield from (Note("remark", prose(each)) for each in self._report.remarks)
+            yield from (doc.Note("Pulumi", line(error)) for error in self._report.engine.errors)
+        yield from (doc.Note("not visible", prose(each)) for each in self._report.unseen)
+        yield from (doc.Note("remark", prose(each)) for each in self._report.remarks)
         for each in self._report.allowances:
             location = (" (", code(str(each.location)), ")") if each.location else ()
-            yield Note("allowed", line(allowance_text(each), *location))
+            yield doc.Note("allowed", line(allowance_text(each), *location))
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[doc.Block]:
         view = self._view
         for error in self._report.engine.errors:
-            yield Paragraph(line(strong("pulumi", Tone.FAIL), f" {error}"))
+            yield doc.Paragraph(line(strong("pulumi", Tone.FAIL), f" {error}"))
         for severity, topics in groupby(view.topics, key=lambda topic: topic.severity):
             of_severity = list(topics)
             yield from map(self._topic, of_severity[: self._most])
@@ -131,24 +107,24 @@ class _PlanDocument:
             if view.registry.consequences:
                 heading = self._heading(most_severe(view.registry.consequences), "Schema Registry")
                 findings = tuple(_consequence(each, "") for each in view.registry.consequences)
-                yield DocumentSection("Schema Registry", findings, heading=heading, titled=True, compact=True)
+                yield doc.DocumentSection("Schema Registry", findings, heading=heading, titled=True, compact=True)
 
-    def _folded_blocks(self) -> Iterator[Block]:
+    def _folded_blocks(self) -> Iterator[doc.Block]:
         view = self._view
         subjects = view.registry.subjects if view.registry else ()
         urgent = [subject for subject in subjects if subject.severity in (Severity.REFUSED, Severity.DANGER)]
         listed: list[TopicPlan | SubjectPlan] = [*view.topics, *urgent]
         listed.sort(key=lambda each: (*MOST_SEVERE_FIRST, None).index(each.severity))
-        columns = (Column(""), Column("Topic", "name"), Column("Change", "name"), Column("Consequence", "name"))
+        columns = (doc.Column(""), *map(doc.named, ("Topic", "Change", "Consequence")))
         # At least a third is for the details, because a refusal without its reasons does not help.
         if listed:
-            yield Table(columns, tuple(map(_row, listed)), "Topics", noun="topic", share=0.6)
+            yield doc.Table(columns, tuple(map(_row, listed)), "Topics", noun="topic", share=0.6)
         if view.access:
             yield self._access(view.access)
         if view.registry:
             yield self._registry(view.registry)
         detailed = [topic for topic in view.topics if topic.settings or topic.consequences]
-        yield Many(tuple(map(self._topic, detailed)), "topic", what="the details of ")
+        yield doc.Many(tuple(map(self._topic, detailed)), "topic", what="the details of ")
 
     def _heading(self, severity: Severity | None, text: str) -> Line:
         if self._terminal:
@@ -167,79 +143,77 @@ class _PlanDocument:
         words = (strong(severity.value), " ") if severity else ()
         return line(f"{symbol} ", *words, name(named), f": {action}{f', {change}' if change else ''}")
 
-    def _topic(self, topic: TopicPlan) -> Details | Paragraph:
+    def _topic(self, topic: TopicPlan) -> doc.Details | doc.Paragraph:
         table = tables.settings(topic)
         if self._terminal and not topic.consequences and (table is None or len(table.columns) == 2):
             # Without a comparison, one line per topic is easier to read, as in the first deploy of many topics.
             values = ", ".join(" ".join(cell[0].text for cell in row.cells) for row in table.rows) if table else ""
-            return Paragraph((*self._summary(topic), *((muted(f": {values}"),) if values else ())))
-        return Details(self._summary(topic), tuple(_parts(table, (), topic, topic.topic * self._terminal)))
+            return doc.Paragraph((*self._summary(topic), *((muted(f": {values}"),) if values else ())))
+        return doc.Details(self._summary(topic), tuple(_parts(table, (), topic, topic.topic * self._terminal)))
 
-    def _subject(self, subject: SubjectPlan) -> Details:
+    def _subject(self, subject: SubjectPlan) -> doc.Details:
         table = tables.settings(subject)
         named = subject.subject * self._terminal
-        return Details(self._summary(subject), tuple(_parts(table, subject.difference, subject, named)))
+        return doc.Details(self._summary(subject), tuple(_parts(table, subject.difference, subject, named)))
 
-    def _access(self, access: AccessPlan) -> DocumentSection:
-        effects = [LabelledValues("effect", tuple(line(principal_text(each)) for each in access.principals))]
-        if foreign := foreign_text(access):
-            effects.append(LabelledValues("others", (line(foreign),)))
-        by_action: dict[str, list[Line]] = {}
+    def _access(self, access: AccessPlan) -> doc.DocumentSection:
+        effects = doc.facts({"effect": map(principal_text, access.principals), "others": [foreign_text(access)]})
+        by_action: dict[str, list[str]] = {}
         for item in access.items:
-            by_action.setdefault(item.action.value, []).append(line(item_text(item)))
-        changes = [LabelledValues(action, tuple(items)) for action, items in by_action.items()]
-        findings = Many(tuple(_consequence(each, "") for each in access.consequences), "consequence", share=0.3)
+            by_action.setdefault(item.action.value, []).append(item_text(item))
+        changes = doc.facts(by_action)
+        findings = doc.Many(tuple(_consequence(each, "") for each in access.consequences), "consequence", share=0.3)
         if self._terminal:
-            blocks: tuple[Block, ...] = (FactList((*changes, *effects)), findings)
+            blocks: tuple[doc.Block, ...] = (doc.FactList((*changes, *effects)), findings)
         else:
-            folded = Details(line(f"{counted(len(access.items), 'change')} of access"), (FactList(tuple(changes)),))
-            blocks = (findings, FactList(tuple(effects)), *((folded,) if changes else ()))
+            folded = doc.Details(line(f"{counted(len(access.items), 'change')} of access"), (doc.FactList(changes),))
+            blocks = (findings, doc.FactList(effects), *((folded,) if changes else ()))
         heading = self._heading(access.severity, "access" if self._terminal else "Access")
-        return DocumentSection("Access", blocks, heading=heading, titled=True, compact=True, plain=True)
+        return doc.DocumentSection("Access", blocks, heading=heading, titled=True, compact=True, plain=True)
 
-    def _registry(self, registry: RegistryPlan) -> DocumentSection:
+    def _registry(self, registry: RegistryPlan) -> doc.DocumentSection:
         findings = tuple(_consequence(each, "") for each in registry.consequences)
-        subjects = Many(tuple(map(self._subject, registry.subjects)), "subject", share=0.25)
+        subjects = doc.Many(tuple(map(self._subject, registry.subjects)), "subject", share=0.25)
         heading = self._heading(registry.severity, "Subjects")
-        return DocumentSection("Subjects", (*findings, subjects), heading=heading, plain=True)
+        return doc.DocumentSection("Subjects", (*findings, subjects), heading=heading, plain=True)
 
 
 def _parts(
-    table: Table | None, difference: Sequence[str], planned: TopicPlan | SubjectPlan, subject: str
-) -> Iterator[Block]:
+    table: doc.Table | None, difference: Sequence[str], planned: TopicPlan | SubjectPlan, subject: str
+) -> Iterator[doc.Block]:
     if table:
         yield table
     if difference:
-        yield DiffBlock(tuple(difference))
+        yield doc.DiffBlock(tuple(difference))
     yield from (_consequence(each, subject) for each in planned.consequences)
     if planned.location and not any(each.location for each in planned.consequences):
-        yield FactList((_declared(planned.location),))
+        yield doc.FactList(doc.facts({"declared": _declared(planned.location)}))
 
 
-def _declared(location: Location) -> LabelledValues:
-    return LabelledValues("declared", (line(code(str(location))),))
+def _declared(location: Location | None) -> list[doc.Span]:
+    return [code(str(location))] if location else []
 
 
-def _consequence(consequence: Consequence, subject: str) -> FindingBlock:
-    facts = [
-        LabelledValues("because", tuple(map(prose, consequence.because))),
-        LabelledValues("used", tuple(map(line, user_sentences(consequence.users)))),
-        LabelledValues("measured", (line(consequence.measured),) if consequence.measured else ()),
-        LabelledValues("remedy", (prose(consequence.remedy),) if consequence.remedy else ()),
-        *((_declared(consequence.location),) if consequence.location else ()),
-    ]
+def _consequence(consequence: Consequence, subject: str) -> doc.FindingBlock:
+    facts: dict[str, Iterable[doc.Words]] = {
+        "because": map(prose, consequence.because),
+        "used": user_sentences(consequence.users),
+        "measured": [consequence.measured or ""],
+        "remedy": [prose(consequence.remedy or "")],
+        "declared": _declared(consequence.location),
+    }
     found = (tables.partitions(consequence), tables.groups(consequence))
-    return FindingBlock(
+    return doc.FindingBlock(
         consequence.severity.value,
         _TONES[consequence.severity],
         line(name(f"{consequence.kind} {subject}".rstrip())),
         consequence.message,
-        tuple(facts),
-        tuple(table for table in found if table),
+        doc.facts(facts),
+        tuple(filter(None, found)),
     )
 
 
-def _row(planned: TopicPlan | SubjectPlan) -> Row:
+def _row(planned: TopicPlan | SubjectPlan) -> doc.Row:
     shown = line(name(planned.topic)) if isinstance(planned, TopicPlan) else line("subject ", name(planned.subject))
     change = tables.setting_changes(planned)
     consequence = line(display.NOTHING)
@@ -248,16 +222,18 @@ def _row(planned: TopicPlan | SubjectPlan) -> Row:
         message = prose(cut(first.message, _MOST_LETTERS))
         consequence = line(strong(first.severity.value), ": ", *message, and_others(len(rest)))
     action = line(f"{planned.action.value}{f': {change}' if change else ''}")
-    return Row((line(SYMBOLS[planned.severity]), shown, action, consequence))
+    return doc.Row((line(SYMBOLS[planned.severity]), shown, action, consequence))
 
 
-def _counts_of(severity: Severity | None, topics: Sequence[TopicPlan]) -> DocumentSection:
+def _counts_of(severity: Severity | None, topics: Sequence[TopicPlan]) -> doc.DocumentSection:
     """Return how many topics of a severity are not shown, by action and by folder."""
     actions = Counter(topic.action.value for topic in topics)
     folders = Counter(str(Path(topic.location.file).parent) if topic.location else "no file" for topic in topics)
     head = f"{SYMBOLS[severity]} {len(topics):,} more{f' {severity.value}' if severity else ''}: {_counts(actions)}"
-    facts = (LabelledValues("in", (line(_counts(folders)),)), LabelledValues("all", (line(_ALL),)))
-    return DocumentSection("", (Paragraph(line(strong(head, _TONES[severity]))), FactList(facts)), compact=True)
+    facts = doc.facts({"in": [_counts(folders)], "all": [_ALL]})
+    return doc.DocumentSection(
+        "", (doc.Paragraph(line(strong(head, _TONES[severity]))), doc.FactList(facts)), compact=True
+    )
 
 
 def _counts(numbers: Counter[str]) -> str:

@@ -18,7 +18,7 @@ from topicwarden.model.planned_change import (
 from topicwarden.model.units import DURATION, unit_of
 from topicwarden.report import display
 from topicwarden.report.display import NOTHING, duration, one_line, size
-from topicwarden.report.document import Column, Row, Table, line
+from topicwarden.report.document import Column, Row, Table, Words, grid, line, named, number
 
 _SPECIAL_VALUES: Final = {("retention.ms", "-1"): "-1 (no limit)", ("retention.bytes", "-1"): "-1 (no limit)"}
 _MAX_CHANGES: Final = 3
@@ -109,7 +109,7 @@ def settings(topic: TopicPlan | SubjectPlan) -> Table | None:
         else:
             cells.append([value(setting.name, cell) for setting, cell in zip(ordered_settings, column, strict=True)])
     rows = tuple(Row(tuple(map(line, row))) for row in zip(*cells, strict=True))
-    return Table(tuple(Column(heading, "name") for heading in headings), rows, noun="setting")
+    return Table(tuple(map(named, headings)), rows, noun="setting")
 
 
 def partitions(consequence: Consequence) -> Table | None:
@@ -143,25 +143,25 @@ def groups(consequence: Consequence) -> Table | None:
 def _table(effects: Sequence[_Effect], columns: dict[str, Callable[[_Effect], str]], noun: str) -> Table | None:
     if not effects:
         return None
-    cells = {name: [cell(each) for each in effects] for name, cell in columns.items()}
-    cells = {name: shown for name, shown in cells.items() if set(shown[:_MAX_ROWS]) != {display.NOTHING}}
-    heads = tuple(Column(name, "number" if name in _NUMBERS else "name") for name in cells)
-    rows = tuple(Row(tuple(map(line, row))) for row in zip(*cells.values(), strict=True))
-    return Table(heads, rows, noun=noun, most=_MAX_ROWS)
+    shown = {name: cell for name, cell in columns.items() if {cell(each) for each in effects[:_MAX_ROWS]} != {NOTHING}}
+    cells: dict[Column | str, Callable[[_Effect], Words]] = {
+        (number if name in _NUMBERS else named)(name): cell for name, cell in shown.items()
+    }
+    return Table(*grid(effects, cells), noun=noun, most=_MAX_ROWS)
 
 
 def _range(first: int | None, last: int | None) -> str:
     if first is None or last is None:
-        return display.NOTHING
+        return NOTHING
     return f"{first}–{last}"
 
 
 def _replica_change(before: list[int], after: list[int]) -> str:
     if not before and not after:
-        return display.NOTHING
+        return NOTHING
     return f"{_brokers(before)} → {_brokers(after)}" if after and after != before else _brokers(before or after)
 
 
 def _brokers(replicas: list[int]) -> str:
     # Not sorted: the first replica is the preferred leader.
-    return ", ".join(map(str, replicas)) or display.NOTHING
+    return ", ".join(map(str, replicas)) or NOTHING

@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from topicwarden.model.message_text import first_of
 from topicwarden.model.usage_report import CostShare, TopicUsage, TopicUser, UsageReport
 from topicwarden.report import display
-from topicwarden.report.document import (
-    Block,
-    Card,
-    Column,
-    Details,
-    Document,
-    DocumentSection,
-    FactList,
-    Filter,
-    FindingBlock,
-    LabelledValues,
-    Line,
-    Many,
-    Medium,
-    Note,
-    Paragraph,
-    Row,
-    Table,
-    Tone,
-    TopicRef,
-    badge,
-    code,
-    line,
-    muted,
-    name,
-    prose,
-    strong,
-)
+from topicwarden.report import document as doc
+from topicwarden.report.document import Document, Line, Medium, Tone, badge, code, line, muted, name, prose, strong
 from topicwarden.report.usage import digest as texts
 from topicwarden.report.usage.digest import AttentionItem, UsageDigest, digest
 
@@ -45,6 +19,8 @@ MAX_TOPICS: Final = 20
 """Number of topics that a terminal shows."""
 _MOST_OPEN: Final = 20
 _MOST_USERS: Final = 100
+_FILTERED: Final = ("undeclared", "idle", "other")
+_COSTS: Final = ("storage", "tiered", "written", "read")
 _TONES: Final = {"undeclared": Tone.FAIL, "idle": Tone.SUSPECT, "unused": Tone.SUSPECT, "other": Tone.PASS}
 _COMPLETE: Final = {
     Medium.TERMINAL: "--format json and the files of --out have all",
@@ -70,14 +46,15 @@ class _UsageDocument:
         self._view, self._report, self._medium = view, view.report, medium
         self._anchors = {topic.name: f"topic-{number}" for number, topic in enumerate(self._report.topics, start=1)}
         self._detailed = self._report.topics[: medium.most(MAX_TOPICS, 0, 100)]
-        self._linked = {topic.name for topic in self._detailed} if medium is Medium.PAGE else set()
+        self._page = medium is Medium.PAGE
+        self._linked_topics = {topic.name for topic in self._detailed} if self._page else set()
         self._words = _words(self._report)
-        self._price = () if self._report.currency is None else (Column(f"{self._report.currency}/month", "number"),)
+        self._price = "" if self._report.currency is None else f"{self._report.currency}/month"
 
     def document(self, audit: str) -> Document:
         view, report = self._view, self._report
-        terminal, page = self._medium is Medium.TERMINAL, self._medium is Medium.PAGE
-        blocks: tuple[Block, ...] = (Paragraph(line(strong(view.headline))),) if terminal else ()
+        terminal, page = self._medium is Medium.TERMINAL, self._page
+        blocks: tuple[doc.Block, ...] = (doc.Paragraph(line(strong(view.headline))),) if terminal else ()
         word = "limit" if terminal else ""
         notes = [*report.notes, *texts.cost_notes(report.topics)]
         observed = texts.day(report.observed_since)
@@ -88,7 +65,7 @@ class _UsageDocument:
             f"{view.summary}. Observed since {observed}." if self._medium is Medium.MARKDOWN else view.summary,
             (*blocks, *self._blocks()),
             _COMPLETE[self._medium],
-            notes=tuple(Note(word, line(note)) for note in notes),
+            notes=tuple(doc.Note(word, line(note)) for note in notes),
             facts=(
                 ("read", display.timestamp(report.taken_at)),
                 ("observed since", observed),
@@ -96,35 +73,36 @@ class _UsageDocument:
             ),
             cards=tuple(self._cards()) if page else (),
             links=(("Audit", audit),) if audit else (),
-            filter=Filter("name, domain, owner or user", "Use", ("undeclared", "idle", "other")) if page else None,
+            filter=doc.Filter("name, domain, owner or user", "Use", _FILTERED) if page and report.topics else None,
             page_title=f"{report.stack}: use of topics at {display.timestamp(report.taken_at)}",
-            source=line(f"Made by topicwarden {report.topicwarden}. This page sends no network requests.")
-            if page
-            else (),
+            source=line(f"Made by topicwarden {report.topicwarden}. {doc.OFFLINE}") if page else (),
         )
 
-    def _cards(self) -> Iterator[Card]:
+    def _cards(self) -> Iterator[doc.Card]:
         total, unused = self._report.total, len(self._report.removable)
         undeclared = sum(item.word == "undeclared" for item in self._view.attention)
-        yield Card("bytes on all replicas", texts.size_of(total))
+        at_least = ", at least" if texts.size_of(total).startswith("at least") else ""
+        yield doc.Card(f"on all replicas{at_least}", texts.size_of(total).removeprefix("at least "))
         if self._report.currency is not None:
-            yield Card(f"{self._report.currency} per month", texts.money(total.cost_per_month))
-        yield Card("without a declaration", display.count(undeclared), Tone.FAIL, quiet=not undeclared)
-        yield Card("used by nobody", display.count(unused), Tone.SUSPECT, quiet=not unused)
+            yield doc.Card(f"{self._report.currency} per month", texts.money(total.cost_per_month))
+        yield doc.Card("without a declaration", display.count(undeclared), Tone.FAIL, quiet=not undeclared)
+        yield doc.Card("used by nobody", display.count(unused), Tone.SUSPECT, quiet=not unused)
 
-    def _blocks(self) -> Iterator[Block]:
-        report, page = self._report, self._medium is Medium.PAGE
+    def _blocks(self) -> Iterator[doc.Block]:
+        report, page = self._report, self._page
         if self._view.attention:
-            yield DocumentSection("Needs attention", tuple(self._attention()), _ATTENTION_LEAD, "attention")
+            yield doc.DocumentSection("Needs attention", tuple(self._attention()), _ATTENTION_LEAD, "attention")
         shares = [
             self._shares(title, shares)
             for title, shares in (("Owner", report.owners), ("Domain", report.domains))
             if shares and (page or any(share.name for share in shares))
         ]
-        shown = (self._topics(),) if report.topics or page else ()
-        topics = DocumentSection("Topics", shown, self._topics_lead(), "topics")
-        tables: tuple[Block, ...] = (Many(tuple(shares), "table", style="figures"),) if page else tuple(shares)
-        of_owners = DocumentSection("Owners and domains", tables, self._owners_lead(), "cost")
+        shown = (self._topics(),) if report.topics else ()
+        topics = doc.DocumentSection("Topics", shown, self._topics_lead(), "topics")
+        tables: tuple[doc.Block, ...] = (
+            (doc.Many(tuple(shares), "table", style="figures"),) if page and shares else tuple(shares)
+        )
+        of_owners = doc.DocumentSection("Owners and domains", tables, self._owners_lead(), "cost")
         users = self._users()
         order = (of_owners, topics, users) if page else (topics, users, of_owners)
         yield from (section for section in order if section and section.blocks)
@@ -141,7 +119,7 @@ class _UsageDocument:
             " reader, as observations have shown them."
         )
 
-    def _attention(self) -> Iterator[Many]:
+    def _attention(self) -> Iterator[doc.Many]:
         items = self._view.attention
         groups = [items]
         if self._medium is Medium.TERMINAL:
@@ -150,68 +128,63 @@ class _UsageDocument:
         for group in groups:
             noun = f"{group[0].word} item" if self._medium is Medium.TERMINAL else "item"
             blocks = tuple(self._item(item, number) for number, item in enumerate(group))
-            yield Many(blocks, noun, self._medium.most(MAX_ITEMS, 20, 200), share=0.4)
+            yield doc.Many(blocks, noun, self._medium.most(MAX_ITEMS, 20, 200), share=0.4)
 
-    def _item(self, item: AttentionItem, number: int) -> FindingBlock:
+    def _item(self, item: AttentionItem, number: int) -> doc.FindingBlock:
         word = item.word.rstrip("?")
-        tone = Tone.UNDECIDABLE if item.word.endswith("?") and self._medium is Medium.PAGE else _TONES[word]
         anchor = self._anchors.get(item.subject, "")
-        facts = [LabelledValues("remedy", tuple(map(prose, item.steps)))] if item.steps else []
-        facts += [LabelledValues("declared", (line(code(item.location)),))] if item.location else []
-        return FindingBlock(
+        facts: dict[str, Iterable[doc.Words]] = {
+            "remedy": map(prose, item.steps),
+            "declared": [code(item.location)] if item.location else [],
+        }
+        return doc.FindingBlock(
             item.word,
-            tone,
-            line(name(item.subject, f"#{anchor}" if item.subject in self._linked else "")),
+            Tone.UNDECIDABLE if item.word.endswith("?") and self._page else _TONES[word],
+            line(self._linked(item.subject)),
             item.message,
-            tuple(facts),
+            doc.facts(facts),
             open=number < _MOST_OPEN,
             level=3,
-            topic=TopicRef(anchor) if anchor else None,
+            topic=doc.TopicRef(anchor) if anchor else None,
         )
 
-    def _topics(self) -> Table:
-        page, markdown = self._medium is Medium.PAGE, self._medium is Medium.MARKDOWN
-        columns = (
-            *((Column("Use"),) if page else ()),
-            Column("Topic", "name"),
-            *(() if page else (Column("Owner", "name", wide=True),)),
-            Column("Replicas", "number"),
-            Column("Tiered", "number", wide=True),
-            Column("Per day", "number"),
-            *self._price,
-            *((Column("Writers", "number"), Column("Readers", "number")) if page else ()),
-            Column("Written"),
-            Column("Read"),
-            *((Column("Readers", "name"),) if markdown else ()),
-        )
+    def _linked(self, subject: str) -> doc.Span:
+        return name(subject, f"#{self._anchors[subject]}" if subject in self._linked_topics else "")
+
+    def _topics(self) -> doc.Table:
+        page, markdown, taken_at = self._page, self._medium is Medium.MARKDOWN, self._report.taken_at
+        cells: dict[doc.Column | str, Callable[[TopicUsage], doc.Words]] = {}
+        if page:
+            cells["Use"] = lambda topic: badge(self._words[topic.name], _TONES[self._words[topic.name]])
+        cells[doc.named("Topic")] = self._name
+        if not page:
+            cells[doc.named("Owner", wide=True)] = lambda topic: topic.owner
+        cells |= {
+            doc.number("Replicas"): lambda topic: display.size(topic.replica_bytes),
+            doc.number("Tiered", wide=True): lambda topic: display.size(topic.tiered_bytes),
+            doc.number("Per day"): _growth,
+        }
+        if self._price:
+            cells[doc.number(self._price)] = _cost
+        if page:
+            cells[doc.number("Writers")] = lambda topic: display.count(len(topic.writers))
+            cells[doc.number("Readers")] = lambda topic: display.count(len(topic.readers))
+        cells["Written"] = lambda topic: texts.recency(topic.last_written, taken_at)
+        cells["Read"] = lambda topic: texts.recency(topic.last_read, taken_at)
+        if markdown:
+            cells[doc.named("Readers")] = lambda topic: first_of(texts.marked_names(topic.readers), 5)
         topics = self._report.topics
         most = self._medium.most(MAX_TOPICS, 50, len(topics))
         rest = self._rest(topics[most:]) if self._medium is Medium.TERMINAL else ""
-        rows = tuple(map(self._topic, topics))
-        return Table(columns, rows, "All topics", noun="topic", most=most, rest=rest, share=0.5)
+        table = doc.grid(topics, cells, self._ref)
+        return doc.Table(*table, "All topics", noun="topic", most=most, rest=rest, share=0.5)
 
-    def _topic(self, topic: TopicUsage) -> Row:
-        page, taken_at, anchor = self._medium is Medium.PAGE, self._report.taken_at, self._anchors[topic.name]
-        word = self._words[topic.name]
-        shown = line(name(topic.name, f"#{anchor}" if topic.name in self._linked else ""))
-        if page and not topic.declared:
-            shown += line(" ", muted("not declared"))
-        numbers = (line(display.count(len(users))) for users in (topic.writers, topic.readers))
-        readers = first_of(texts.marked_names(topic.readers), 5)
-        cells = (
-            *((line(badge(word, _TONES[word])),) if page else ()),
-            shown,
-            *(() if page else (line(topic.owner),)),
-            line(display.size(topic.replica_bytes)),
-            line(display.size(topic.tiered_bytes)),
-            line(texts.growth_text(topic.growth.replica_bytes_per_day if topic.growth else None)),
-            *((line(texts.money(topic.cost.per_month if topic.cost else None)),) if self._price else ()),
-            *(numbers if page else ()),
-            line(texts.recency(topic.last_written, taken_at)),
-            line(texts.recency(topic.last_read, taken_at)),
-            *((line(readers),) if self._medium is Medium.MARKDOWN else ()),
-        )
-        return Row(cells, TopicRef(anchor, _search_text(topic), word))
+    def _ref(self, topic: TopicUsage) -> doc.TopicRef:
+        return doc.TopicRef(self._anchors[topic.name], _search_text(topic), self._words[topic.name])
+
+    def _name(self, topic: TopicUsage) -> Line:
+        undeclared = (" ", muted("not declared")) if self._page and not topic.declared else ()
+        return line(self._linked(topic.name), *undeclared)
 
     def _rest(self, topics: Sequence[TopicUsage]) -> str:
         parts = [f"{display.size(sum(topic.replica_bytes or 0 for topic in topics))} on all replicas"]
@@ -220,106 +193,91 @@ class _UsageDocument:
             parts.append(f"{texts.money(costs)} {self._report.currency} per month")
         return f", {', '.join(parts)}"
 
-    def _shares(self, title: str, shares: Sequence[CostShare]) -> Table:
-        columns = (Column(title, "name"), Column("Topics", "number"), Column("Replicas", "number"), *self._price)
-        rows = tuple(
-            Row(
-                (
-                    line(name(share.name, "#topics", share.name) if share.name else muted("(none)")),
-                    line(display.count(share.topics)),
-                    line(texts.size_of(share)),
-                    *((line(texts.money(share.cost_per_month)),) if self._price else ()),
-                )
-            )
-            for share in shares
-        )
-        most = self._medium.most(8, 12, 12)
-        titled, noun = self._medium is Medium.PAGE, title.lower()
-        return Table(columns, rows, f"Topics by {noun}", titled, noun, most, share=0.5)
+    def _shares(self, title: str, shares: Sequence[CostShare]) -> doc.Table:
+        cells: dict[doc.Column | str, Callable[[CostShare], doc.Words]] = {
+            doc.named(title): lambda share: name(share.name, "#topics", share.name) if share.name else muted("(none)"),
+            doc.number("Topics"): lambda share: display.count(share.topics),
+            doc.number("Replicas"): texts.size_of,
+        }
+        if self._price:
+            cells[doc.number(self._price)] = lambda share: texts.money(share.cost_per_month)
+        most, noun = self._medium.most(8, 12, 12), title.lower()
+        return doc.Table(*doc.grid(shares, cells), f"Topics by {noun}", self._page, noun, most, share=0.5)
 
-    def _users(self) -> DocumentSection | None:
-        if self._medium is Medium.PAGE:
+    def _users(self) -> doc.DocumentSection | None:
+        if self._page:
             lead = (
                 "What Kafka knows of the clients of each topic, in UTC. Candidates are the principals that the ACLs of"
                 " the cluster allow this use."
             )
-            topics = tuple(Details(*self._details(topic)) for topic in self._report.topics)
-            many = Many(topics, "topic", len(self._detailed), "the details of ", style="topic-list")
-            blocks: tuple[Block, ...] = (many,) if topics else (Paragraph(line("There are no topics.")),)
-            return DocumentSection("Readers and writers", blocks, lead, "details")
-        named = [
-            (topic, [(verb, users) for verb, users in (("written", topic.writers), ("read", topic.readers)) if users])
-            for topic in self._detailed
-        ]
-        blocks = tuple(
-            Details(
-                line(strong(topic.name)),
-                tuple(
-                    FactList((LabelledValues(f"{verb} by", (line(first_of(texts.marked_names(users), 4)),)),))
-                    for verb, users in lines
-                ),
+            topics = tuple(map(self._details, self._report.topics))
+            many = doc.Many(topics, "topic", len(self._detailed), "the details of ", style="topic-list")
+            return doc.DocumentSection("Readers and writers", (many,) if topics else (), lead, "details")
+        uses = (("written by", "writers"), ("read by", "readers"))
+        named = {
+            topic.name: doc.facts(
+                {verb: [first_of(texts.marked_names(getattr(topic, users)), 4)] for verb, users in uses}
             )
-            for topic, lines in named
-            if lines
-        )
-        return DocumentSection("", blocks)
+            for topic in self._detailed
+        }
+        users = (doc.Details(line(strong(topic)), (doc.FactList(facts),)) for topic, facts in named.items() if facts)
+        return doc.DocumentSection("", tuple(users))
 
-    def _details(self, topic: TopicUsage) -> tuple[Line, tuple[Block, ...], TopicRef]:
+    def _details(self, topic: TopicUsage) -> doc.Details:
         counts = f"{len(topic.writers):,} writers, {len(topic.readers):,} readers"
         summary = line(strong(topic.name), " ", muted(f"{display.size(topic.replica_bytes)}, {counts}"))
-        shown = [LabelledValues(label, (line(text),)) for label, text in self._traits(topic)]
-        blocks: list[Block] = [FactList(tuple(shown))]
+        blocks: list[doc.Block] = [doc.FactList(doc.facts(self._traits(topic)))]
         for title, users in (("Writers", topic.writers), ("Readers", topic.readers)):
-            blocks.append(_user_table(title, users) if users else Paragraph(line(muted(f"{title}: none seen."))))
-        return summary, tuple(blocks), TopicRef(self._anchors[topic.name])
+            none = doc.Paragraph(line(muted(f"{title}: none seen.")))
+            blocks.append(_user_table(title, users) if users else none)
+        return doc.Details(summary, tuple(blocks), doc.TopicRef(self._anchors[topic.name]))
 
-    def _traits(self, topic: TopicUsage) -> Iterator[tuple[str, str]]:
-        if topic.owner:
-            yield "owner", topic.owner
-        yield "partitions", f"{display.count(topic.partitions)} with {topic.replication_factor} replicas"
-        yield "last write", texts.interval_text(topic.last_written)
-        yield "last read", texts.interval_text(topic.last_read)
-        yield "observed since", texts.day(topic.observed_since)
-        complete = "never" if topic.complete_since is None else texts.day(topic.complete_since)
-        yield "all groups and producers seen since", complete
+    def _traits(self, topic: TopicUsage) -> dict[str, list[str]]:
+        written, cost = "", ""
         if topic.growth:
-            written = display.size(topic.growth.written_bytes_per_day)
-            yield "written per day", f"{round(topic.growth.records_per_day):,} offsets, about {written}"
+            size = display.size(topic.growth.written_bytes_per_day)
+            written = f"{round(topic.growth.records_per_day):,} offsets, about {size}"
         if topic.cost:
-            parts = ", ".join(
-                f"{part} {texts.money(getattr(topic.cost, part))}" for part in ("storage", "tiered", "written", "read")
-            )
-            yield f"{self._report.currency} per month", f"{texts.money(topic.cost.per_month)}: {parts}"
+            parts = (f"{part} {texts.money(getattr(topic.cost, part))}" for part in _COSTS)
+            cost = f"{texts.money(topic.cost.per_month)}: {', '.join(parts)}"
+        complete = "never" if topic.complete_since is None else texts.day(topic.complete_since)
+        return {
+            "owner": [topic.owner],
+            "partitions": [f"{display.count(topic.partitions)} with {topic.replication_factor} replicas"],
+            "last write": [texts.interval_text(topic.last_written)],
+            "last read": [texts.interval_text(topic.last_read)],
+            "observed since": [texts.day(topic.observed_since)],
+            "all groups and producers seen since": [complete],
+            "written per day": [written],
+            f"{self._report.currency} per month": [cost],
+        }
 
 
-def _user_table(title: str, users: Sequence[TopicUser]) -> Table:
-    reads = title == "Readers"
-    columns = (
-        Column("Name", "name"),
-        *map(Column, ("Kind", "Declared", "Active")),
-        Column("Members", "number"),
-        *((Column("Lag", "number"),) if reads else ()),
-        Column("Last use"),
-        Column("Candidates", "name"),
-        Column("Hosts", "name"),
+def _growth(topic: TopicUsage) -> str:
+    return texts.growth_text(topic.growth.replica_bytes_per_day if topic.growth else None)
+
+
+def _cost(topic: TopicUsage) -> str:
+    return texts.money(topic.cost.per_month if topic.cost else None)
+
+
+def _user_table(title: str, users: Sequence[TopicUser]) -> doc.Table:
+    lag: dict[doc.Column | str, Callable[[TopicUser], doc.Words]] = {doc.number("Lag"): texts.lag_text}
+    table = doc.grid(
+        users,
+        {
+            doc.named("Name"): lambda user: name(user.name),
+            "Kind": texts.user_kind,
+            "Declared": lambda user: badge("no", Tone.FAIL) if user.declared is False else texts.declared_text(user),
+            "Active": lambda user: "yes" if user.active else "no",
+            doc.number("Members"): lambda user: display.count(user.members),
+            **(lag if title == "Readers" else {}),
+            "Last use": lambda user: texts.interval_text(user.last),
+            doc.named("Candidates"): texts.principals_text,
+            doc.named("Hosts"): lambda user: first_of(user.hosts, 5) or display.NOTHING,
+        },
     )
-    rows = tuple(
-        Row(
-            (
-                line(name(user.name)),
-                line(texts.user_kind(user)),
-                line(badge("no", Tone.FAIL) if user.declared is False else texts.declared_text(user)),
-                line("yes" if user.active else "no"),
-                line(display.count(user.members)),
-                *((line(texts.lag_text(user)),) if reads else ()),
-                line(texts.interval_text(user.last)),
-                line(texts.principals_text(user)),
-                line(first_of(user.hosts, 5) or display.NOTHING),
-            )
-        )
-        for user in users
-    )
-    return Table(columns, rows, title, titled=True, noun=title.lower().removesuffix("s"), most=_MOST_USERS)
+    return doc.Table(*table, title, titled=True, noun=title.lower().removesuffix("s"), most=_MOST_USERS)
 
 
 def _words(report: UsageReport) -> dict[str, str]:
