@@ -40,7 +40,7 @@ def test_at_most_five_reasons_and_three_partitions_are_listed() -> None:
     assert (len(seven.because), seven.because[5]) == (6, "and 2 more reasons")
     spread = result(*([fault("wrong", 1, number)] for number in range(4)))
     assert spread.because == (
-        "4 × wrong: partition 0: offset 0; partition 1: offset 1; partition 2: offset 2; … and 1 more partition",
+        "4 × wrong: partition 0: offset 0; partition 1: offset 1; partition 2: offset 2 and 1 more partition",
     )
 
 

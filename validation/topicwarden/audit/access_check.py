@@ -10,6 +10,7 @@ from topicwarden.audit.check import Evidence
 from topicwarden.kinds.difference import AccessPart
 from topicwarden.model.access import Acl, DeclaredAccess, LiveAccess
 from topicwarden.model.finding import OF_CLUSTER
+from topicwarden.model.message_text import first_of
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import Verdict
 from topicwarden.policies.usage_policy import UsagePolicy
@@ -132,6 +133,4 @@ def undeclared_in_scope(
 
 def listed(items: Collection[object]) -> str:
     """Return the first items as text, and the number of the others."""
-    shown = sorted(map(str, items))
-    more = f"; and {len(shown) - _SHOWN:,} more" if len(shown) > _SHOWN else ""
-    return "; ".join(shown[:_SHOWN]) + more
+    return first_of(sorted(map(str, items)), _SHOWN, separator="; ")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import first_of
 from topicwarden.model.topic import Topic
 from topicwarden.policies.good_practice import good_practice
 from topicwarden.policies.rules.min_insync_replicas import SETTING as MIN_INSYNC
@@ -32,5 +32,4 @@ def _with_effective_minimum(live: LiveTopic) -> Topic:
 
 
 def _listed(names: list[str]) -> str:
-    shown, more = ", ".join(names[:_MOST_LISTED]), len(names) - _MOST_LISTED
-    return f"{shown} and {counted(more, 'other topic')}" if more > 0 else shown
+    return first_of(names, _MOST_LISTED, "topic")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from topicwarden.cli.garbage_collection import without_garbage_collection
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, counted_more
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.operations.check import CheckReport, check_topics
@@ -121,7 +121,7 @@ def _print(report: CheckReport, form: str, out: Path | None) -> None:
 def _summarize(report: CheckReport, base: str | None) -> None:
     """Print what the check left out, and the numbers of problems, on standard error."""
     if report.elsewhere:
-        terminal_output.note(f"{counted(report.elsewhere, 'more problem')} elsewhere; `topicwarden check` shows all")
+        terminal_output.note(f"{counted_more(report.elsewhere, 'problem')} elsewhere; `topicwarden check` shows all")
     for note in report.notes:
         terminal_output.note(note)
     if base is not None:

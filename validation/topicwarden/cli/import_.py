@@ -17,7 +17,7 @@ from topicwarden.extensions.interchange.import_files import ImportReport, Skippe
 from topicwarden.kafka.connect.stack_connection import settings_file
 from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.field_types import Day
-from topicwarden.model.message_text import counted, did_you_mean
+from topicwarden.model.message_text import counted, counted_more, did_you_mean
 from topicwarden.model.problem import Level, Problem, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.operations.operation_options import InferOptions
@@ -230,7 +230,7 @@ def _show_lines(lines: Sequence[tuple[str, str]]) -> None:
     if rest := Counter(kind for _, kind in lines[most:]):
         kinds = [f"{number:,} {kind}" for kind, number in rest.most_common(_MOST_KINDS)]
         kinds += ["others"] if len(rest) > _MOST_KINDS else []
-        print_wrapped(f"{rest.total():,} more: {', '.join(kinds)}; `topicwarden --verbose import` prints all")
+        print_wrapped(f"{counted_more(rest.total())}: {', '.join(kinds)}; `topicwarden --verbose import` prints all")
 
 
 def _folder(problem: Problem) -> str:

@@ -15,7 +15,7 @@ from rich.table import Table
 from topicwarden.cli.silence import LINE_INTERVAL_S
 from topicwarden.deploy.rebalance.reassignment import ReassignmentProgress as Step
 from topicwarden.deploy.rebalance.reassignment import Watch
-from topicwarden.model.message_text import counted, share
+from topicwarden.model.message_text import counted, counted_more, share
 from topicwarden.plan.placement.durability import received, seconds
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.report import terminal_output
@@ -36,7 +36,7 @@ def show(moves: Sequence[ReplicaMove], rate: int | None) -> None:
         table.add_row(move.topic, str(move.partition), replicas[0], f"→ {replicas[1]}", size(move.bytes_to_copy))
     terminal_output.console().print(table)
     if len(moves) > _MAX_ROWS:
-        print(f"… and {len(moves) - _MAX_ROWS:,} more partitions")
+        print(f"… and {counted_more(len(moves) - _MAX_ROWS, 'partition')}")
     by_broker = ", ".join(f"broker {broker} {size(amount)}" for broker, amount in received(moves).items())
     print(f"to copy: {size(sum(move.bytes_to_copy or 0 for move in moves))}{f' ({by_broker})' if by_broker else ''}")
     if unknown := sum(move.bytes_to_copy is None for move in moves):

@@ -14,7 +14,7 @@ from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.terminal import TERMINAL, print_wrapped
 from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.fleet_report import StackOutcome
-from topicwarden.model.message_text import counted, did_you_mean, first_of
+from topicwarden.model.message_text import counted, counted_more, did_you_mean, first_of
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.usage_report import UsageReport
@@ -143,11 +143,11 @@ def _write_access(project: Project, report: UsageReport, *, dry_run: bool, to_st
         who = f" (one of {first_of(use.candidates, 5)})" if use.candidates else ""
         print_wrapped(display.one_line(f"not written: {use.topic}: {KEYS[use.action]}: {use.entry}{who}: {use.reason}"))
     if more := added.left[_MOST_LISTED:]:
-        print_wrapped(f"not written: {len(more):,} more; --format json has all")
+        print_wrapped(f"not written: {counted_more(len(more))}; --format json has all")
     for each in report.removable[:_MOST_LISTED]:
         print_wrapped(display.one_line(f"could be removed: {each.kind} {each.name}: {each.reason}"))
     if more_removable := report.removable[_MOST_LISTED:]:
-        print_wrapped(f"could be removed: {len(more_removable):,} more; --format json has all")
+        print_wrapped(f"could be removed: {counted_more(len(more_removable))}; --format json has all")
     if added.problems:
         terminal_output.write(problem_text.render(ProblemDigest(project.root, added.problems, (), 0), False))
     return 1 if added.left or added.problems else 0

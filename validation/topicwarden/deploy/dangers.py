@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from topicwarden.kinds.subject.predict import OF_REGISTRY
+from topicwarden.model.message_text import counted_more
 from topicwarden.model.planned_change import Action, PlannedPart, PlanSection, Severity, TopicPlan
 from topicwarden.plan.consequence_text import shorten
 
@@ -28,9 +29,8 @@ def dangers(parts: Iterable[PlannedPart], stack: str) -> list[str]:
         if each.severity is Severity.DANGER or each.kind in _LEFT_UNDONE
     ]
     lines = [line for _, line in sorted(found)]
-    more = len(lines) - MOST
-    if more > 0:
-        lines[MOST:] = [f"and {more:,} more: see `topicwarden plan --stack {stack}`"]
+    if len(lines) > MOST:
+        lines[MOST:] = [f"and {counted_more(len(lines) - MOST)}: see `topicwarden plan --stack {stack}`"]
     return lines
 
 

@@ -31,23 +31,24 @@ def enumerated(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def first_of(names: Sequence[str], most: int, noun: str = "") -> str:
+def first_of(names: Sequence[str], most: int, noun: str = "", separator: str = ", ") -> str:
     """Return the first ``most`` names with commas, and the number of the others: ``a, b and 3 more groups``."""
-    shown = ", ".join(names[:most])
-    return f"{shown} and {_others(len(names) - most, noun)}" if len(names) > most else shown
+    shown = separator.join(names[:most])
+    return f"{shown} and {counted_more(len(names) - most, noun)}" if len(names) > most else shown
 
 
 def first_lines(lines: Sequence[str], most: int, noun: str = "") -> list[str]:
     """Return the first ``most`` lines, and one with the number of the others: ``and 3 more groups``."""
-    return [*lines[:most], *([f"and {_others(len(lines) - most, noun)}"] if len(lines) > most else [])]
+    return [*lines[:most], *([f"and {counted_more(len(lines) - most, noun)}"] if len(lines) > most else [])]
 
 
 def and_others(number: int) -> str:
     """Return `` (and 3 more)`` to follow the first of several things, or empty text if there are no others."""
-    return f" (and {number:,} more)" if number > 0 else ""
+    return f" (and {counted_more(number)})" if number > 0 else ""
 
 
-def _others(number: int, noun: str) -> str:
+def counted_more(number: int, noun: str = "") -> str:
+    """Return the number of the others of a shortened list: ``3 more groups``, ``3 more`` without a noun."""
     return counted(number, f"more {noun}") if noun else f"{number:,} more"
 
 

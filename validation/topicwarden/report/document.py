@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted_more
 
 _Item = TypeVar("_Item")
 
@@ -362,7 +362,7 @@ def shortened(items: Sequence[_Item], most: int) -> tuple[Sequence[_Item], int]:
 
 def omitted(number: int, noun: str, complete: str, what: str = "", rest: str = "") -> str:
     """Return the line below a shortened list: ``and 3 more rows; the JSON has all``."""
-    return f"and {what}{counted(number, f'more {noun}')}{rest}; {complete}"
+    return f"and {what}{counted_more(number, noun)}{rest}; {complete}"
 
 
 def cut(text: str, most: int = MOST_LETTERS) -> str:

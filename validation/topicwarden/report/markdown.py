@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
+from topicwarden.model.message_text import first_lines
 from topicwarden.report import display
 from topicwarden.report.display import one_line
 from topicwarden.report.document import (
@@ -160,9 +161,8 @@ def _fact(fact: LabelledValues) -> str:
     label = f"**{fact.label}**" if fact.label == "remedy" else fact.label
     if fact.joined:
         return f"- {label}: {'; '.join(inline(value, 400) for value in fact.values)}\n" if fact.values else ""
-    values = [f"- {label}: {inline(value, 400)}\n" for value in fact.values[:_MOST_VALUES]]
-    more = len(fact.values) - _MOST_VALUES
-    return "".join(values) + (f"- … and {more:,} more of these\n" if more > 0 else "")
+    values = [f"{label}: {inline(value, 400)}" for value in fact.values]
+    return "".join(f"- {value}\n" for value in first_lines(values, _MOST_VALUES))
 
 
 def _table(table: Table, document: Document, space: int) -> Iterator[str]:

@@ -53,7 +53,7 @@ from topicwarden.audit.collect.cluster_context import SOON, GroupProgress
 from topicwarden.audit.evidence import ConsumerGroups
 from topicwarden.audit.history.known_unread import known_unread
 from topicwarden.audit.history.topic_state import KnownUnread
-from topicwarden.model.message_text import counted, counted_are, first_lines
+from topicwarden.model.message_text import counted, counted_are, counted_more, first_lines
 from topicwarden.model.timestamps import utc
 from topicwarden.model.verdict import Verdict
 
@@ -306,7 +306,7 @@ def _lost_records(
 ) -> CheckResult:
     """Return the result for a group that has not committed ``records``, by partition, which are gone."""
     first, *others = (each for _, each in sorted(records.items()))
-    more = f"; nor has it committed records of {counted(len(others), 'more partition')}" if others else ""
+    more = f"; nor has it committed records of {counted_more(len(others), 'partition')}" if others else ""
     offsets = sum(counts[number] for number in records)
     starts = [
         f"partition {each.partition}: the audit of {utc(each.seen)} saw the record at {each.offset:,}, the committed "

@@ -6,6 +6,7 @@ import json
 from difflib import unified_diff
 from typing import Final
 
+from topicwarden.model.message_text import first_lines
 from topicwarden.model.subject import RegisteredSchema
 
 _CONTEXT: Final = 2
@@ -19,8 +20,7 @@ def schema_difference(before: RegisteredSchema, after: RegisteredSchema) -> list
     if max(len(before.text), len(after.text)) > _LONGEST:
         return [f"(schemas of {len(before.text):,} and {len(after.text):,} characters are not compared line by line)"]
     lines = list(unified_diff(_lines(before), _lines(after), n=_CONTEXT, lineterm=""))[2:]
-    more = len(lines) - _MOST_LINES
-    return [*lines[:_MOST_LINES], f"(and {more:,} more lines)"] if more > 0 else lines
+    return first_lines(lines, _MOST_LINES, "line")
 
 
 def _lines(schema: RegisteredSchema) -> list[str]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted_more
 from topicwarden.operations.notices.notification import FindingChange
 from topicwarden.report.display import one_line, timestamp
 
@@ -29,7 +29,7 @@ def notification_text(changes: Sequence[FindingChange], open_total: int, report_
     lines = [f"*topicwarden* {', '.join(_code(stack, 60) for stack in stacks)}: {news}; {open_total} open"]
     lines += [_line(change) for change in changes[:MOST_CHANGES]]
     if len(changes) > MOST_CHANGES:
-        lines.append(f"… and {counted(len(changes) - MOST_CHANGES, 'more change')}")
+        lines.append(f"… and {counted_more(len(changes) - MOST_CHANGES, 'change')}")
     link = escaped(report_url or "", _MOST_LINK).replace("|", "%7C")
     if link and not link.endswith("…"):
         lines.append(f"<{link}|Report>")

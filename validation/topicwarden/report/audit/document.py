@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final, TypeVar
 
 from topicwarden.model.finding import AuditReport, Finding, PastAudit, PastFinding, SettledFinding, TopicFacts
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, counted_more
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
 from topicwarden.report import document as doc
@@ -296,7 +296,7 @@ class _AuditDocument:
                 yield self._finding(finding, finding.topic)
         for verdict, check in sorted(kept, key=lambda kind: (WORST_FIRST.index(kind[0]), urgency(kind[1]), kind[1])):
             if (more := kept[verdict, check] - _MOST_PER_CHECK) > 0:
-                text = strong(f"{check}: {counted(more, 'more finding')}; {_COMPLETE[self._medium]}")
+                text = strong(f"{check}: {counted_more(more, 'finding')}; {_COMPLETE[self._medium]}")
                 shown = line(strong(_word(verdict), _TONES[verdict]), " ", text)
                 yield doc.DocumentSection("", (doc.Paragraph(shown),))
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from topicwarden.model.message_text import and_others, counted, first_of
+from topicwarden.model.message_text import and_others, counted, counted_more, first_of
 from topicwarden.model.planned_change import (
     MOST_SEVERE_FIRST,
     AccessPlan,
@@ -229,11 +229,10 @@ def _counts_of(severity: Severity | None, topics: Sequence[TopicPlan]) -> doc.Do
     """Return how many topics of a severity are not shown, by action and by folder."""
     actions = Counter(topic.action.value for topic in topics)
     folders = Counter(str(Path(topic.location.file).parent) if topic.location else "no file" for topic in topics)
-    head = f"{SYMBOLS[severity]} {len(topics):,} more{f' {severity.value}' if severity else ''}: {_counts(actions)}"
-    facts = doc.facts({"in": [_counts(folders)], "all": [_ALL]})
-    return doc.DocumentSection(
-        "", (doc.Paragraph(line(strong(head, _TONES[severity]))), doc.FactList(facts)), compact=True
-    )
+    word = f" {severity.value}" if severity else ""
+    head = f"{SYMBOLS[severity]} {counted_more(len(topics))}{word}: {_counts(actions)}"
+    facts = doc.FactList(doc.facts({"in": [_counts(folders)], "all": [_ALL]}))
+    return doc.DocumentSection("", (doc.Paragraph(line(strong(head, _TONES[severity]))), facts), compact=True)
 
 
 def _counts(numbers: Counter[str]) -> str:

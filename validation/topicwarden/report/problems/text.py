@@ -9,7 +9,7 @@ from typing import Final
 from rich.cells import cell_len
 from typer import style
 
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, counted_more
 from topicwarden.model.problem import Level, Problem
 from topicwarden.policies.rules import ALL_RULES
 from topicwarden.report.display import printable
@@ -63,7 +63,7 @@ def _first_of(group: Sequence[Problem]) -> Problem:
     """Return the first problem of a rule, with the number of the others and what repairs all in its message."""
     first, folders = group[0], {_folder(problem) for problem in group}
     where = f"{_folder(first)}/" if len(folders) == 1 else counted(len(folders), "folder")
-    more = [f"{counted(len(group) - 1, 'more problem')} in {where}"] if len(group) > 1 else []
+    more = [f"{counted_more(len(group) - 1, 'problem')} in {where}"] if len(group) > 1 else []
     more += [f"for all: `{first.default}` in {_folder(first)}/{_DEFAULTS}"] if first.default and more else []
     return replace(first, message=f"{first.line} ({'; '.join(more)})") if more else first
 

@@ -99,9 +99,9 @@ class _UsageDocument:
         ]
         shown = (self._topics(),) if report.topics else ()
         topics = doc.DocumentSection("Topics", shown, self._topics_lead(), "topics")
-        tables: tuple[doc.Block, ...] = (
-            (doc.Many(tuple(shares), "table", style="figures"),) if page and shares else tuple(shares)
-        )
+        tables: tuple[doc.Block, ...] = tuple(shares)
+        if page and shares:
+            tables = (doc.Many(tables, "table", style="figures"),)
         of_owners = doc.DocumentSection("Owners and domains", tables, self._owners_lead(), "cost")
         users = self._users()
         order = (of_owners, topics, users) if page else (topics, users, of_owners)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import CommittedCounts
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
-from topicwarden.model.message_text import counted, first_lines
+from topicwarden.model.message_text import first_lines, first_of
 from topicwarden.model.verdict import Verdict
 
 _MAX_REASONS = 5
@@ -145,14 +145,13 @@ def _bound_word(faults: Iterable[ContentFault]) -> str:
 
 def _reason(reason: str, found: list[tuple[int, ContentFault]]) -> str:
     total = sum(fault.count for _, fault in found)
-    positions = "; ".join(
+    of_partitions = [
         f"partition {partition}: offset{'s' if len(fault.offsets) > 1 else ''} {', '.join(map(str, fault.offsets))}"
         f"{', …' if fault.count > len(fault.offsets) else ''}"
-        for partition, fault in found[:3]
+        for partition, fault in found
         if fault.offsets
-    )
-    more = len([fault for _, fault in found[3:] if fault.offsets])
-    positions += f"; … and {counted(more, 'more partition')}" if more else ""
+    ]
+    positions = first_of(of_partitions, 3, "partition", separator="; ")
     excerpt = next((f" ({fault.excerpt})" for _, fault in found if fault.excerpt), "")
     bound = _bound_word(fault for _, fault in found)
     return f"{bound}{total:,} × {reason}{excerpt}{': ' if positions else ''}{positions}"

@@ -197,8 +197,7 @@ def grant_yaml(user: Use, principal: str) -> str:
 def _revoke(acls: list[Acl]) -> str:
     if not acls:
         return ""
-    more = f" and {len(acls) - _SHOWN:,} more" if len(acls) > _SHOWN else ""
-    return f", and remove the ACL {'; '.join(map(str, acls[:_SHOWN]))}{more}"
+    return f", and remove the ACL {first_of(list(map(str, acls)), _SHOWN, separator='; ')}"
 
 
 def _moves(user: Use) -> str:

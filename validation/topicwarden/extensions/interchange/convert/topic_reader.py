@@ -12,6 +12,7 @@ from topicwarden.extensions.interchange.convert.converted_subject import Convert
 from topicwarden.extensions.interchange.convert.source_file import SourceFile
 from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, UnreadText
 from topicwarden.model.access import Acl
+from topicwarden.model.message_text import counted_more
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
 from topicwarden.specs.schema_files import SchemaText
@@ -153,5 +154,5 @@ def _note(reason: str, parts: list[tuple[Location, str]]) -> Problem:
         part if number == 1 else f"{part} ({number:,} times)" for part, number in occurrences.items()
     )
     if len(lines) > _MAX_LINES:
-        part_names += f", and {len(lines) - _MAX_LINES:,} more lines"
+        part_names += f", and {counted_more(len(lines) - _MAX_LINES, 'line')}"
     return Problem(min(location for location, _ in parts), f"{reason}: {part_names}", "not-imported", Level.WARNING)

@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final
 
 from topicwarden.kinds.subject.evidence import SubjectContext, TopicReaders
-from topicwarden.model.message_text import counted
+from topicwarden.model.message_text import counted, counted_more
 from topicwarden.model.planned_change import Consequence, GroupEffect, PartitionEffect, Severity
 from topicwarden.model.problem import Location
 from topicwarden.model.readability import Readability
@@ -249,7 +249,7 @@ def _group_reasons(
         exact = _reads_all_later(next(group for group in groups if group.name == name), found)
         yield f"group {name} has not read {number:,} of them yet" + ("" if exact else " (at most)")
     if len(unread) > _MOST:
-        yield f"and {counted(len(unread) - _MOST, 'more group')}"
+        yield f"and {counted_more(len(unread) - _MOST, 'group')}"
     partitions = {each.partition for each in found.partitions}
     unknown = [
         group.name
