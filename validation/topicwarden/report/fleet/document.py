@@ -11,6 +11,7 @@ from topicwarden.model.message_text import counted, first_of
 from topicwarden.report import display
 from topicwarden.report import document as doc
 from topicwarden.report.document import Document, Medium, Tone, badge, line, name, strong
+from topicwarden.report.plan.tables import value
 
 _UNREAD: Final = "?"
 """Stands for the value of a stack that could not be read."""
@@ -98,8 +99,10 @@ def _matrix(report: FleetReport, kind: DifferenceKind, medium: Medium) -> doc.Ta
 
 
 def _value(stack: str, row: StackDifference) -> str:
-    value = row.values.get(stack, _UNREAD)
-    return display.NOTHING if value is None else value
+    text = row.values.get(stack, _UNREAD)
+    if row.kind is DifferenceKind.SETTING:
+        return value(row.name.removeprefix("config."), text)
+    return display.NOTHING if text is None else text
 
 
 def _topics(row: StackDifference, most: int) -> str:

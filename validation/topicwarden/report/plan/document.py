@@ -44,7 +44,8 @@ _TONES: Final = {
     None: Tone.PASS,
 }
 _MOST_TOPICS: Final = 30
-"""How many topics of one severity a terminal shows."""
+"""How many topics of one severity a terminal shows; of more topics with consequences, it shows ``_MOST_DETAILED``."""
+_MOST_DETAILED: Final = 5
 _MOST_FOLDERS: Final = 8
 _MOST_LETTERS: Final = 240
 _ALL: Final = "topicwarden plan --out FOLDER writes them to plan.txt and plan.json"
@@ -97,8 +98,10 @@ class _PlanDocument:
             yield doc.Paragraph(line(strong("pulumi", Tone.FAIL), f" {error}"))
         for severity, topics in groupby(view.topics, key=lambda topic: topic.severity):
             of_severity = list(topics)
-            yield from map(self._topic, of_severity[: self._most])
-            if rest := of_severity[len(of_severity[: self._most]) :]:
+            most = len(of_severity) if self._most is None else self._most
+            shown = of_severity[: _MOST_DETAILED if severity and len(of_severity) > most else most]
+            yield from map(self._topic, shown)
+            if rest := of_severity[len(shown) :]:
                 yield _counts_of(severity, rest)
         if view.access:
             yield self._access(view.access)
@@ -226,12 +229,13 @@ def _row(planned: TopicPlan | SubjectPlan) -> doc.Row:
 
 
 def _counts_of(severity: Severity | None, topics: Sequence[TopicPlan]) -> doc.DocumentSection:
-    """Return how many topics of a severity are not shown, by action and by folder."""
+    """Return how many topics of a severity are not shown, by action, kind of consequence and folder."""
     actions = Counter(topic.action.value for topic in topics)
+    kinds = Counter(kind for topic in topics for kind in {each.kind for each in topic.consequences})
     folders = Counter(str(Path(topic.location.file).parent) if topic.location else "no file" for topic in topics)
     word = f" {severity.value}" if severity else ""
     head = f"{SYMBOLS[severity]} {counted_more(len(topics))}{word}: {_counts(actions)}"
-    facts = doc.FactList(doc.facts({"in": [_counts(folders)], "all": [_ALL]}))
+    facts = doc.FactList(doc.facts({"kinds": [_counts(kinds)], "in": [_counts(folders)], "all": [_ALL]}))
     return doc.DocumentSection("", (doc.Paragraph(line(strong(head, _TONES[severity]))), facts), compact=True)
 
 

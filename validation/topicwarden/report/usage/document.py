@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from topicwarden.model.message_text import first_of
+from topicwarden.model.message_text import counted, first_of
 from topicwarden.model.usage_report import CostShare, TopicUsage, TopicUser, UsageReport
 from topicwarden.report import display
 from topicwarden.report import document as doc
@@ -224,7 +224,7 @@ class _UsageDocument:
         return doc.DocumentSection("", tuple(users))
 
     def _details(self, topic: TopicUsage) -> doc.Details:
-        counts = f"{len(topic.writers):,} writers, {len(topic.readers):,} readers"
+        counts = f"{counted(len(topic.writers), 'writer')}, {counted(len(topic.readers), 'reader')}"
         summary = line(strong(topic.name), " ", muted(f"{display.size(topic.replica_bytes)}, {counts}"))
         blocks: list[doc.Block] = [doc.FactList(doc.facts(self._traits(topic)))]
         for title, users in (("Writers", topic.writers), ("Readers", topic.readers)):
