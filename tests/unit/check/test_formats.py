@@ -20,9 +20,12 @@ from jsonschema import Draft4Validator, Draft202012Validator
 from tests.support.cases import cases
 from tests.support.command import COMMAND, HERE, Outcome, bad_project, process, project, topicwarden
 from topicwarden.cli.schema import SCHEMAS
+from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.policies.rules import ALL_RULES
 from topicwarden.report.problems import FORMATS
+from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.report.problems.sarif import describe
+from topicwarden.report.problems.text import render as render_text
 
 EXPECTED = Path(__file__).with_name("expected_outputs.yaml")
 
@@ -81,6 +84,20 @@ def test_errors_of_many_files_share_a_line_only_if_their_messages_are_equal(
     assert len(shown) == lines
     assert ("(4 more problems in topics/)" in shown[0]) == (lines == 1)
     assert len(json.loads(topicwarden("check", "-f", "json", cwd=root).out)["problems"]) == 5
+
+
+def test_a_terminal_shows_a_screen_of_many_problems_the_errors_first_and_counts_the_others() -> None:
+    problems = [
+        Problem(Location(f"topics/d{n % 2}/t{n:03}.yaml", 1, 1), f"no {n}", "unknown-key", level)
+        for n, level in enumerate([Level.WARNING] * 20 + [Level.ERROR] * 25)
+    ]
+    page = ProblemDigest(Path(), tuple(problems), (), 45)
+    lines = render_text(page, whole=False).splitlines()
+    assert [line.split(": ")[1] for line in lines[:-1]].count("warning") == 5
+    assert len(lines) == 31
+    counts = "and 15 more problems: 15 unknown-key; in 10 topics/d1, 5 topics/d0"
+    assert lines[-1] == f"{counts}; `topicwarden --verbose check` prints all"
+    assert len(render_text(page).splitlines()) == 45
 
 
 def test_a_rule_in_few_files_is_shown_with_its_lines(tmp_path: Path) -> None:

@@ -113,7 +113,8 @@ def _write(report: CheckReport, out: Path | None) -> None:
 def _print(report: CheckReport, form: str, out: Path | None) -> None:
     _write(report, out)
     if form == "text":
-        terminal_output.write_text(text.render(report, terminal_output.coloured()))
+        shown = text.render(report, terminal_output.coloured(), whole=terminal_output.is_whole())
+        terminal_output.write_text(shown)
     else:
         terminal_output.write(render(report, form))
 

@@ -240,7 +240,7 @@ def _folder(problem: Problem) -> str:
 def _show_problems(root: Path, problems: Sequence[Problem]) -> None:
     """Print ``problems`` with excerpts of their files."""
     page = ProblemDigest(root, tuple(problems), (), 0)
-    terminal_output.write(text.render(page, terminal_output.coloured()))
+    terminal_output.write(text.render(page, terminal_output.coloured(), whole=terminal_output.is_whole()))
 
 
 def _file_list(files: Sequence[NewFile]) -> str:

@@ -60,9 +60,9 @@ def width_of(console: Console) -> int:
 
 def write(document: Document, console: Console) -> None:
     """Print the blocks, the notes, and the summary as the last line, which is not wrapped, for grep."""
-    writer = _TerminalWriter(document, console)
-    for printed in writer.lines():
-        console.print(printed, soft_wrap=True, highlight=False)
+    # One call, because each takes a millisecond.
+    lines = Text("\n").join(_TerminalWriter(document, console).lines())
+    console.print(lines, soft_wrap=True, highlight=False)
 
 
 def text(document: Document, width: int | None = None) -> str:
@@ -178,9 +178,8 @@ class _TerminalWriter:
             if fact.label == _LOCATION:
                 yield self._label(fact.label) + shown
                 continue
-            for number, each in enumerate(
-                shown.wrap(self._console, max(self._width - _INDENT - self._label_width, _LEAST_TEXT))
-            ):
+            width = max(self._width - _INDENT - self._label_width, _LEAST_TEXT)
+            for number, each in enumerate(self._fitted(shown, width)):
                 yield self._label("" if number or len(fact.label) > self._label_width - 2 else fact.label) + each
 
     def _label(self, label: str) -> Text:
@@ -222,19 +221,24 @@ class _TerminalWriter:
         self, cells: Sequence[Text], widths: Sequence[int], columns: Sequence[tuple[int, Column]], margin: int
     ) -> Iterator[Text]:
         """Yield the cells side by side, each on as many lines as it needs."""
-        wrapped = [cell.wrap(self._console, width) for cell, width in zip(cells, widths, strict=True)]
+        wrapped = [self._fitted(cell, width) for cell, width in zip(cells, widths, strict=True)]
         for parts in zip_longest(*wrapped):
             shown = Text(" " * margin)
             for part, width, (_, column) in zip(parts, widths, columns, strict=True):
                 cell = part or Text()
-                cell.align("right" if column.kind == "number" else "left", width)
-                shown = shown + cell + Text("  ")
+                padding = " " * (width - cell.cell_len)
+                shown.append(padding if column.kind == "number" else "")
+                shown.append_text(cell).append("  " if column.kind == "number" else f"{padding}  ")
             shown.rstrip()
             yield shown
 
     def _wrapped(self, parts: Sequence[Text]) -> list[Text]:
-        first, *rest = Text("").join(parts).wrap(self._console, self._width - _INDENT)
+        first, *rest = self._fitted(Text("").join(parts), self._width - _INDENT)
         return [first, *(Text(" " * _INDENT) + continuation for continuation in rest)]
+
+    def _fitted(self, text: Text, width: int) -> Sequence[Text]:
+        """Return the text on as many lines of ``width`` columns as it needs."""
+        return [text] if text.cell_len <= width else text.wrap(self._console, width)
 
     def _inline(self, text: Line, style: str = "") -> Text:
         shown = Text(style=style)

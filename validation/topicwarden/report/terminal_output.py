@@ -99,6 +99,11 @@ def width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+def is_whole() -> bool:
+    """Return whether long lists are printed whole: with --verbose, and to files and pipes, which programs read."""
+    return VERBOSITY.verbose or width() is None
+
+
 def console(width: int | None = None) -> Console:
     """Return rich's console for standard output; without colours, it writes no escape sequences at all."""
     from rich.console import Console  # noqa: PLC0415 -- a small check prints without it

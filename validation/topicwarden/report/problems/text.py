@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -9,7 +10,7 @@ from typing import Final
 from rich.cells import cell_len
 from typer import style
 
-from topicwarden.model.message_text import counted, counted_more
+from topicwarden.model.message_text import counted, counted_more, first_of
 from topicwarden.model.problem import Level, Problem
 from topicwarden.policies.rules import ALL_RULES
 from topicwarden.report.display import printable
@@ -22,15 +23,20 @@ _AFTER: Final = 60
 
 _MOST_ALIKE: Final = 3
 """The most files with a problem of one rule that are each printed, and the most folders of more files."""
+_MOST_SHOWN: Final = 30
+"""The most problems, and rules of many files, that are printed; the others are counted."""
+_MOST_COUNTED: Final = 8
 _DEFAULTS: Final = "_defaults.yaml"
 _ALL: Final = "a rule that many files violate has one line; `topicwarden check --format json` lists every problem\n"
+_REST: Final = "`topicwarden --verbose check` prints all"
 
 
-def render(page: ProblemDigest, coloured: bool = False) -> str:
+def render(page: ProblemDigest, coloured: bool = False, *, whole: bool = True) -> str:
     """Return ``file:line:col: message [rule]`` for each problem, followed by the source line.
 
     The first line has the common format of compilers, which editors can parse. Problems of one rule in many files are
-    one such line for each folder, without the source line.
+    one such line for each folder, without the source line. Without ``whole``, many other problems are counted by rule
+    and folder.
     """
     parts: list[tuple[Problem, str]] = []
     alike: dict[tuple[object, ...], list[Problem]] = {}
@@ -43,8 +49,20 @@ def render(page: ProblemDigest, coloured: bool = False) -> str:
             parts += [(problem, _problem(problem, page, coloured)) for problem in problems]
         else:
             parts += [(group[0], f"{_line(_first_of(group), coloured)}\n") for group in _by_folder(problems)]
-    text = "".join(part for _, part in sorted(parts, key=lambda part: part[0]))
-    return text + (_ALL if len(parts) < len(page.problems) else "")
+    folded = len(parts) < len(page.problems)
+    most = len(parts) if whole else _MOST_SHOWN
+    parts.sort(key=lambda part: (part[0].level is not Level.ERROR, part[0]))
+    shown, others = sorted(parts[:most], key=lambda part: part[0]), [problem for problem, _ in parts[most:]]
+    return "".join(part for _, part in shown) + (_counts(others) if others else "") + (_ALL if folded else "")
+
+
+def _counts(problems: Sequence[Problem]) -> str:
+    """Return the line on the problems that are not shown: ``and 7 more problems: 7 unknown-key; in 7 topics/a; …``."""
+    counts = (Counter(problem.rule for problem in problems), Counter(map(_folder, problems)))
+    rules, folders = (
+        first_of([f"{number:,} {named}" for named, number in each.most_common()], _MOST_COUNTED) for each in counts
+    )
+    return f"and {counted_more(len(problems), 'problem')}: {rules}; in {folders}; {_REST}\n"
 
 
 def _by_folder(problems: Sequence[Problem]) -> list[list[Problem]]:
