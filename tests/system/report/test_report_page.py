@@ -247,6 +247,25 @@ def test_the_filter_narrows_every_part_and_says_so(page: Page) -> None:
     assert page.locator("#topics tbody tr:visible").count() == 2
 
 
+def test_the_filter_finds_an_owner_and_says_where_nothing_matches(page: Page) -> None:
+    total = page.locator("#topics tbody tr").count()
+    field, status = page.get_by_label("Filter topics"), page.locator("#filter-status")
+    field.press_sequentially("team-orders")
+    assert page.locator("#topics tbody tr:visible th").all_inner_texts() == ["orders.state.v1"]
+    assert not page.locator("#notes").is_visible()
+    field.fill("no-such-topic")
+    expect(status).to_have_text(f"No topic matches: 0 of {total} topics shown in all sections below")
+    assert page.locator("main > section:visible h2").all_inner_texts()[1:] == ["Since the last audit", *OF_ALL_TOPICS]
+    field.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.locator("#topics tbody tr:visible").count() == total
+
+
+OF_ALL_TOPICS = ["Overview", "Age, size and skew"]
+"""The sections that are about all topics, whatever the filter says."""
+
+
 def test_the_page_of_a_watch_keeps_its_filter_when_it_is_loaded_again(browser: Browser) -> None:
     state = WatchState("prod", 300.0, report=reports.rich())
     page = browser.new_page()
@@ -278,7 +297,7 @@ def test_an_empty_report_is_a_valid_page(browser: Browser, tmp_path: Path) -> No
     page = browser.new_page()
     page.goto(formats.write(reports.empty(), tmp_path)[0].as_uri())
     assert page.locator("#outcome").inner_text() == "No topics were audited."
-    assert page.locator("svg").count() == 0
+    assert page.locator("svg, table, h3, form").count() == 0
     page.close()
 
 
