@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,17 @@ import pytest
 import urllib3
 
 from topicwarden.child_processes import running
-from topicwarden.cli.demo import watch_chapter
+from topicwarden.cli.demo import watch_chapter, watch_process
+from topicwarden.cli.demo.project_copy import shared_cache
 from topicwarden.cli.demo.watch_chapter import Alerting, show_fault
-from topicwarden.cli.demo.watch_process import WatchProcess, copy_with_receiver
+from topicwarden.cli.demo.watch_process import WatchProcess, copy_with_receiver, running_watch
 from topicwarden.extensions.sandbox.local_prometheus import find_prometheus
 from topicwarden.extensions.sandbox.scenarios import planted_faults
 from topicwarden.extensions.sandbox.webhook_receiver import WebhookReceiver, webhook_receiver
 from topicwarden.kafka.connect.stack_connection import stack_settings
 from topicwarden.model.finding import Finding
 from topicwarden.model.problem import Location, Refusal
-from topicwarden.model.project import Project
+from topicwarden.model.project import CACHE, Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.notices.configured_receivers import receivers_of
 
@@ -162,10 +164,26 @@ def test_the_receiver_knows_what_fails() -> None:
         assert receiver.failing("a", "b") is None
 
 
-def test_the_copy_with_a_receiver_has_the_same_topics_and_the_same_cache(tmp_path: Path) -> None:
+def test_a_copy_with_a_receiver_has_the_same_topics_and_is_watched_with_the_sandbox_of_the_original(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(CACHE, raising=False)
     original = Project(Path(__file__).parents[3])
     copied = copy_with_receiver(original, tmp_path / "copy", "http://127.0.0.1:1")
     receivers = receivers_of(copied, "dev", stack_settings(copied, "dev"))
     assert [(each.name, each.url) for each in receivers] == [("demo", "http://127.0.0.1:1")]
     assert len(list(copied.topics.rglob("*.yaml"))) == len(list(original.topics.rglob("*.yaml")))
-    assert copied.cache.resolve() == original.cache.resolve()
+    assert not (copied.root / ".cache").exists()  # no command uses a link to the cache of another project
+    started: list[Mapping[str, str]] = []
+
+    @contextmanager
+    def running(command: list[str], folder: Path, variables: Mapping[str, str], output: Path) -> Iterator[None]:
+        started.append(variables)
+        yield
+
+    monkeypatch.setattr(watch_process, "running", running)
+    with running_watch(copied, original.cache, tmp_path / "log"):
+        assert [each[CACHE] for each in started] == [str(original.cache)]
+    with shared_cache(original):
+        assert copied.cache == original.cache
+    assert CACHE not in os.environ

@@ -5,12 +5,11 @@ The example is a project of its own, because its Schema Registry needs a newer J
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 
 from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun
+from topicwarden.cli.demo.project_copy import shared_cache
 from topicwarden.cli.sandbox import start_registry
 from topicwarden.cli.terminal import TERMINAL, engine_output
 from topicwarden.deploy.pulumi_engine import PulumiEngine
@@ -19,10 +18,10 @@ from topicwarden.extensions.sandbox.scenarios import schema_versions
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.registry.client import RegistryClient
 from topicwarden.kafka.registry.read import find_version
-from topicwarden.kafka.write.config_admin import connected, has_records
+from topicwarden.kafka.write.config_admin import delete_topic, has_records
 from topicwarden.model.planned_change import Consequence, PlanReport, Severity
 from topicwarden.model.problem import Refusal
-from topicwarden.model.project import CACHE, Project
+from topicwarden.model.project import Project
 from topicwarden.model.subject import DeclaredSubjects, RegisteredSchema, SubjectVersion
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.deploy import deploy_topics
@@ -37,7 +36,7 @@ from topicwarden.toolchain import environment
 
 def run(demo: DemoRun) -> Iterator[DemoResult]:
     project = example_of(demo.project)
-    with _shared_cache(demo.project):
+    with shared_cache(demo.project):
         demo.heading("topicwarden up: examples/payments, whose schema a deploy registers")
         start_registry(project)
         select_stack(project, STACK)
@@ -50,7 +49,7 @@ def run(demo: DemoRun) -> Iterator[DemoResult]:
             _fill(project, demo.servers, checked, first)
             yield from _plans(demo, engine, checked)
         finally:
-            _delete_topic(demo.servers)  # no topic of the other project, whose audits would find it
+            delete_topic(demo.servers, schema_versions.TOPIC)  # the next audit would report it
 
 
 def example_of(project: Project) -> Project:
@@ -73,26 +72,6 @@ def _plans(demo: DemoRun, engine: PulumiEngine, checked: CheckedStacks) -> Itera
     yield "a schema that cannot read retained records is refused", ["break-readers"], refused
     counts = [sum(each.records or 0 for each in found.partitions) for found in _consequences(unreadable)]
     yield "records that it cannot read", [schema_versions.OLD], counts
-
-
-@contextmanager
-def _shared_cache(project: Project) -> Iterator[None]:
-    """Let all projects use the cache of ``project``, and so its sandbox, during the block."""
-    previous = os.environ.get(CACHE)
-    os.environ[CACHE] = str(project.cache)
-    try:
-        yield
-    finally:
-        if previous is None:
-            del os.environ[CACHE]
-        else:
-            os.environ[CACHE] = previous
-
-
-def _delete_topic(servers: Sequence[str]) -> None:
-    with connected(servers) as admin:
-        if schema_versions.TOPIC in admin.list_topics():
-            admin.delete_topics([schema_versions.TOPIC])
 
 
 def _consequences(plan: PlanReport) -> list[Consequence]:

@@ -89,10 +89,10 @@ def plant_while_watching(project: Project, servers: Sequence[str], out: Path) ->
             print_lines(f"{refusal}. Instead, a small receiver takes the notifications.")
             receiver = resources.enter_context(webhook_receiver())
             watched = copy_with_receiver(project, folder / "project", receiver.url)
-            watch = _audited(resources.enter_context(running_watch(watched, folder / "watch.log")))
+            watch = _audited(resources.enter_context(running_watch(watched, project.cache, folder / "watch.log")))
             alerting = Alerting(_NOTIFICATION, partial(_notified, receiver))
         else:
-            watch = _audited(resources.enter_context(running_watch(project, folder / "watch.log")))
+            watch = _audited(resources.enter_context(running_watch(project, project.cache, folder / "watch.log")))
             prometheus = _scraping(resources, program, str(watch.address), folder)
             alerting = Alerting(alert_rules.alert_name(_CHECK), prometheus.firing)
         return show_fault(servers, watch, alerting, out)

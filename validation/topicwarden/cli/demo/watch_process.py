@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,9 +16,10 @@ import urllib3
 import yaml
 
 from topicwarden.child_processes import running
+from topicwarden.cli.demo.project_copy import copy_of
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.problem import Refusal
-from topicwarden.model.project import Project
+from topicwarden.model.project import CACHE, Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.specs.stacks.stack_settings import NOTIFICATIONS
 
@@ -73,24 +73,16 @@ class WatchProcess:
 
 
 @contextmanager
-def running_watch(project: Project, log: Path) -> Iterator[WatchProcess]:
-    """Run `topicwarden watch` during the block."""
-    with running([sys.executable, "-m", "topicwarden", *ARGUMENTS], project.root, os.environ, log) as process:
+def running_watch(project: Project, cache: Path, log: Path) -> Iterator[WatchProcess]:
+    """Run `topicwarden watch` during the block, with the sandbox and the history in ``cache``."""
+    command, variables = [sys.executable, "-m", "topicwarden", *ARGUMENTS], {**os.environ, CACHE: str(cache)}
+    with running(command, project.root, variables, log) as process:
         yield WatchProcess(process, log)
 
 
 def copy_with_receiver(project: Project, folder: Path, url: str) -> Project:
-    """Return a copy of ``project`` in ``folder`` that uses the same cache: the same sandbox, the same history.
-
-    Its stack sends notifications to ``url``.
-    """
-    folder.mkdir()
-    for each in (project.topics, project.access, project.subjects, project.policies, project.stacks):
-        if each.is_dir():
-            shutil.copytree(each, folder / each.name)
-    shutil.copy(project.root / "Pulumi.yaml", folder)
-    (folder / ".cache").symlink_to(project.cache)
-    copied = Project(folder)
+    """Return a copy of ``project`` in ``folder`` whose stack sends notifications to ``url``."""
+    copied = copy_of(project, folder)
     file = copied.stacks / f"Pulumi.{STACK}.yaml"
     content = yaml.safe_load(file.read_text(encoding="utf-8"))
     content["config"][NOTIFICATIONS] = {"demo": {"url": url}}

@@ -1,4 +1,4 @@
-"""Change settings and records of the sandbox behind the declarations, and query its partitions.
+"""Change topics and records of the sandbox behind the declarations, and query its partitions.
 
 Only the sandbox, the demo and the tests use this module. No command changes settings of a user's cluster with it.
 """
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from kafka import KafkaAdminClient, TopicPartition
-from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from kafka.errors import KafkaError
 from kafka.protocol.consumer import OffsetSpec
 
@@ -26,6 +26,22 @@ def set_topic(servers: Sequence[str], topic: str, settings: Mapping[str, str]) -
     with connected(servers) as admin:
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=dict(settings))])
         wait_until_visible(admin, {topic: TopicProperties(1, 1, dict(settings))}, APACHE)
+
+
+def create_topic(
+    servers: Sequence[str], topic: str, partitions: int, replication_factor: int, settings: Mapping[str, str]
+) -> None:
+    """Create a topic, like ``kafka-topics.sh`` does, and wait until every broker shows it."""
+    with connected(servers) as admin:
+        admin.create_topics([NewTopic(topic, partitions, replication_factor, topic_configs=dict(settings))])
+        wait_until_visible(admin, {topic: TopicProperties(partitions, replication_factor, dict(settings))}, APACHE)
+
+
+def delete_topic(servers: Sequence[str], topic: str) -> None:
+    """Delete a topic, if there is one of this name."""
+    with connected(servers) as admin:
+        if topic in admin.list_topics():
+            admin.delete_topics([topic])
 
 
 def set_brokers(servers: Sequence[str], settings: Mapping[str, str]) -> None:
