@@ -16,7 +16,7 @@ demo:  ## The main job on a real cluster: declare, deploy, fill, break, audit.
 	$(PYTHON) -m tools.set_up demo
 	$(VENV)/topicwarden demo
 
-demo-all:  ## The demo with all its chapters: schemas (Java 21), usage, a lost broker, an alert while a watch runs.
+demo-all:  ## The demo with all its chapters: a contract, schemas (Java 21), usage, a lost broker, an alert while a watch runs.
 	$(PYTHON) -m tools.set_up demo
 	tests/install-prometheus demo
 	$(VENV)/topicwarden demo --all

@@ -71,7 +71,7 @@ def test_an_unexpected_result_is_exit_code_1(
 
 
 def test_an_unknown_chapter_is_refused_with_the_known_ones(ran: list[str], tmp_path: Path) -> None:
-    with pytest.raises(Refusal, match=r"there is no chapter 'wath': expected one of access, schemas, .*, watch"):
+    with pytest.raises(Refusal, match=r"there is no chapter 'wath': expected one of contract, access, .*, watch"):
         demo(tmp_path, ["wath"])
     assert ran == []
 

@@ -13,6 +13,7 @@ from topicwarden.cli.demo import (
     access_chapter,
     broker_loss_chapter,
     compaction_chapter,
+    contract_chapter,
     schemas_chapter,
     story,
     usage_chapter,
@@ -39,6 +40,7 @@ class Chapter:
 
 
 CHAPTERS: Final[Mapping[str, Chapter]] = {
+    "contract": Chapter("a contract that the flights write finds the fault of a new producer", contract_chapter.run),
     "access": Chapter("a pull request that revokes access in use", access_chapter.run),
     "schemas": Chapter(
         "pull requests that change a schema (needs Java 21)", schemas_chapter.run, require_registry_java

@@ -71,6 +71,7 @@ def findings(report: AuditReport, verdict: Verdict) -> list[tuple[str, str]]:
 
 def finding_lines(finding: Finding) -> Iterator[str]:
     yield f"{finding.verdict.value} {finding.check} {finding.topic}: {finding.message}"
+    yield from (f"because {reason}" for reason in finding.because)
     if finding.location:
         yield f"declared in {finding.location.file}:{finding.location.line}"
     yield f"remedy: {finding.remedy}"
