@@ -166,9 +166,8 @@ def test_the_pages_say_whether_there_is_a_release(page: str) -> None:
     assert (
         "Not released yet. A PyPI package or Action with this name is not ours." in " ".join(text.split())
     ) is not released
-    installs = [
-        code for code in re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if "pip install" in code
-    ]
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    installs = [code for code in blocks if "pip install" in code or "uv tool install" in code]
     assert all(("make wheel" in code) is not released for code in installs)
 
 

@@ -25,7 +25,7 @@ _VERSION = "Programming Language :: Python :: 3."
 _CLASSIFIERS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
 PYTHONS = sorted(int(one.removeprefix(_VERSION)) for one in _CLASSIFIERS if one.startswith(_VERSION))
 _SKIPPED = (
-    *("make wheel", "pip install", "cd my-topics", "topicwarden sandbox down"),
+    *("make wheel", "uv tool install", "cd my-topics", "topicwarden sandbox down"),
     "topicwarden audit --bootstrap-server kafka-1.example.com:9093",  # a cluster of the reader
 )
 _OURS = ("PULUMI_", "TOPICWARDEN_", "SPARK_", "PYSPARK_", "XDG_", "PYTHON", "VIRTUAL_ENV", "JAVA_HOME")
