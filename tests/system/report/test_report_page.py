@@ -259,6 +259,7 @@ def test_the_filter_finds_an_owner_and_says_where_nothing_matches(page: Page) ->
     field.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
+    expect(status).to_have_text("")
     assert page.locator("#topics tbody tr:visible").count() == total
 
 

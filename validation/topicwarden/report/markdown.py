@@ -8,28 +8,9 @@ from typing import Final, TypeVar
 
 from topicwarden.model.message_text import first_lines
 from topicwarden.report import display
+from topicwarden.report import document as doc
 from topicwarden.report.display import one_line
-from topicwarden.report.document import (
-    MOST_LETTERS,
-    Block,
-    Details,
-    DiffBlock,
-    Document,
-    DocumentSection,
-    FactList,
-    FindingBlock,
-    LabelledValues,
-    Line,
-    Many,
-    Paragraph,
-    Plot,
-    Role,
-    Row,
-    Span,
-    Table,
-    cut,
-    omitted,
-)
+from topicwarden.report.document import MOST_LETTERS, Document, Line, Role, Span, cut, omitted
 
 LIMIT: Final = 65_000
 """GitHub's limit is 65,536 characters, with the folder of the project. Here it limits bytes, which are never fewer."""
@@ -87,17 +68,17 @@ def _foot(document: Document) -> Iterator[str]:
         yield f"<sub>{inline(document.source)}</sub>\n"
 
 
-def _blocks(blocks: Sequence[Block], document: Document, space: int, *, top: bool = True) -> Iterator[str]:
+def _blocks(blocks: Sequence[doc.Block], document: Document, space: int, *, top: bool = True) -> Iterator[str]:
     """Yield the text of each block, cut to its share of ``space``; blocks that do not fit are left out."""
     for block in blocks:
-        if isinstance(block, DocumentSection):
+        if isinstance(block, doc.DocumentSection):
             heading = inline(block.heading) or plain(block.title)
             mark = f"**{heading}**\n\n" if block.plain else f"## {heading}\n\n" if heading else ""
             inner = "".join(_blocks(block.blocks, document, space - _size(mark), top=top))
             text = mark + inner if inner else ""
-        elif isinstance(block, Many):
+        elif isinstance(block, doc.Many):
             text = _many(block, document, int(space * block.share), top=top)
-        elif isinstance(block, Table):
+        elif isinstance(block, doc.Table):
             text = "".join(_table(block, document, int(space * block.share)))
         else:
             text = "".join(_block(block, document, space, top=top))
@@ -105,7 +86,7 @@ def _blocks(blocks: Sequence[Block], document: Document, space: int, *, top: boo
         yield text
 
 
-def _many(many: Many, document: Document, space: int, *, top: bool) -> str:
+def _many(many: doc.Many, document: Document, space: int, *, top: bool) -> str:
     chosen = many.blocks[: many.most]
     texts, _ = _fitting(chosen, lambda each: "".join(_blocks([each], document, space, top=top)), space)
     more = len(many.blocks) - len(texts)
@@ -113,32 +94,32 @@ def _many(many: Many, document: Document, space: int, *, top: bool) -> str:
 
 
 def _block(
-    block: Paragraph | FactList | FindingBlock | Details | DiffBlock | Plot,
+    block: doc.Paragraph | doc.FactList | doc.FindingBlock | doc.Details | doc.DiffBlock | doc.Plot,
     document: Document,
     space: int,
     *,
     top: bool,
 ) -> Iterator[str]:
     match block:
-        case Paragraph():
+        case doc.Paragraph():
             yield f"{inline(block.text)}\n\n"
-        case FactList():
+        case doc.FactList():
             yield from map(_fact, block.facts)
             yield "\n"
-        case FindingBlock():
+        case doc.FindingBlock():
             yield from _finding(block, document, folded=block.folded and top)
-        case Details():
+        case doc.Details():
             symbol = f"{block.symbol} " if block.symbol else ""
             yield f"<details><summary>{symbol}{inline(block.summary)}</summary>\n\n"
             yield from _blocks(block.blocks, document, space, top=False)
             yield "</details>\n\n"
-        case DiffBlock():
+        case doc.DiffBlock():
             yield _difference(block.lines, document)
         case _:
             pass
 
 
-def _finding(finding: FindingBlock, document: Document, *, folded: bool) -> Iterator[str]:
+def _finding(finding: doc.FindingBlock, document: Document, *, folded: bool) -> Iterator[str]:
     subject = inline(
         tuple(span if span.role is not Role.TEXT else Span(span.text, Role.CODE) for span in finding.subject)
     )
@@ -157,7 +138,7 @@ def _finding(finding: FindingBlock, document: Document, *, folded: bool) -> Iter
         yield "</details>\n\n"
 
 
-def _fact(fact: LabelledValues) -> str:
+def _fact(fact: doc.LabelledValues) -> str:
     label = f"**{fact.label}**" if fact.label == "remedy" else fact.label
     if fact.joined:
         return f"- {label}: {'; '.join(inline(value, 400) for value in fact.values)}\n" if fact.values else ""
@@ -165,7 +146,7 @@ def _fact(fact: LabelledValues) -> str:
     return "".join(f"- {value}\n" for value in first_lines(values, _MOST_VALUES))
 
 
-def _table(table: Table, document: Document, space: int) -> Iterator[str]:
+def _table(table: doc.Table, document: Document, space: int) -> Iterator[str]:
     heads = [plain(column.title) for column in table.columns]
     title = f"**{plain(table.caption)}**\n\n" if table.titled else ""
     rule = "|".join("--:" if column.kind == "number" else "---" for column in table.columns)
@@ -179,7 +160,7 @@ def _table(table: Table, document: Document, space: int) -> Iterator[str]:
         yield f"… {_omitted(more, table.noun, document, rest=table.rest)}\n\n"
 
 
-def _row(row: Row) -> str:
+def _row(row: doc.Row) -> str:
     return f"| {' | '.join(inline(cell, MOST_LETTERS) for cell in row.cells)} |\n"
 
 

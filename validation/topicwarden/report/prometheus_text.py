@@ -8,11 +8,12 @@ Source: https://prometheus.io/docs/specs/om/open_metrics_spec/, https://promethe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
 from topicwarden.report.display import printable
 
+_Item = TypeVar("_Item")
 Sample: TypeAlias = tuple[Mapping[str, str], int | float | None]
 """The labels of a series in addition to ``stack``, and its value. A series without a value is left out."""
 
@@ -22,6 +23,18 @@ Families: TypeAlias = Mapping[str, tuple[str, Iterable[Sample]]]
 
 MetricTexts: TypeAlias = Mapping[str, tuple[str, str]]
 """The header of each metric, and the lines of its series, by the name of the metric."""
+
+
+Table: TypeAlias = Mapping[str, tuple[str, Callable[[_Item], int | float | None]]]
+"""What each metric of an item means and its value, by the name of the metric."""
+
+
+def families_of(items: Sequence[_Item], table: Table[_Item], labels: Callable[[_Item], Mapping[str, str]]) -> Families:
+    """Return the metrics of ``items``: a series for each item, with its ``labels``."""
+    return {
+        name: (explanation, [(labels(item), value(item)) for item in items])
+        for name, (explanation, value) in table.items()
+    }
 
 
 def metrics_text(stack: str, families: Families) -> str:

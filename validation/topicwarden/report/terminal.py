@@ -11,27 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from topicwarden.report import display
-from topicwarden.report.document import (
-    Block,
-    Column,
-    Details,
-    DiffBlock,
-    Document,
-    DocumentSection,
-    FactList,
-    FindingBlock,
-    LabelledValues,
-    Line,
-    Many,
-    Paragraph,
-    Plot,
-    Role,
-    Span,
-    Table,
-    Tone,
-    omitted,
-    shortened,
-)
+from topicwarden.report import document as doc
+from topicwarden.report.document import Document, Line, Role, Span, Tone, omitted, shortened
 
 _INDENT: Final = 4
 _LEAST_LABEL: Final = 10
@@ -100,21 +81,21 @@ class _TerminalWriter:
     def _note(self, word: str, text: Line) -> list[Text]:
         return self._wrapped([self._shown(word, "yellow"), Text(" "), self._inline(text)])
 
-    def _groups(self, blocks: Sequence[Block]) -> Iterator[list[Text]]:
+    def _groups(self, blocks: Sequence[doc.Block]) -> Iterator[list[Text]]:
         """Yield the lines of blocks, with an empty line between blocks except adjacent paragraphs."""
         tight: list[Text] = []
         for block in blocks:
-            if isinstance(block, Paragraph) or (isinstance(block, Details) and not block.blocks):
+            if isinstance(block, doc.Paragraph) or (isinstance(block, doc.Details) and not block.blocks):
                 tight += self._block(block)
                 continue
             if tight:
                 yield tight
                 tight = []
-            if isinstance(block, Many):
+            if isinstance(block, doc.Many):
                 shown, more = shortened(block.blocks, block.most)
                 yield from self._groups(shown)
                 yield self._omitted(more, block.noun, block.what)
-            elif isinstance(block, DocumentSection) and not block.compact:
+            elif isinstance(block, doc.DocumentSection) and not block.compact:
                 groups = [*self._groups(block.blocks)]
                 title = [self._title(block)] if block.titled else []
                 yield [*title, *(groups[0] if groups else [])]
@@ -123,39 +104,39 @@ class _TerminalWriter:
                 yield self._block(block)
         yield tight
 
-    def _title(self, section: DocumentSection) -> Text:
+    def _title(self, section: doc.DocumentSection) -> Text:
         return self._inline(section.heading) if section.heading else self._shown(f"=== {section.title.lower()}", "bold")
 
     def _omitted(self, number: int, noun: str, what: str = "", rest: str = "") -> list[Text]:
         text = omitted(number, noun, self._document.complete, what, rest) if number else ""
         return self._wrapped([self._inline((Span(text, Role.PROSE),), "dim")]) if number else []
 
-    def _block(self, block: Block, depth: int = 0) -> list[Text]:  # noqa: PLR0911 -- one for each kind
+    def _block(self, block: doc.Block, depth: int = 0) -> list[Text]:  # noqa: PLR0911 -- one for each kind
         match block:
-            case Paragraph():
+            case doc.Paragraph():
                 return self._wrapped([self._inline(block.text)])
-            case FactList():
+            case doc.FactList():
                 return [each for fact in block.facts for each in self._fact(fact)]
-            case Table():
+            case doc.Table():
                 return self._table(block, depth)
-            case FindingBlock():
+            case doc.FindingBlock():
                 return self._finding(block, depth)
-            case Details():
+            case doc.Details():
                 head = self._wrapped([self._inline(block.summary)])
                 return head + [each for inner in block.blocks for each in self._block(inner, depth + 1)]
-            case DiffBlock():
+            case doc.DiffBlock():
                 return [*map(self._difference, block.lines)]
-            case DocumentSection():
+            case doc.DocumentSection():
                 title = [self._title(block)] if block.titled else []
                 return title + [each for inner in block.blocks for each in self._block(inner, int(block.titled))]
-            case Many():
+            case doc.Many():
                 shown, more = shortened(block.blocks, block.most)
                 rest = self._omitted(more, block.noun, block.what)
                 return [each for inner in shown for each in self._block(inner, depth)] + rest
-            case Plot():
+            case doc.Plot():
                 return []
 
-    def _finding(self, finding: FindingBlock, depth: int) -> list[Text]:
+    def _finding(self, finding: doc.FindingBlock, depth: int) -> list[Text]:
         word = Text("  " * depth) + self._shown(finding.word, _STYLES[finding.tone])
         subject = self._inline(finding.subject, "bold")
         partitions = f" [{finding.where[0]}]" if finding.where and finding.where[0] else ""
@@ -164,7 +145,7 @@ class _TerminalWriter:
         lines += [each for fact in finding.facts for each in self._fact(fact)]
         return lines + [each for table in finding.tables for each in self._table(table, depth + 1)]
 
-    def _fact(self, fact: LabelledValues) -> Iterator[Text]:
+    def _fact(self, fact: doc.LabelledValues) -> Iterator[Text]:
         if not fact.values:
             return
         values = fact.values
@@ -191,7 +172,7 @@ class _TerminalWriter:
         shown.truncate(self._width - _INDENT, overflow="ellipsis")
         return Text(" " * _INDENT) + shown
 
-    def _table(self, table: Table, depth: int) -> list[Text]:
+    def _table(self, table: doc.Table, depth: int) -> list[Text]:
         wide = self._width >= _WIDE
         shown, more = shortened(table.rows, table.most)
         columns = [(number, each) for number, each in enumerate(table.columns) if not each.below]
@@ -218,7 +199,7 @@ class _TerminalWriter:
         return lines + [Text(" " * margin) + each for each in self._omitted(more, table.noun, rest=table.rest)]
 
     def _row(
-        self, cells: Sequence[Text], widths: Sequence[int], columns: Sequence[tuple[int, Column]], margin: int
+        self, cells: Sequence[Text], widths: Sequence[int], columns: Sequence[tuple[int, doc.Column]], margin: int
     ) -> Iterator[Text]:
         """Yield the cells side by side, each on as many lines as it needs."""
         wrapped = [self._fitted(cell, width) for cell, width in zip(cells, widths, strict=True)]
@@ -261,7 +242,7 @@ class _TerminalWriter:
         return Text(shown, style=style)
 
 
-def _column_widths(rows: Sequence[Sequence[Text]], columns: Sequence[Column], width: int) -> list[int]:
+def _column_widths(rows: Sequence[Sequence[Text]], columns: Sequence[doc.Column], width: int) -> list[int]:
     """Return the widths of the columns. The widest names shrink, then the widest columns, until a row fits."""
     widths = [max(cell.cell_len for cell in cells) for cells in zip(*rows, strict=True)]
     floors = [min(each, 12) if column.kind == "name" else each for each, column in zip(widths, columns, strict=True)]
@@ -271,9 +252,9 @@ def _column_widths(rows: Sequence[Sequence[Text]], columns: Sequence[Column], wi
     return widths
 
 
-def _labels(blocks: Sequence[Block | Table]) -> Iterator[str]:
+def _labels(blocks: Sequence[doc.Block | doc.Table]) -> Iterator[str]:
     for block in blocks:
-        if isinstance(block, (FactList, FindingBlock)):
+        if isinstance(block, (doc.FactList, doc.FindingBlock)):
             yield from (fact.label for fact in block.facts)
-        elif isinstance(block, (Details, DocumentSection, Many)):
+        elif isinstance(block, (doc.Details, doc.DocumentSection, doc.Many)):
             yield from _labels(block.blocks)

@@ -50,32 +50,32 @@ _COMPLETE: Final = {
     Medium.MARKDOWN: "report.json has all",
     Medium.PAGE: "report.json has all",
 }
-_LEADS: Final = {
-    "attention": "The worst come first. A fail is proven. A suspect becomes a fail if the next audit still finds it. An"
-    " undecidable finding names the missing information.",
-    "resolved": "What the last audit of these topics found, and this one no longer finds.",
-    "withdrawn": "What the last audit of these topics found by a rule that is no more.",
-    "settled": "Findings of the last audit that this audit checked again, with the previous and the current verdict.",
-    "overview": "",
-    "plots": "",
-    "notes": "Observations that can look like faults, but are expected.",
-    "topics": "The worst come first, then by name. Times are in UTC. Skew is the number of records in the largest"
-    " partition divided by the mean.",
-    "details": "For engineers: the metadata and the records of each topic. The counts are numbers of records that were"
-    " read.",
+_SECTIONS: Final = {
+    "attention": (
+        "Needs attention",
+        "The worst come first. A fail is proven. A suspect becomes a fail if the next audit still finds it. An"
+        " undecidable finding names the missing information.",
+    ),
+    "resolved": ("Resolved since the last audit", "What the last audit found, and this one no longer finds."),
+    "withdrawn": ("Withdrawn since the last audit", "What the last audit found by a rule that is no more."),
+    "settled": (
+        "Since the last audit",
+        "Findings of the last audit that this audit checked again, with the previous and the current verdict.",
+    ),
+    "overview": ("Overview", ""),
+    "plots": ("Age, size and skew", ""),
+    "notes": ("Notes", "Observations that can look like faults, but are expected."),
+    "topics": (
+        "All topics",
+        "The worst come first, then by name. Times are in UTC. Skew is the number of records in the largest partition"
+        " divided by the mean.",
+    ),
+    "details": (
+        "Partitions and checks",
+        "For engineers: the metadata and the records of each topic. The counts are numbers of records that were read.",
+    ),
 }
-_TITLES: Final = {
-    "attention": "Needs attention",
-    "resolved": "Resolved since the last audit",
-    "withdrawn": "Withdrawn since the last audit",
-    "settled": "Since the last audit",
-    "overview": "Overview",
-    "plots": "Age, size and skew",
-    "notes": "Notes",
-    "topics": "All topics",
-    "details": "Partitions and checks",
-}
-"""The sections of a page, in their order."""
+"""The titles of the sections of a page, in their order, and the sentences below them."""
 
 
 def document(report: AuditReport, medium: Medium, background: ReportBackground | None = None) -> Document:
@@ -163,7 +163,7 @@ class _AuditDocument:
             yield self._topics()
         yield from self._groups()
         if view.settled:
-            yield doc.DocumentSection(_TITLES["settled"], tuple(map(_settled, view.settled)))
+            yield doc.DocumentSection(_SECTIONS["settled"][0], tuple(map(_settled, view.settled)))
         for heading, topics_with in (
             ("attention", [(topic.name, topic.findings) for topic in view.attention]),
             ("notes", [(topic.name, topic.notes) for topic in view.noted]),
@@ -173,7 +173,7 @@ class _AuditDocument:
                 for topic, found in topics_with
             ]
             if sections:
-                yield doc.DocumentSection(_TITLES[heading], (doc.Many(tuple(sections), "topic"),))
+                yield doc.DocumentSection(_SECTIONS[heading][0], (doc.Many(tuple(sections), "topic"),))
 
     def _sections(self) -> Iterator[doc.DocumentSection]:
         view, report = self._view, self._report
@@ -192,9 +192,9 @@ class _AuditDocument:
             "topics": (self._topics(),) if with_facts else (),
             "details": (details.block(),) if with_facts else (),
         }
-        for id_, title in _TITLES.items():
+        for id_, (title, lead) in _SECTIONS.items():
             if sections[id_]:
-                yield doc.DocumentSection(title, tuple(sections[id_]), _LEADS[id_], id_)
+                yield doc.DocumentSection(title, tuple(sections[id_]), lead, id_)
 
     def _attention(self) -> Iterator[doc.Block]:
         if not self._view.attention:

@@ -6,13 +6,14 @@ A check that passes on a topic has no series of its own, so that a thousand topi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
-from topicwarden.model.finding import OF_CLUSTER, AuditReport, PartitionFacts, TopicFacts
+from topicwarden.model.finding import OF_CLUSTER, AuditReport, TopicFacts
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import AuditDigest, digest
-from topicwarden.report.prometheus_text import Families, Sample, metrics_text
+from topicwarden.report.prometheus_text import Families, Sample, Table, families_of, metrics_text
 from topicwarden.report.usage import openmetrics as usage
 
 
@@ -62,36 +63,7 @@ def _families(view: AuditDigest) -> dict[str, tuple[str, Iterable[Sample]]]:
                 if topic.name != OF_CLUSTER
             ],
         ),
-        "topic_partitions": ("Partitions of a topic.", _each(topics, lambda facts: len(facts.partitions))),
-        "topic_records": ("Records of a topic that the audit read.", _each(topics, lambda facts: facts.records)),
-        "topic_payload_bytes": (
-            "Keys and values of a topic that the audit read, uncompressed.",
-            _each(topics, lambda facts: facts.payload_bytes),
-        ),
-        "topic_log_bytes": (
-            "Logs of a topic's leaders on disk, compressed.",
-            _each(topics, lambda facts: facts.log_bytes),
-        ),
-        "topic_superseded_records": (
-            "Records of a compacted topic that have a later record with the same key in their partition.",
-            _each(topics, lambda facts: _total(facts, lambda partition: partition.superseded)),
-        ),
-        "topic_tombstones": (
-            "Records of a topic with a key and no value.",
-            _each(topics, lambda facts: _total(facts, lambda partition: partition.tombstones)),
-        ),
-        "topic_null_keys": (
-            "Records of a topic without a key.",
-            _each(topics, lambda facts: _total(facts, lambda partition: partition.null_keys)),
-        ),
-        "topic_skew_ratio": (
-            "Records of the fullest partition of a topic, divided by the mean per partition.",
-            _each(topics, lambda facts: facts.skew),
-        ),
-        "topic_last_record_timestamp_seconds": (
-            "Highest timestamp of the records that the audit read.",
-            _each(topics, _last_timestamp),
-        ),
+        **families_of(topics, _OF_TOPICS, lambda facts: {"topic": facts.name}),
     }
 
 
@@ -99,10 +71,6 @@ def _steps(report: AuditReport) -> Iterator[Sample]:
     other = (report.finished - report.started) / 1000 - report.scan_seconds
     yield {"step": "scan"}, report.scan_seconds
     yield {"step": "other"}, round(max(0.0, other), 3)
-
-
-def _each(topics: Iterable[TopicFacts], value: Callable[[TopicFacts], int | float | None]) -> Iterator[Sample]:
-    return (({"topic": facts.name}, value(facts)) for facts in topics)
 
 
 def _by_verdict(counts: Mapping[Verdict, int]) -> Iterator[Sample]:
@@ -123,12 +91,37 @@ def _by_topic(view: AuditDigest) -> Iterator[Sample]:
         yield {"topic": topic, "check": check, "verdict": verdict.value}, count
 
 
-def _total(facts: TopicFacts, number: Callable[[PartitionFacts], int | None]) -> int | None:
-    """Return the sum over all partitions; None if it is unknown for every partition."""
-    known = [value for value in map(number, facts.partitions) if value is not None]
+def _total(facts: TopicFacts, field: str) -> int | None:
+    """Return the sum of a field of all partitions; None if it is unknown for every partition."""
+    known = [value for partition in facts.partitions if (value := getattr(partition, field)) is not None]
     return sum(known) if known else None
 
 
 def _last_timestamp(facts: TopicFacts) -> float | None:
     times = [partition.last_timestamp for partition in facts.partitions if partition.last_timestamp is not None]
     return max(times) / 1000 if times else None
+
+
+_OF_TOPICS: Final[Table[TopicFacts]] = {
+    "topic_partitions": ("Partitions of a topic.", lambda facts: len(facts.partitions)),
+    "topic_records": ("Records of a topic that the audit read.", lambda facts: facts.records),
+    "topic_payload_bytes": (
+        "Keys and values of a topic that the audit read, uncompressed.",
+        lambda facts: facts.payload_bytes,
+    ),
+    "topic_log_bytes": ("Logs of a topic's leaders on disk, compressed.", lambda facts: facts.log_bytes),
+    "topic_superseded_records": (
+        "Records of a compacted topic that have a later record with the same key in their partition.",
+        lambda facts: _total(facts, "superseded"),
+    ),
+    "topic_tombstones": (
+        "Records of a topic with a key and no value.",
+        lambda facts: _total(facts, "tombstones"),
+    ),
+    "topic_null_keys": ("Records of a topic without a key.", lambda facts: _total(facts, "null_keys")),
+    "topic_skew_ratio": (
+        "Records of the fullest partition of a topic, divided by the mean per partition.",
+        lambda facts: facts.skew,
+    ),
+    "topic_last_record_timestamp_seconds": ("Highest timestamp of the records that the audit read.", _last_timestamp),
+}

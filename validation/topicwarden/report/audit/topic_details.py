@@ -29,9 +29,7 @@ _RECORDS: Final[_Cells] = {
     doc.number("Superseded"): lambda each: display.count(each.superseded),
     doc.number("Hottest key"): lambda each: display.count(each.hottest),
     doc.number("Payload"): lambda each: display.size(each.payload_bytes),
-    doc.number("Mean record"): lambda each: display.size(
-        (each.payload_bytes or 0) / each.records if each.records else None
-    ),
+    doc.number("Mean record"): lambda each: display.size(_mean(each)),
     doc.number("Largest record"): lambda each: display.size(each.largest_record),
     "Oldest": lambda each: display.timestamp(each.first_timestamp),
     "Newest": lambda each: display.timestamp(each.last_timestamp),

@@ -7,16 +7,7 @@ from typing import Final
 
 from topicwarden.model.diagnosis import Ability, Diagnosis, Possession
 from topicwarden.model.message_text import counted, first_of
-from topicwarden.report.document import (
-    Block,
-    Document,
-    DocumentSection,
-    FactList,
-    LabelledValues,
-    Paragraph,
-    line,
-    prose,
-)
+from topicwarden.report.document import Block, Document, DocumentSection, FactList, Paragraph, facts, line, prose
 
 _MOST_NAMES: Final = 5
 _MARKS: Final = {Ability.READY: "ok", Ability.LIMITED: "!", Ability.UNABLE: "x"}
@@ -43,7 +34,7 @@ def document(diagnosis: Diagnosis) -> Document:
 
 
 def _row(label: str, text: str) -> FactList:
-    return FactList((LabelledValues(label, (line(text),)),))
+    return FactList(facts({label: [text]}))
 
 
 def _missing_parts(diagnosis: Diagnosis) -> Iterator[Block]:
@@ -64,7 +55,7 @@ def _missing_permissions(diagnosis: Diagnosis) -> Iterator[Block]:
             yield _row(command, lost)
     if missing:
         remedy = "grant them to the user of the stack's kafka: settings; `topicwarden rules permissions` explains them"
-        yield FactList((LabelledValues("remedy", (prose(remedy),)),))
+        yield FactList(facts({"remedy": [prose(remedy)]}))
 
 
 def _missing_apis(diagnosis: Diagnosis) -> Iterator[Block]:
@@ -118,17 +109,18 @@ def _checks(diagnosis: Diagnosis) -> Iterator[Block]:
 
 
 def _cluster(diagnosis: Diagnosis) -> Iterator[Block]:
-    facts = diagnosis.cluster
-    if facts is None:
+    cluster = diagnosis.cluster
+    if cluster is None:
         return
-    kafka = f"Kafka {facts.kafka}" if facts.kafka else "a Kafka version that the brokers do not report"
-    level = facts.features.get("metadata.version")
+    kafka = f"Kafka {cluster.kafka}" if cluster.kafka else "a Kafka version that the brokers do not report"
+    level = cluster.features.get("metadata.version")
     shown = f"{kafka} (metadata.version {level})" if level is not None else kafka
-    mode = facts.mode or "neither KRaft nor ZooKeeper"
+    mode = cluster.mode or "neither KRaft nor ZooKeeper"
     yield _row(
-        "cluster", f"{shown}, {mode}, {counted(facts.brokers, 'broker')}, cluster id {facts.cluster_id or 'unknown'}"
+        "cluster",
+        f"{shown}, {mode}, {counted(cluster.brokers, 'broker')}, cluster id {cluster.cluster_id or 'unknown'}",
     )
-    yield _row("visible", f"{counted(facts.topics, 'topic')}, {counted(facts.groups, 'consumer group')}")
+    yield _row("visible", f"{counted(cluster.topics, 'topic')}, {counted(cluster.groups, 'consumer group')}")
     for state in _SHOWN_PERMISSIONS:
         by_reason: dict[str, list[str]] = {}
         for each in diagnosis.permissions:

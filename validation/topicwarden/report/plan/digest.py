@@ -52,7 +52,7 @@ class PlanDigest:
         actions = self.report.counts()
         drift = actions.pop(Action.DRIFT, 0)
         changing = actions.total()
-        parts = [f"{topics_change(changing)}: {_counted(actions, Action)}" if changing else "no topic changes"]
+        parts = [f"{_topics_change(changing)}: {_counted(actions, Action)}" if changing else "no topic changes"]
         parts += [f"{drift:,} drifted"] if drift else []
         parts += [_counted(self.severities, (Severity.REFUSED, Severity.DANGER))] if self._has_danger else []
         parts += [f"{self.report.unchanged:,} as declared"]
@@ -78,7 +78,7 @@ class PlanDigest:
         seen = " in the visible part of the cluster" if self.report.unseen else ""
         topics = len(self.topics) - self.report.counts()[Action.DRIFT]
         access = self.access is not None and self.access.pending
-        changing = [topics_change(topics)] if topics or not access else []
+        changing = [_topics_change(topics)] if topics or not access else []
         changing += ["access changes"] if access else []
         subjects = sum(each.action is not Action.DRIFT for each in self.registry.subjects) if self.registry else 0
         changing = changing if topics or access or not subjects else []
@@ -90,7 +90,7 @@ class PlanDigest:
         """Return the topics and the access with this severity, as text, and their number; None if there are none."""
         topics = self.severities[severity]
         access = self.access is not None and self.access.severity is severity
-        named = [topic_count(topics)] if topics else []
+        named = [counted(topics, "topic")] if topics else []
         named += ["access" if topics else "Access"] if access else []
         registry = self.registry.severities()[severity] if self.registry else 0
         named += [counted(registry, "subject")] if registry else []
@@ -190,14 +190,8 @@ def allowance_text(allowance: ActiveAllowance) -> str:
     return f"{allowance.topic or 'access'}: {allowance.change.value} {end}; {use}"
 
 
-def topics_change(number: int) -> str:
-    """Return ``1 topic changes``, ``2 topics change``."""
-    return f"{topic_count(number)} {'changes' if number == 1 else 'change'}"
-
-
-def topic_count(number: int) -> str:
-    """Return ``1 topic``, ``2 topics``."""
-    return f"{number:,} {'topic' if number == 1 else 'topics'}"
+def _topics_change(number: int) -> str:
+    return f"{counted(number, 'topic')} {'changes' if number == 1 else 'change'}"
 
 
 def _rank(severity: Severity | None) -> int:

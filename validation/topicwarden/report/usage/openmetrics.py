@@ -7,12 +7,12 @@ of principals and hosts: no label has one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from topicwarden.model.usage import UseAction
 from topicwarden.model.usage_report import CostShare, TopicUsage, UsageReport, UsedBetween
-from topicwarden.report.prometheus_text import Families, Sample, metrics_text
+from topicwarden.report.prometheus_text import Families, Sample, Table, families_of, metrics_text
 from topicwarden.report.usage.lag_metrics import lag_families
 
 _DECLARED: Final = {True: "yes", False: "no", None: "unknown"}
@@ -40,27 +40,7 @@ def families(report: UsageReport) -> Families:
             [({"kind": kind}, removable[kind]) for kind in ("topic", "group", "acl")],
         ),
         "topic_users": ("Readers and writers of a topic, by declaration.", _users(topics)),
-        "topic_replica_bytes": (
-            "Logs of a topic on the disks of all replicas.",
-            _each(topics, lambda topic: topic.replica_bytes),
-        ),
-        "topic_tiered_bytes": ("Logs of a topic in remote storage.", _each(topics, lambda topic: topic.tiered_bytes)),
-        "topic_replica_growth_bytes_per_day": (
-            "Change of a topic's bytes on all replicas per day.",
-            _each(topics, lambda topic: topic.growth.replica_bytes_per_day if topic.growth else None),
-        ),
-        "topic_written_bytes_per_day": (
-            "Bytes that producers write per day, an estimate.",
-            _each(topics, lambda topic: topic.growth.written_bytes_per_day if topic.growth else None),
-        ),
-        "topic_last_write_timestamp_seconds": (
-            "Latest time at which the last write of a topic can have been.",
-            _each(topics, lambda topic: _until(topic.last_written)),
-        ),
-        "topic_last_read_timestamp_seconds": (
-            "Latest time at which the last commit or active reader of a topic can have been.",
-            _each(topics, lambda topic: _until(topic.last_read)),
-        ),
+        **families_of(topics, _OF_TOPICS, lambda topic: {"topic": topic.name}),
         **lag_families(topics),
         "topic_cost_per_month": (
             "Known cost of a topic for 30 days.",
@@ -81,10 +61,6 @@ def families(report: UsageReport) -> Families:
     }
 
 
-def _each(topics: Iterable[TopicUsage], value: Callable[[TopicUsage], float | None]) -> Iterator[Sample]:
-    return (({"topic": topic.name}, value(topic)) for topic in topics)
-
-
 def _users(topics: Iterable[TopicUsage]) -> Iterator[Sample]:
     for topic in topics:
         users = Counter((user.action, user.declared) for user in (*topic.writers, *topic.readers))
@@ -99,3 +75,25 @@ def _until(last: UsedBetween | None) -> float | None:
 def _shares(label: str, shares: Iterable[CostShare], currency: dict[str, str]) -> Iterator[Sample]:
     for share in sorted(shares, key=lambda each: each.name):
         yield {label: share.name, **currency}, share.cost_per_month
+
+
+_OF_TOPICS: Final[Table[TopicUsage]] = {
+    "topic_replica_bytes": ("Logs of a topic on the disks of all replicas.", lambda topic: topic.replica_bytes),
+    "topic_tiered_bytes": ("Logs of a topic in remote storage.", lambda topic: topic.tiered_bytes),
+    "topic_replica_growth_bytes_per_day": (
+        "Change of a topic's bytes on all replicas per day.",
+        lambda topic: topic.growth.replica_bytes_per_day if topic.growth else None,
+    ),
+    "topic_written_bytes_per_day": (
+        "Bytes that producers write per day, an estimate.",
+        lambda topic: topic.growth.written_bytes_per_day if topic.growth else None,
+    ),
+    "topic_last_write_timestamp_seconds": (
+        "Latest time at which the last write of a topic can have been.",
+        lambda topic: _until(topic.last_written),
+    ),
+    "topic_last_read_timestamp_seconds": (
+        "Latest time at which the last commit or active reader of a topic can have been.",
+        lambda topic: _until(topic.last_read),
+    ),
+}
