@@ -219,7 +219,7 @@ class _TerminalWriter:
 
     def _fitted(self, text: Text, width: int) -> Sequence[Text]:
         """Return the text on as many lines of ``width`` columns as it needs."""
-        return [text] if text.cell_len <= width else text.wrap(self._console, width)
+        return [text] if text.cell_len <= width else list(text.wrap(self._console, width))
 
     def _inline(self, text: Line, style: str = "") -> Text:
         shown = Text(style=style)
