@@ -82,3 +82,17 @@ def test_a_tool_that_fails_leaves_no_formatted_broker(tmp_path: Path) -> None:
     with pytest.raises(Refusal, match=r"StorageTool could not format broker 1: Error: no room$"):
         brokers.prepare(of, of.brokers, lambda _: None)
     assert [brokers.broker(ports).cluster_id() for ports in of.brokers] == [None] * 3
+
+
+def test_options_in_variables_do_not_change_which_class_archive_brokers_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``java -version`` prints these options, and the compilers that they choose."""
+    java = tmp_path / "java"
+    java.write_text('#!/bin/sh\necho "version 17 $JDK_JAVA_OPTIONS $JAVA_TOOL_OPTIONS $_JAVA_OPTIONS"\n')
+    java.chmod(0o755)
+    (tmp_path / "other").symlink_to(java)
+    plain = Jvm(java, tmp_path).class_archive
+    for name in ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"):
+        monkeypatch.setenv(name, "-XX:TieredStopAtLevel=1")
+    assert Jvm(tmp_path / "other", tmp_path).class_archive == plain
