@@ -25,10 +25,10 @@ def table(tally: Tally) -> str:
 
 def table_of_faults(found: Found) -> str:
     """Return the table of faults: planted, found in time, and found at the first audit after planting."""
-    lines = [f"{'fault':38}{'planted':>9}{'found':>7}{'at once':>9}"]
+    lines = [f"{'fault':46}{'planted':>9}{'found':>7}{'at once':>9}"]
     for fault, planted in found.planted.items():
-        lines.append(f"{fault:38}{planted:9}{found.found[fault]:7}{found.at_once[fault]:9}")
-    lines.append(f"{'in all':38}{found.planted.total():9}{found.found.total():7}{found.at_once.total():9}")
+        lines.append(f"{fault:46}{planted:9}{found.found[fault]:7}{found.at_once[fault]:9}")
+    lines.append(f"{'in all':46}{found.planted.total():9}{found.found.total():7}{found.at_once.total():9}")
     lines += [f"MISSED  {one}" for one in found.missed]
     lines.append(f"{'what must not stop an audit':58}{'planted':>9}{'survived':>10}")
     for kind, planted in found.hostile.planted.items():
@@ -55,6 +55,8 @@ def _lines(tally: Tally) -> Iterator[str]:
         yield f"    {check} passed {number} times: {why}"
     yield from (f"OPEN    {one}" for one in tally.outcomes.unsettled)
     yield f"{tally.exact} partitions counted once more on the disk, {len(tally.inexact)} numbers not so"
+    yield f"rules that compare records: {dict(tally.compared)}"
+    yield from (f"MISSED  {one}" for one in tally.missed)
     yield from (f"DENIED  {one}" for one in tally.denied)
     yield from (f"INEXACT {one}" for one in tally.inexact)
 
@@ -82,7 +84,11 @@ def main() -> int:
     print(table(tally))
     print(table_of_faults(found))
     precise = tally.outcomes.precision >= LEAST_PRECISION
-    return 1 if tally.denied or tally.inexact or found.missed or found.hostile.trouble or not precise else 0
+    return (
+        1
+        if tally.denied or tally.inexact or tally.missed or found.missed or found.hostile.trouble or not precise
+        else 0
+    )
 
 
 if __name__ == "__main__":

@@ -58,12 +58,14 @@ Plant = Callable[[Draw], History]
 class Fault:
     """A fault. At least one of the checks ``found_by`` must fail.
 
-    ``stuck`` means that the fault needs a broker whose background tasks are blocked.
+    ``hidden`` means that the check may also be undecidable, if the oracle finds the reason on the disk. ``stuck`` means
+    that the fault needs a broker whose background tasks are blocked.
     """
 
     plant: Plant
     found_by: tuple[str, ...]
     stuck: bool = False
+    hidden: bool = False
 
 
 def history_of(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from tests.campaigns.soundness.compared_faults import COMPARED_FAULTS
 from tests.campaigns.soundness.draw import Draw, Fault, Plant, history_of, murmur2_partition, repeats
 from tests.campaigns.soundness.scenario import DAY_MS, Configure, Drop, Grow, History, Record, Recreate, Step, Write
 from topicwarden.model.contents import (
@@ -292,4 +293,5 @@ FAULTS: Final[dict[str, Fault]] = {
     "hot key": Fault(_hot_key, ("hot-key",)),
     "hot key in every partition": Fault(_hot_key_everywhere, ("hot-key",)),
     "skewed partitions": Fault(_skewed, ("partition-skew",)),
+    **COMPARED_FAULTS,
 }

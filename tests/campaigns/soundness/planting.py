@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.campaigns.soundness.broker import STUCK, TRANSACTION_MS, WELL
+from tests.campaigns.soundness.comparisons import undecidable_reason
 from tests.campaigns.soundness.draw import Draw, Plant
 from tests.campaigns.soundness.faults import FAULTS, SCHEMA, SCHEMA_FILE, hung, uncleanable
 from tests.campaigns.soundness.hostile import GUESTS, Guest, Survived, write_files
@@ -20,6 +21,7 @@ from tests.campaigns.soundness.rounds import Stage, Tally
 from tests.campaigns.soundness.scenario import History, Record
 from tests.campaigns.soundness.scene import Scene, Works
 from tests.campaigns.soundness.workload import Workload, running_workload
+from topicwarden.model.finding import Finding
 from topicwarden.model.verdict import ReadScope, Verdict
 
 AT_ONCE: Final = 160
@@ -130,6 +132,9 @@ def _session(stage: Stage, prefix: str, current: Sequence[_Planted], stuck: bool
 def _named(history: History, prefix: str) -> History:
     name = prefix + history.topic.name
     declared = replace(history.declared, name=name) if history.declared else None
+    if declared and declared.contents.references:
+        rules = tuple(rule.model_copy(update={"topic": prefix + rule.topic}) for rule in declared.contents.references)
+        declared = replace(declared, contents=declared.contents.model_copy(update={"references": rules}))
     return replace(history, topic=replace(history.topic, name=name), declared=declared)
 
 
@@ -163,13 +168,19 @@ def _write_indexes(data: Path, topics: Sequence[str], version: bytes) -> None:
                 file.write(version)
 
 
+def _is_hidden(finding: Finding, scene: Scene) -> bool:
+    """Return whether a finding is undecidable, and the oracle finds the reason in the logs."""
+    return finding.verdict is Verdict.UNDECIDABLE and bool(undecidable_reason(scene, finding.topic))
+
+
 def _count(one: _Planted, looks: Sequence[Scene], found: Found) -> None:
     found.planted[one.fault] += 1
     seen = [
         number
         for number, scene in enumerate(looks)
         for finding in scene.report.of_topic(one.history.topic.name)
-        if finding.verdict is Verdict.FAIL and finding.check in FAULTS[one.fault].found_by
+        if finding.check in FAULTS[one.fault].found_by
+        if finding.verdict is Verdict.FAIL or (FAULTS[one.fault].hidden and _is_hidden(finding, scene))
     ]
     if not seen:
         findings = looks[-1].report.of_topic(one.history.topic.name)

@@ -15,6 +15,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from tests.campaigns.soundness.broker import CLEANER_OFF, WELL, Room
+from tests.campaigns.soundness.comparisons import MISSED, compared_rules
 from tests.campaigns.soundness.contents import counted, inexact
 from tests.campaigns.soundness.hostile import FUNCTION
 from tests.campaigns.soundness.logs import read_logs
@@ -109,6 +110,10 @@ class Tally:
     outcomes: Outcomes = field(default_factory=Outcomes)
     exact: int = 0
     inexact: list[str] = field(default_factory=list)
+    compared: Counter[str] = field(default_factory=Counter)
+    """How many rules that compare records the oracle found to be broken, kept, or not decidable."""
+    missed: list[str] = field(default_factory=list)
+    """The rules that are broken on the disk, and that an audit neither failed nor left undecidable with a reason."""
     denied: list[str] = field(default_factory=list)
 
     def add(self, scene: Scene, before: Scene | None) -> None:
@@ -123,6 +128,9 @@ class Tally:
                 self.fails[one.check] += 1
                 if why := denied(one, scene):
                     self.denied.append(_denial_text(one, why, scene))
+        for outcome, message in compared_rules(scene):
+            self.compared[outcome] += 1
+            self.missed += [message] if outcome == MISSED else []
         if before is not None:
             self.outcomes.add(before, scene)
 
@@ -154,12 +162,18 @@ COURSES: Final[tuple[Course, ...]] = (
 )
 
 
+_SPILLS: Final = {"in.memory.threshold": 2, "spill.threshold": 5}
+"""Spark compares so many records of one identity in memory, so that small histories cross these borders."""
+
+
 class Stage:
     """A ``Room`` with its Spark session, and the state of the broker."""
 
     def __init__(self, room: Room, spark: SparkSession) -> None:
         self.room, self.spark = room, spark
         self.cleaner = True
+        for name, rows in _SPILLS.items():
+            spark.conf.set(f"spark.sql.windowExec.buffer.{name}", str(rows))
 
     def inject(self, event: Event | None) -> None:
         if event is not None:
@@ -201,7 +215,8 @@ def run(stage: Stage, numbers: Iterable[int], seed: int, tally: Tally) -> None:
     seeds = list(numbers)
     course = COURSES[seeds[0] // AT_ONCE % len(COURSES)]
     prefix = f"s{seeds[0]}-"
-    histories = [Chance(f"{prefix}{number}", f"{seed}/{number}").history() for number in seeds]
+    names = tuple(f"{prefix}{number}" for number in seeds)
+    histories = [Chance(f"{prefix}{number}", f"{seed}/{number}", names).history() for number in seeds]
     draw = random.Random(f"{seed}/{seeds[0]}/round")
     history = str(stage.room.folder / f"history-{prefix}{time.time_ns()}")
     stage.inject(Event() if not stage.cleaner else None)

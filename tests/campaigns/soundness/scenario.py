@@ -11,6 +11,7 @@ from typing import Final
 from kafka.admin import ACLOperation
 from kafka.partitioner.default import murmur2
 
+from tests.campaigns.soundness.drawn_fields import DrawnFields, daily_arrival
 from topicwarden.model.arrival import ArrivalContents
 from topicwarden.model.contents import (
     Contents,
@@ -45,7 +46,10 @@ class Record:
 
 @dataclass(frozen=True)
 class Write:
+    """``times`` is 2 if the producer sends the batch again, with the same timestamps."""
+
     records: tuple[Record, ...]
+    times: int = 1
 
 
 @dataclass(frozen=True)
@@ -127,10 +131,14 @@ class Chance:
 
     name: str
     seed: str
+    peers: tuple[str, ...] = ()
+    """The topics to which this one may refer."""
     random: random.Random = field(init=False)
+    fields: DrawnFields = field(init=False)
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
+        self.fields = DrawnFields(random.Random(f"{self.seed}/fields"))
 
     def history(self) -> History:
         draw = self.random
@@ -179,13 +187,16 @@ class Chance:
         def maybe(chance: float) -> bool:
             return draw.random() < chance
 
-        return Contents(
+        rules = self.fields.rules(self.name, self.peers)
+        rules |= {"arrival": daily_arrival(draw)} if self.fields.daily else {}
+        drawn = Contents(
             key=KeyContents(
+                format="string" if maybe(0.8) else None,
                 required=maybe(0.4),
                 max_share=0.3 if maybe(0.2) else None,
                 partitioner="murmur2" if maybe(0.3) else None,
             ),
-            value=ValueContents(format="json" if maybe(0.4) else None),
+            value=ValueContents(format="json" if maybe(0.4) or rules else None),
             headers=HeaderContents(required=("trace-id",) if maybe(0.3) else ()),
             timestamps=TimestampContents(
                 type="CreateTime" if maybe(0.2) else None,
@@ -199,6 +210,7 @@ class Chance:
                 **({"every": 60_000, "min": 1, "max": draw.choice((20, 200))} if maybe(0.3) else {}),
             ),
         )
+        return drawn.model_copy(update=rules)
 
     def steps(self, topic: Topic) -> Iterator[Step]:
         draw = self.random
@@ -215,7 +227,8 @@ class Chance:
         )
         for phase, most in zip(range(PHASES), (14, 12, 5), strict=True):
             for _ in range(draw.randint(0, most)):
-                yield Step(phase, draw.random(), Write(tuple(self.batch(habits, draw.choice((1, 2, 5, 20))))))
+                batch = tuple(self.batch(habits, draw.choice((1, 2, 5, 20))))
+                yield Step(phase, draw.random(), Write(batch, 2 if self.fields.is_sent_again() else 1))
         if large:
             for _ in range(draw.randint(1, 4)):
                 phase = draw.choice((0, 0, 1))
@@ -226,9 +239,13 @@ class Chance:
             yield Step(draw.randrange(PHASES), draw.random(), Write(tuple(self.futures(habits))))
         if draw.random() < 0.3:
             for _ in range(draw.choice((1, 3, 30))):
+                again = draw.random() < 0.2
                 ends = draw.choice(("commit", "commit", "abort", "leave") if keys > 1 else ("commit",))
                 current = tuple(self.batch(habits, draw.choice((1, 1, 3))))
-                yield Step(draw.randrange(2), draw.random(), Transact(current, ends, draw.choice((0.0, 0.0, 1.0))))
+                phase, at = draw.randrange(2), draw.random()
+                yield Step(phase, at, Transact(current, ends, draw.choice((0.0, 0.0, 1.0))))
+                if again:  # an application that writes the records of its transaction once more
+                    yield Step(phase, at, Write(current))
         yield from self.turns(topic)
 
     def turns(self, topic: Topic) -> Iterator[Step]:
@@ -292,21 +309,23 @@ class Chance:
             partition = habits.partition_of(key) if habits.murmur2 else draw.randrange(habits.topic.partitions)
             if number < habits.fixed * habits.keys:
                 partition = habits.topic.partitions - 1
-            stamp = -1 if draw.random() < habits.undated else None
+            stamp = -1 if draw.random() < habits.undated else self.fields.stamp()
             ago = ahead + draw.choice((0, 0, -50))
             yield Record(partition, key, self.value(size), ago, self.headers(), stamp)
 
     def value(self, size: int | None) -> bytes | None:
         draw = self.random
         if size is not None:
-            return json.dumps({"n": draw.random(), "x": draw.randbytes(size // 2).hex()}).encode()
+            content = {"n": draw.random(), "x": draw.randbytes(size // 2).hex()}
+            return json.dumps(content | self.fields.values()).encode()
         if draw.random() < 0.15:
             return None
         if draw.random() < 0.02:
             return b""
         if draw.random() < 0.03:
             return b"no { json"
-        return json.dumps({"n": draw.random(), "x": "x" * draw.choice((0, 50, 400))}).encode()
+        content = {"n": draw.random(), "x": "x" * draw.choice((0, 50, 400))}
+        return json.dumps(content | self.fields.values()).encode()
 
     def headers(self) -> tuple[str, ...]:
         return ("trace-id",) if self.random.random() < 0.9 else ()

@@ -40,7 +40,8 @@ class Ran:
 def ran(tools: Toolchain, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
     print(f"seed {SEED}")
     tally = Tally()
-    histories = [Chance(f"h{number}", f"{SEED}/{number}").history() for number in range(HISTORIES)]
+    names = tuple(f"h{number}" for number in range(HISTORIES))
+    histories = [Chance(name, f"{SEED}/{number}", names).history() for number, name in enumerate(names)]
     with room(tmp_path_factory.mktemp("soundness")) as ours:
         with running_workload(ours.servers) as workload:
             _fill(workload)
@@ -74,6 +75,11 @@ def _dumped(output: str) -> Iterator[tuple[int, int, int]]:
 def test_every_fail_agrees_with_the_brokers_files(ran: Ran) -> None:
     assert ran.tally.denied == []
     assert ran.tally.fails.total() > 100
+
+
+def test_every_broken_rule_that_compares_records_is_found(ran: Ran) -> None:
+    assert ran.tally.missed == []
+    assert min(ran.tally.compared[outcome] for outcome in ("broken", "kept", "undecidable")) > 0
 
 
 def test_every_count_and_offset_equals_the_log_on_disk(ran: Ran) -> None:

@@ -214,8 +214,8 @@ class Workload:
 
     def _do(self, action: Action, truth: Truth) -> None:
         match action:
-            case Write(records):
-                self.write(truth.name, self._valid(records, truth))
+            case Write(records, times):
+                self.write(truth.name, self._valid(records, truth) * times)
             case Transact():
                 self._transact(action, truth)
             case Configure(settings):
