@@ -15,7 +15,7 @@ final class TotalsTask {
   /**
    * Returns the {@link io.topicwarden.reader.counting.PartitionTotals} of each partition.
    *
-   * @param task a line of the option {@code tasks}
+   * @param task a line of the option that {@link OffsetRange#parseAll} reads
    * @param options the other options of {@link OffsetRangeSource}
    */
   static List<String> read(String task, Map<String, String> options, SpillStorage spillStorage)
