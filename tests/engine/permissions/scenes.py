@@ -33,6 +33,7 @@ from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.operations.audit import AuditFunction, auditing
 from topicwarden.operations.doctor.command_permissions import Effect, RequiredPermission
 from topicwarden.operations.find_pulumi import engine_of
+from topicwarden.operations.infer import infer_stack
 from topicwarden.operations.operation_options import AuditOptions, RedriveOptions, UsageOptions
 from topicwarden.operations.plan import planned
 from topicwarden.operations.usage import usage_topics
@@ -342,6 +343,27 @@ class UsageScene:
         if not text:
             assert seen and topic.replica_bytes is not None and topic.tiered_bytes == 0, topic
         return Observed(Effect.LESS_PRECISE if text else None, text=text)
+
+
+class InferScene:
+    """The contract of one topic, inferred from its record."""
+
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
+        self._project = project_of(folder, {"f.records.v1.yaml": declared()}, cluster.settings)
+        with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
+            admin.create_topics([CreatedTopic("f.records.v1", 1, 1)])
+        producer = Producer({"bootstrap.servers": ",".join(cluster.servers)})
+        producer.produce("f.records.v1", b"{}", b"k")
+        producer.flush()
+
+    def run(self, row: int) -> Observed:
+        try:
+            (topic,) = infer_stack(self._project, "dev", ("f.records.v1",)).topics
+        except Refusal as refusal:
+            return Observed(Effect.LEFT_OUT if "no topic" in str(refusal) else Effect.REFUSED, text=str(refusal))
+        failed = topic.inference.failed
+        assert failed or topic.inference.inferred is not None
+        return Observed(Effect.LEFT_OUT if failed else None, text=topic.inference.unread)
 
 
 class RedriveScene:

@@ -18,6 +18,7 @@ from tests.engine.permissions.scenes import (
     AuditScene,
     DestroyScene,
     ImportScene,
+    InferScene,
     Observed,
     PlanScene,
     RebalanceScene,
@@ -57,6 +58,7 @@ SCENES: Mapping[str, Callable[[RestrictedCluster, Path, tuple[RequiredPermission
     "rebalance": RebalanceScene,
     "import": ImportScene,
     "usage": UsageScene,
+    "infer": InferScene,
 }
 
 ROWS = [

@@ -13,6 +13,7 @@ import yaml
 
 from tests.support.command import Outcome, project, topicwarden
 from tests.support.conformance_data import suite
+from topicwarden.extensions.interchange.convert.odcs_properties import properties_of
 from topicwarden.model.contents import Contents
 from topicwarden.model.topic import Topic
 from topicwarden.specs.load import load
@@ -254,6 +255,16 @@ def test_identities_of_fields_alone_are_duplicate_values(tmp_path: Path) -> None
         for each in fields
     ]
     assert found == {"identified": expected, "mixed": None, "odd": None}
+
+
+def test_allowed_values_are_invalid_values_without_null() -> None:
+    state = {"type": ["string", "null"], "enum": ["open", "paid", None]}
+    found = properties_of({"properties": {"state": state, "id": {"type": "string"}}, "required": ["id"]})
+    metric = {"type": "library", "metric": "invalidValues", "mustBe": 0, "arguments": {"validValues": ["open", "paid"]}}
+    assert found == [
+        {"name": "state", "logicalType": "string", "quality": [metric]},
+        {"name": "id", "logicalType": "string", "required": True},
+    ]
 
 
 def test_contracts_are_valid(tmp_path: Path) -> None:

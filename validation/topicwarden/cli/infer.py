@@ -43,7 +43,8 @@ def infer(
         require_writable(out)
     with without_garbage_collection():
         report = _of_stack(stack, patterns, options) if address is None else _of_cluster(address, patterns, options)
-    terminal_output.write_text("\n".join("".join(f"{line}\n" for line in _lines(each)) for each in report.topics))
+    texts = ("".join(f"{line}\n" for line in _lines(each, saved=out is not None)) for each in report.topics)
+    terminal_output.write_text("\n".join(texts))
     if out is not None:
         for path in write_files(out, _files(report)):
             terminal_output.note(str(path))
@@ -70,13 +71,16 @@ def read_from(inference: TopicInference) -> str:
     return f"all {records}" if inference.retained else records
 
 
-def _lines(topic: InferredTopic) -> Iterator[str]:
+def _lines(topic: InferredTopic, *, saved: bool) -> Iterator[str]:
+    """Yield the contract of a topic, or what it adds to the declared one. ``saved``: its schemas are written, too."""
     inference = topic.inference
     if inference.inferred is None:
         yield f"# {inference.topic}: nothing is inferred: {inference.unread}"
         return
     yield f"# {inference.topic}: inferred from {read_from(inference)}"
     if topic.differences is None:
+        if inference.inferred.schemas and not saved:
+            yield f"# --out FOLDER writes the schemas that it names to FOLDER/{_SCHEMAS}"
         yield from contract_lines(inference.topic, inference.inferred)
         return
     for each in inference.broken:

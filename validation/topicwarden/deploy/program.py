@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import pulumi
 import pulumi_kafka as kafka
 
+from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.retained_records import ReaderRecords
 from topicwarden.deploy.access_program import (
     AccessBefore,
@@ -25,6 +26,7 @@ from topicwarden.deploy.program_execution import fail_unless_complete
 from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Purpose, Refused, current_run
 from topicwarden.deploy.provider_choice import require_cluster, require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.rule_trials import SEVERITIES, with_tried_rules
 from topicwarden.deploy.sdk_registration import shorten_debug_messages
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.deploy.subject_resources import SubjectResources
@@ -47,13 +49,14 @@ from topicwarden.kinds.subject.before import SchemaCheckers, SubjectsBefore, sub
 from topicwarden.kinds.subject.predict import OF_REGISTRY
 from topicwarden.kinds.subject.records import RecordsOfTopics
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess, DeployedAccess
-from topicwarden.model.planned_change import Action, PlanSection, TopicPlan
+from topicwarden.model.planned_change import Action, PlanSection, Severity, TopicPlan
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.model.topic import AllowedChange, Topic
 from topicwarden.model.topic_selection import selected
 from topicwarden.plan.changed_plan import new_losses
+from topicwarden.plan.changed_rules import recorded_rules
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.earlier_use import EarlierUse
@@ -62,8 +65,11 @@ from topicwarden.plan.predict import Prediction, predict, refusals
 from topicwarden.plan.predicted_stack import predicted_stack
 from topicwarden.plan.topic_change import added_by_hand
 from topicwarden.policies.check_specs import check
+from topicwarden.policies.personal_names import personal_names
+from topicwarden.policies.policy import Policy
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.schema_files import ProjectSchemas
 from topicwarden.specs.stacks.settings_reader import InvalidSetting
 from topicwarden.specs.stacks.stack_file import read_stack_file
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope, stack_scope
@@ -95,7 +101,10 @@ def deploy() -> None:
 
 @dataclass(frozen=True)
 class _Declared:
-    """The declaration: the topics of the stack that the run is about, its access, and how to reach the cluster."""
+    """The declaration: the topics of the stack that the run is about, its access, and how to reach the cluster.
+
+    ``every_topic`` has the other topics of the stack, too.
+    """
 
     topics: tuple[Declaration, ...]
     access: DeclaredAccess
@@ -104,7 +113,9 @@ class _Declared:
     settings: dict[str, str]
     connection: Connection
     state: Future[DeployedStack]
-    subjects: DeclaredSubjects = NO_SUBJECTS
+    subjects: DeclaredSubjects
+    policy: Policy
+    every_topic: tuple[Declaration, ...]
 
     @property
     def names(self) -> frozenset[str]:
@@ -154,6 +165,8 @@ def _declared(run: ProgramRun) -> _Declared:
         connection_from(project, settings_file(stack), settings),
         state,
         checked.subjects.get(stack, NO_SUBJECTS) if run.concerns_access else NO_SUBJECTS,
+        checked.policy,
+        checked.declarations[stack],
     )
 
 
@@ -180,7 +193,7 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
             earlier=EarlierUse(run.engine.project, stack, _setting(HISTORY)),
         )
         subjects = _subjects(run, declared, deployed, cluster, live)
-    prediction = replace(prediction, subjects=subjects.prediction)
+    prediction = _with_tried_rules(run, declared, deployed, replace(prediction, subjects=subjects.prediction))
     run.names = {
         PlanSection.ACCESS: ResourceNames(
             frozenset(resource_names(access.declared)), frozenset(resource_names(access.deployed))
@@ -190,6 +203,29 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
     run.prediction = predicted_stack(stack, prediction, declared.topics, deployed, remark, access=declared.access)
     intents = unfinished(intents, deployed=deployed.topics, live=live.topics)
     return _Observed(deployed, live, access, subjects, prediction, intents, remark)
+
+
+def _with_tried_rules(
+    run: ProgramRun, declared: _Declared, deployed: DeployedStack, prediction: Prediction
+) -> Prediction:
+    """Try new rules on retained records: for a plan, and for a deploy if the policy refuses broken rules."""
+    stack, project = pulumi.get_stack(), run.engine.project
+    severity = SEVERITIES[declared.policy.contents_for(stack).broken_rules]
+    if run.purpose is not Purpose.PLAN and not (run.purpose is Purpose.DEPLOY and severity is Severity.REFUSED):
+        return prediction
+    setting, brokers = _setting(SCHEMA_REGISTRY), declared.policy.stack_file(stack).brokers
+    request = AuditRequest(
+        stack,
+        declared.connection,
+        declared.every_topic,
+        root=project.root,
+        registry=None if setting is None else registry_from(setting, project, stack),
+        partition_functions=brokers.partition_functions,
+        subjects=declared.subjects,
+        metadata_max_age=brokers.metadata_max_age,
+        personal_names=personal_names(declared.policy, stack),
+    )
+    return with_tried_rules(prediction, project, request, deployed, severity)
 
 
 def _subjects(
@@ -264,7 +300,14 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
         access = AccessResources(stack, registration, root=run.engine.project.root, provider=provider)
     topics = TopicResources(
         stack,
-        _registrations(declared.topics, plans, observed.deployed, live, observed.access),
+        _registrations(
+            declared.topics,
+            plans,
+            observed.deployed,
+            live,
+            observed.access,
+            schemas=ProjectSchemas(run.engine.project.root),
+        ),
         root=run.engine.project.root,
         cluster_id=live.cluster_id,
         dangers=lines,
@@ -298,6 +341,8 @@ def _registrations(
     deployed: DeployedStack,
     live: Snapshot,
     access: AccessBefore,
+    *,
+    schemas: ProjectSchemas,
 ) -> Iterable[TopicRegistration]:
     today, urns = live.day, f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}"
     declarations = list(declarations)
@@ -322,6 +367,7 @@ def _registrations(
             throttles=throttles if written and action is not Action.RECREATE else {},
             throttled=bool(throttles or throttles_in_state) and not written,
             dependencies=(ACL.urn(urns, last_acls[name]),) if name in last_acls else (),
+            rules=recorded_rules(declaration, schemas),
         )
 
 

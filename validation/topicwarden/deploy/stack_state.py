@@ -53,14 +53,15 @@ def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
     )
 
 
-def recorded(topic: Topic, file: str | None) -> dict[str, Any]:
-    """Return the record of a topic's YAML for the state: the file, the declared values, and the allowances."""
+def recorded(topic: Topic, file: str | None, rules: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of a topic's YAML for the state: file, declared values, allowances, and rules for records."""
     return {
         "file": file,
         "partitions": topic.partitions,
         "replicationFactor": topic.replication_factor,
         "config": dict(sorted(topic.config.items())),
         "allow": recorded_allowances(topic.allow),
+        **({"rules": dict(rules)} if rules else {}),
     }
 
 
@@ -88,6 +89,7 @@ class _Records:
             config={str(key): str(value) for key, value in sorted((outputs.get("config") or {}).items())},
             declared=None if record is None else _topic(name, record),
             file=None if record is None else record["file"],
+            rules={} if record is None else record.get("rules") or {},
         )
 
 

@@ -27,6 +27,7 @@ class TopicRegistration:
       because the official provider writes the whole configuration.
     - ``throttled``: replicas move, or moved during the last refresh, and the configuration is not written.
     - ``dependencies``: URNs of registered resources that the engine deletes later than the topic.
+    - ``rules``: the rules under ``contents`` that the state records; see ``changed_rules``.
     """
 
     topic: Topic
@@ -38,6 +39,7 @@ class TopicRegistration:
     throttles: Mapping[str, str] = field(default_factory=dict)
     throttled: bool = False
     dependencies: tuple[str, ...] = ()
+    rules: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def file(self) -> str | None:

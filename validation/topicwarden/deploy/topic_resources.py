@@ -73,8 +73,8 @@ class TopicResources(pulumi.ComponentResource):
         declared = {each.topic.name: each.topic.config.keys() for each in ordered}
 
         async def records() -> dict[str, dict[str, Any]]:
-            last = {each.name: recorded(each.declared, each.file) for each in departing if each.declared}
-            return last | {each.topic.name: recorded(each.topic, each.file) for each in ordered}
+            last = {each.name: recorded(each.declared, each.file, each.rules) for each in departing if each.declared}
+            return last | {each.topic.name: recorded(each.topic, each.file, each.rules) for each in ordered}
 
         async def by_name() -> dict[str, dict[str, Any]]:
             by_urn = {await urn.future(): await topic.future() for urn, topic in by_sdk}

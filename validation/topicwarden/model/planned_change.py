@@ -45,6 +45,8 @@ class Action(StrEnum):
     """Pulumi changes nothing; `topicwarden rebalance` moves replicas."""
     DRIFT = "drift"
     """Pulumi changes nothing; a manual change remains until a refresh, or until an update of the topic."""
+    TRY = "try"
+    """Pulumi changes nothing of the topic; new rules under `contents` were tried on its records."""
     RELEASE = "release"
     """A subject leaves Pulumi's state, and stays in the Schema Registry."""
 

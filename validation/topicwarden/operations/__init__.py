@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from topicwarden.model.verdict import FailOn, ReadScope, Verdict
     from topicwarden.operations.audit import audit_topics
     from topicwarden.operations.check import CheckReport, check_topics
-    from topicwarden.operations.operation_options import AuditOptions, RedriveOptions, UsageOptions, WatchOptions
+    from topicwarden.operations.infer import infer_stack
+    from topicwarden.operations.operation_options import (
+        AuditOptions,
+        InferOptions,
+        RedriveOptions,
+        UsageOptions,
+        WatchOptions,
+    )
     from topicwarden.operations.plan import plan_topics
     from topicwarden.operations.progress_listener import ProgressListener
     from topicwarden.operations.usage import usage_topics
@@ -36,6 +43,7 @@ __all__ = [
     "AuditReport",
     "CheckReport",
     "FailOn",
+    "InferOptions",
     "MissingExtra",
     "PlanReport",
     "Problem",
@@ -53,6 +61,7 @@ __all__ = [
     "audit_topics",
     "check_topics",
     "find_project",
+    "infer_stack",
     "plan_topics",
     "redrive_finding",
     "usage_topics",
@@ -69,13 +78,20 @@ _MODULES: Final = {
     "topicwarden.model.usage_report": ("UsageReport",),
     "topicwarden.model.verdict": ("FailOn", "ReadScope", "Verdict"),
     "topicwarden.operations.check": ("CheckReport", "check_topics"),
-    "topicwarden.operations.operation_options": ("AuditOptions", "RedriveOptions", "UsageOptions", "WatchOptions"),
+    "topicwarden.operations.operation_options": (
+        "AuditOptions",
+        "InferOptions",
+        "RedriveOptions",
+        "UsageOptions",
+        "WatchOptions",
+    ),
     "topicwarden.operations.progress_listener": ("ProgressListener",),
     "topicwarden.extensions.redrive.redrive_report": ("RedriveReport",),
 }
 """The module of each public name that needs no extra."""
 _FUNCTIONS: Final = {
     "audit_topics": "topicwarden.operations.audit",
+    "infer_stack": "topicwarden.operations.infer",
     "plan_topics": "topicwarden.operations.plan",
     "redrive_finding": "topicwarden.extensions.redrive.redrive_operation",
     "usage_topics": "topicwarden.operations.usage",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from topicwarden.model.access import DeployedAccess
 from topicwarden.model.subject import DeployedSubjects
@@ -17,7 +18,8 @@ class DeployedTopic:
 
     ``partitions``, ``replication_factor`` and ``config`` are values of the resource; a refresh overwrites them with
     live values. ``declared`` is the topic as declared by the YAML at the last deploy, with its allowances, and ``file``
-    is that YAML file. Both are None in states that do not record them.
+    is that YAML file. Both are None in states that do not record them. ``rules`` are the declared rules under
+    ``contents``, by path; see ``changed_rules``.
     """
 
     name: str
@@ -26,6 +28,7 @@ class DeployedTopic:
     config: Mapping[str, str]
     declared: Topic | None = None
     file: str | None = None
+    rules: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

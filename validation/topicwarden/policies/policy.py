@@ -14,7 +14,7 @@ from topicwarden.policies.expressions import CompiledExpression
 from topicwarden.policies.rule import RuleSettings
 from topicwarden.policies.topic_view import TopicFields, required_fields
 from topicwarden.policies.unmatched_patterns import PlacedPattern
-from topicwarden.policies.usage_policy import CostPolicy, UsagePolicy
+from topicwarden.policies.usage_policy import ContentsPolicy, CostPolicy, UsagePolicy
 from topicwarden.policies.waivers import WaiverEntry
 from topicwarden.specs.stacks.stack_file import StackFile
 
@@ -66,7 +66,8 @@ class Policy:
 
     ``rules`` are the blocks of settings by rule id, in the order in which they are matched. ``stack_files`` are the
     settings by stack. ``patterns`` are all topic patterns in the policy files. ``problems`` are the problems in the
-    policy files and in the stacks' settings. ``usage`` and ``cost`` are the blocks of these names.
+    policy files and in the stacks' settings. ``usage``, ``cost`` and ``contents`` are the blocks of these
+    names.
     """
 
     rules: Mapping[str, tuple[PlacedSettings, ...]]
@@ -77,6 +78,7 @@ class Policy:
     problems: tuple[Problem, ...] = ()
     usage: tuple[UsagePolicy, ...] = ()
     cost: tuple[CostPolicy, ...] = ()
+    contents: tuple[ContentsPolicy, ...] = ()
 
     def for_stack(self, stack: str) -> StackPolicy:
         """Return the part that applies to ``stack``, with compiled patterns."""
@@ -97,6 +99,10 @@ class Policy:
     def cost_for(self, stack: str) -> CostPolicy | None:
         """Return the first block of ``cost`` that applies to ``stack``; None without any."""
         return next((block for block in self.cost if block.applies_on(stack)), None)
+
+    def contents_for(self, stack: str) -> ContentsPolicy:
+        """Return the first block of ``contents`` that applies to ``stack``; the defaults without any."""
+        return next((block for block in self.contents if block.applies_on(stack)), ContentsPolicy())
 
     def stack_file(self, stack: str) -> StackFile:
         """Return the settings of ``stack``; the defaults for a stack without a file."""

@@ -20,7 +20,7 @@ from topicwarden.policies.rule import AccessRule, Rule, StackRule
 from topicwarden.policies.rules import ALL_RULES
 from topicwarden.policies.scope import PolicyBlock, Scope
 from topicwarden.policies.unmatched_patterns import PlacedPattern
-from topicwarden.policies.usage_policy import CostPolicy, UsagePolicy
+from topicwarden.policies.usage_policy import ContentsPolicy, CostPolicy, UsagePolicy
 from topicwarden.policies.waivers import Waiver, WaiverEntry, expiry_problem
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.spec_files import SpecFile, read_files
@@ -66,7 +66,7 @@ def _blocks_or_none(value: Any) -> Any:
 
 
 class PolicyFile(StrictModel):
-    """One policy file: rules by id with their settings, expressions, waivers, usage, and cost."""
+    """One policy file: rules by id with their settings, expressions, waivers, usage, cost, and contents."""
 
     rules: Nullable[RuleTable] = RuleTable.with_defaults()
     expressions: Annotated[list[ExpressionSpec], BeforeValidator(_or_empty)] = Field(default=[])
@@ -76,6 +76,9 @@ class PolicyFile(StrictModel):
     )
     cost: Annotated[list[CostPolicy], BeforeValidator(_blocks_or_none), _OneOrMore()] = Field(
         default=[], description="Prices, from which the cost of each topic follows."
+    )
+    contents: Annotated[list[ContentsPolicy], BeforeValidator(_blocks_or_none), _OneOrMore()] = Field(
+        default=[], description="How a plan judges new rules under `contents` that retained records break."
     )
 
 
@@ -121,6 +124,7 @@ class _PolicyLoader:
         self._first_locations: dict[str, Location] = {}
         self._usage: list[UsagePolicy] = []
         self._cost: list[CostPolicy] = []
+        self._contents: list[ContentsPolicy] = []
         self._section_locations: dict[str, Location] = {}
 
     def policy(self, project: Project) -> Policy:
@@ -137,6 +141,7 @@ class _PolicyLoader:
             tuple(limited(self.problems)),
             tuple(self._usage),
             tuple(self._cost),
+            tuple(self._contents),
         )
 
     def load(self, file: SpecFile) -> None:
@@ -171,6 +176,10 @@ class _PolicyLoader:
             self._cost = file.cost
             for index, cost in enumerate(file.cost):
                 self._add_names(cost, _block_path(("cost", index), document), document)
+        if file.contents and self._is_first_section("contents", document):
+            self._contents = file.contents
+            for index, contents in enumerate(file.contents):
+                self._add_names(contents, _block_path(("contents", index), document), document)
 
     def _add_usage(self, usage: UsagePolicy, path: KeyPath, document: ParsedDocument) -> None:
         self._add_names(usage, path, document)

@@ -1,7 +1,8 @@
-"""The periods after which topics, groups and access count as idle, and the prices of a topic's bytes.
+"""The periods after which topics, groups and access count as idle, the prices of bytes, and the level of broken rules.
 
-Both are blocks of a policy file. Without ``usage``, nothing is reported as idle or unused. Without ``cost``, no cost is
-reported. Several blocks of one name are a list: the first one whose ``stacks`` match applies.
+Each is a block of a policy file. Without ``usage``, nothing is reported as idle or unused. Without ``cost``, no cost is
+reported. Without ``contents``, a plan only notes that records break new rules. Several blocks of one name are a list:
+the first one whose ``stacks`` match applies.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from topicwarden.model.field_types import Flag, Period, Price, Text, custom_error
 from topicwarden.model.message_text import quoted
+from topicwarden.policies.rule import RuleLevel
 from topicwarden.policies.scope import PolicyBlock, name_matcher
 
 PRICES = ("storage_gib_month", "tiered_gib_month", "written_gib", "read_gib")
@@ -66,6 +68,16 @@ class UsagePolicy(PolicyBlock):
     def exempts_group(self, name: str) -> bool:
         """Return True if the group ``name`` is never undeclared or idle."""
         return bool(self.exempt_groups) and bool(name_matcher(self.exempt_groups)(name))
+
+
+class ContentsPolicy(PolicyBlock):
+    """The level of new rules under ``contents`` that retained records break, in a plan."""
+
+    broken_rules: RuleLevel = Field(
+        default=RuleLevel.OFF,
+        description="If retained records break a new or stricter rule: `error` refuses the plan, `warning` asks for a "
+        "review, `off` only notes it.",
+    )
 
 
 class CostPolicy(PolicyBlock):

@@ -1,11 +1,12 @@
 """Each value of a declared field is a key of the topic that it refers to.
 
 **fail**: a committed record has a value, in a field in ``contents: {references: …}``, that no committed record of the
-referenced topic has as its key. A record was read at every offset of the referenced topic, from 0 to its end: nothing
-was deleted, compacted or aborted, and no transaction is open, so the key was never there. The timestamp of the record
-is older than ``grace`` (10 minutes by default), and the record was read again. **undecidable**, with the number of
-records: earlier records of the referenced topic are gone, compaction or transactions have left a gap in it, which may
-be a deleted key, only a part of it was read, it is not part of the audit, or this user may not read it.
+referenced topic has as its key. The log of the referenced topic begins at offset 0, its batches follow each other
+without a gap and with a record at each offset, and no transaction is open: nothing was deleted or compacted, so the key
+was never committed. The timestamp of the record is older than ``grace`` (10 minutes by default), and the record was
+read again. **undecidable**, with the number of records: earlier records of the referenced topic are gone, compaction
+has left a gap in it, which may be a deleted key, a log with gaps has more than 256 MiB, only a part of it was read, it
+is not part of the audit, or this user may not read it.
 
 A record that is younger than ``grace``, or has no timestamp, is counted and not judged; producers set timestamps unless
 ``message.timestamp.type=LogAppendTime``. A record whose key was deleted, by a tombstone that is still retained, is a
@@ -23,7 +24,8 @@ Remedy: find the producer of the record, or write the missing record to the refe
 Prevent: write the referenced record first, or both in one transaction.
 
 Source: Kafka keeps the order of the records of a partition, and no order between partitions (``UnifiedLog.append``);
-KIP-534 for tombstones that the cleaner removes.
+KIP-534 for tombstones that the cleaner removes; ``LogValidator.validateBatch`` and
+``MemoryRecords.buildRetainedRecordsInto`` for batches before and after the cleaner.
 """
 
 from collections.abc import Iterable

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -33,6 +34,7 @@ from topicwarden.audit.scan.record_comparison import BrokenRule, ComparedRecords
 from topicwarden.audit.scan.referenced_keys import incomplete_reason
 from topicwarden.audit.scan.spark_source import SparkSource, literal
 from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.record_rules import OrderedRule, ReferenceRule, UniqueRule, path_steps
 from topicwarden.model.subject import DeclaredSubjects
@@ -164,11 +166,23 @@ def compare_records(
             name = references[rule]
             faults = merge_faults(chain.from_iterable(notes.values()), None)
             own_faults = [fault for fault in faults if fault.rule == str(rule.number + len(rules))]
-            incomplete = incomplete_reason(live.get(name) if rule.keys else None, by_partition, notes, own_faults)
+            target = live.get(name) if rule.keys else None
+            is_whole = partial(_is_whole, connection) if broken else _unneeded
+            incomplete = incomplete_reason(target, by_partition, notes, own_faults, is_whole)
         found[rule.topic][rule.name] = replace(
             result, broken=broken, unjudged=unjudged, unread=unread, incomplete=incomplete
         )
     return found
+
+
+def _is_whole(connection: Connection, live: LiveTopic, partition: int) -> bool:
+    with open_cluster(connection) as cluster:
+        return cluster.is_whole(live, partition)
+
+
+def _unneeded(live: LiveTopic, partition: int) -> bool:
+    """Return false: without a reference to a key that no record has, nothing depends on the answer."""
+    return False
 
 
 def _key_format(rule: _Declared, declarations: Mapping[str, Declaration]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.scan.counts import ContentFault
@@ -17,18 +17,23 @@ def incomplete_reason(
     ranges: Mapping[TopicPartition, OffsetRange],
     notes: Mapping[int, list[str]],
     unjudged: Iterable[ContentFault],
+    is_whole: Callable[[LiveTopic, int], bool],
 ) -> str | None:
-    """Return why a topic may have had keys that were not read; None if a record was read at each offset since 0.
+    """Return why a topic may have had keys that were not read; None if no record was ever removed from its logs.
 
     ``live`` is None if the topic was not read. ``ranges`` are the offsets to read, ``notes`` those of the reader by the
     number of the read, and ``unjudged`` the keys that could not be compared. Without a gap, nothing was deleted or
-    compacted, and no record was aborted.
+    compacted, and no record was aborted. ``is_whole`` tells whether the log of a partition with gaps has lost nothing:
+    then its gaps are markers and records of aborted transactions.
     """
     if live is None:
         return "its records are not read by this audit, or this user may not read them"
     for number in range(live.topic.partitions):
         found = ranges.get((live.topic.name, number))
-        reason = _partition_reason(live, number, found, notes.get(found.part, []) if found else [])
+        own_notes = notes.get(found.part, []) if found else []
+        reason = _partition_reason(live, number, found, own_notes)
+        if reason is None and found and _records(own_notes) < found.end and not is_whole(live, number):
+            reason = "compaction or deletion may have left gaps, and one may be a deleted key"
         if reason:
             return f"{reason} (partition {number})"
     return "some of its keys are not in the declared format" if any(unjudged) else None
@@ -44,7 +49,6 @@ def _partition_reason(live: LiveTopic, number: int, found: OffsetRange | None, n
         "it has an open transaction": extent.last_stable < extent.end,
         "only a part of its records was read": read != (0, extent.end),
         unread_reason(notes): unread_reason(notes) is not None,
-        "compaction, deletion or transactions have left gaps, and one may be a deleted key": _records(notes) < read[1],
     }
     return next((reason for reason, applies in reasons.items() if applies), None)
 

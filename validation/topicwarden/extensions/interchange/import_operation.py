@@ -31,6 +31,8 @@ from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.operations.undeclared_cluster import UndeclaredCluster, undeclared_cluster
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
+from topicwarden.policies.personal_names import personal_names
+from topicwarden.policies.policy_file import load_policy
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 from topicwarden.specs.stacks.stack_settings import SCHEMA_REGISTRY
 
@@ -119,7 +121,8 @@ def importing_topics(
             from topicwarden.operations import infer as inference  # noqa: PLC0415 -- other imports need no Spark
 
             of_stack = registry_of(project, session.stack) if cluster_read is None else cluster_read.registry
-            request = inference.inference_request(connection, of_stack, contents, names)
+            personal = personal_names(load_policy(project), session.stack)
+            request = inference.inference_request(connection, of_stack, contents, names, personal=personal)
             return inference.infer_live(project, cluster, before, request, master=contents.master, listener=listener)
 
         report, chosen, adoptable = _declare(

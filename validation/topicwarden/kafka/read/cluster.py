@@ -27,6 +27,7 @@ from topicwarden.kafka.read.transaction_reads import read_producers, read_transa
 from topicwarden.kafka.read.transactions import TopicProducers, Transactions
 from topicwarden.kafka.read.unread_records import read_unread_records
 from topicwarden.kafka.read.use_reads import ClusterUse, read_use
+from topicwarden.kafka.read.whole_logs import is_whole
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.access import LiveAccess
 
@@ -143,6 +144,13 @@ class Cluster:
         offsets = {(name, partition): start for name, (partition, _, start) in first.items()}
         leaders = {(name, partition): leader for name, (partition, leader, _) in first.items()}
         return frozenset(name for name, _ in denied_partitions(self._admin, offsets, leaders))
+
+    def is_whole(self, live: LiveTopic, partition: int) -> bool:
+        """Return whether the log of a partition has lost nothing since its first offset; see ``whole_logs``."""
+        leader = next((state.leader for state in live.replicas if state.partition == partition), None)
+        if leader is None:
+            return False
+        return is_whole(self._admin, (live.topic.name, partition), leader, live.extents[partition].end)
 
     def largest_batches(self, snapshot: Snapshot, topics: Collection[str]) -> dict[tuple[str, int], int]:
         """Return bytes of the largest recent batch of each (topic, partition) with records; see ``record_batches``."""

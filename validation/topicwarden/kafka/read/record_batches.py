@@ -16,13 +16,13 @@ from kafka.protocol.consumer import FetchRequest
 from topicwarden.kafka.connect.client_internals import send_to_broker
 from topicwarden.kafka.connect.retry import retry_transient
 
-_MAGIC = 16
+MAGIC = 16
 """Position of the format version in a batch; its base offset is in the first eight bytes."""
 
 _MAX_TIMESTAMP = slice(35, 43)
 """Position of the largest record timestamp in a batch (``DefaultRecordBatch``)."""
 
-_LOG_OVERHEAD = 12
+LOG_OVERHEAD = 12
 """Bytes of a batch that its length field does not count: the base offset and the length itself."""
 
 NEWEST = 1_000
@@ -52,7 +52,7 @@ def batch_starts(
     return {
         topic_partition: int.from_bytes(records[:8], "big")
         for topic_partition, records in _first_batches(admin, offsets, leaders).items()
-        if records[_MAGIC] >= 2
+        if records[MAGIC] >= 2
     }
 
 
@@ -66,7 +66,7 @@ def batch_timestamps(
     return {
         topic_partition: int.from_bytes(records[_MAX_TIMESTAMP], "big", signed=True)
         for topic_partition, records in _first_batches(admin, offsets, leaders).items()
-        if records[_MAGIC] >= 2
+        if records[MAGIC] >= 2
     }
 
 
@@ -103,11 +103,17 @@ def largest_batches(
     return {topic_partition: max(_sizes(records)) for topic_partition, records in records_by_partition.items()}
 
 
+def batches_from(admin: KafkaAdminClient, partition: tuple[str, int], leader: int, offset: int) -> bytes:
+    """Return the bytes of the log from ``offset`` on, with at least the header of one batch; none at its end."""
+    limits = (4 << 20, 32 << 20)
+    return _first_batches(admin, {partition: offset}, {partition: leader}, limits).get(partition, b"")
+
+
 def _sizes(records: bytes) -> Iterator[int]:
     """Yield the size of each batch; the last batch may be cut off (``DefaultRecordBatch``)."""
     position = 0
-    while position + _LOG_OVERHEAD <= len(records):
-        size = _LOG_OVERHEAD + int.from_bytes(records[position + 8 : position + _LOG_OVERHEAD], "big")
+    while position + LOG_OVERHEAD <= len(records):
+        size = LOG_OVERHEAD + int.from_bytes(records[position + 8 : position + LOG_OVERHEAD], "big")
         yield size
         position += size
 
@@ -140,7 +146,7 @@ def _records(
         for topic in _fetched(admin, leader, offsets, limit)
         for partition in topic.partitions
         for records in [bytes(partition.records or b"")]
-        if partition.error_code == 0 and len(records) > _MAGIC
+        if partition.error_code == 0 and len(records) > MAGIC
     }
 
 

@@ -316,6 +316,18 @@ AUDIT: Final = (
     ),
 )
 
+INFER: Final = (
+    RequiredPermission(
+        SEE_TOPICS, "the topics, their partitions and offsets", Effect.LEFT_OUT, "topics that the user cannot see"
+    ),
+    RequiredPermission(
+        READ_RECORDS,
+        "the records, and the producers of each topic",
+        Effect.LEFT_OUT,
+        "contracts of topics that the user cannot read",
+    ),
+)
+
 USAGE: Final = (
     RequiredPermission(
         SEE_TOPICS, "the topics, their replicas and log ends", Effect.LEFT_OUT, "topics that the user cannot see"
@@ -392,6 +404,7 @@ COMMANDS: Final[Mapping[str, tuple[RequiredPermission, ...]]] = {
     "audit": AUDIT,
     "watch": AUDIT,
     "usage": USAGE,
+    "infer": INFER,
     "redrive": REDRIVE,
 }
 """The permissions of each command that connects to a cluster."""

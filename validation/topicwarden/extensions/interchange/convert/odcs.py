@@ -5,9 +5,10 @@ configuration of a topic. They are read from the ``customProperties`` of the sch
 ``replicationFactor`` and ``topicConfiguration``. An export also writes ``contents``, ``keySchema`` and ``valueSchema``.
 
 The SLA ``retention`` is ``retention.ms``, ``frequency`` is ``contents.arrival.max_silence``, and the library metric
-``duplicateValues`` is ``contents.unique``. Other SLAs and quality rules are reported by name: ``latency`` is the time
-from an event to its record, which a topic does not have, and the library metric ``rowCount`` counts all rows, where
-``contents.arrival`` counts those of a period.
+``duplicateValues`` is ``contents.unique``. Of properties, ``nullValues`` and ``invalidValues`` are rules of the schema:
+see ``odcs_quality``. Other SLAs and quality rules are reported by name: ``latency`` is the time from an event to its
+record, which a topic does not have, and the library metric ``rowCount`` counts all rows, where ``contents.arrival``
+counts those of a period.
 """
 
 from __future__ import annotations

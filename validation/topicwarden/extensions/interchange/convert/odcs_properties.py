@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from topicwarden.extensions.interchange.convert.odcs_quality import QUALITY, take_value_rules, value_quality
 from topicwarden.extensions.interchange.convert.references import Node
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -44,11 +45,19 @@ def _object(node: Node) -> dict[str, Any]:
         field = physical_name or name
         if field is None:
             continue
-        is_required = _flag(item, "required")
-        properties[field] = _schema(item, nullable=not is_required)
+        never_null, rules = take_value_rules(item)
+        is_required = _flag(item, "required") or never_null
+        properties[field] = _with_rules(_schema(item, nullable=not is_required), rules, nullable=not is_required)
         if is_required:
             required.append(field)
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
+def _with_rules(schema: dict[str, Any], rules: dict[str, Any], *, nullable: bool) -> dict[str, Any]:
+    """Return the schema with the rules of the property's quality, which it must meet as well."""
+    if "enum" in rules:
+        rules = {**rules, "enum": [*rules["enum"], *([None] if nullable else [])]}
+    return {**schema, "allOf": [rules]} if schema.keys() & rules.keys() else {**schema, **rules}
 
 
 def _schema(node: Node, *, nullable: bool) -> dict[str, Any]:
@@ -79,7 +88,8 @@ def _flag(node: Node, key: str) -> bool:
 
 
 def _property_of(name: str, schema: dict[str, Any], is_required: bool) -> dict[str, Any]:
-    return {"name": name, **_type_of(schema), **({"required": True} if is_required else {})}
+    found = {"name": name, **_type_of(schema), **({"required": True} if is_required else {})}
+    return {**found, QUALITY: metrics} if (metrics := value_quality(schema)) else found
 
 
 def _type_of(schema: dict[str, Any]) -> dict[str, Any]:

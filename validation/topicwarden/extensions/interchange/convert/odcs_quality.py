@@ -1,7 +1,9 @@
-"""Convert the library metric ``duplicateValues`` of ODCS into the rule ``unique``, and back.
+"""Convert library metrics of ODCS into rules, and back.
 
-Source: https://bitol-io.github.io/open-data-contract-standard/v3.1.0/data-quality/. Only a metric of the whole schema
-object that must be 0 says the same. A unique rule with a header, the key or a period has no counterpart.
+Source: https://bitol-io.github.io/open-data-contract-standard/v3.1.0/data-quality/. Only a metric that must be 0 says
+the same as a rule. Of the whole schema object, ``duplicateValues`` is ``unique``; a unique rule with a header, the key
+or a period has no counterpart. Of a property, ``nullValues`` is ``required``, and ``invalidValues`` is ``enum`` or
+``pattern`` in its schema. A null is no invalid value.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from topicwarden.model.record_rules import UniqueRule, path_steps
 from topicwarden.specs.record_schemas import COMPILERS
 
 QUALITY: Final = "quality"
-_METRIC: Final = "duplicateValues"
+_DUPLICATES: Final = "duplicateValues"
+_NULLS: Final = "nullValues"
+_INVALID: Final = "invalidValues"
 
 
 def with_unique(contents: Contents, item: Node) -> Contents:
@@ -43,19 +47,52 @@ def _taken(item: Node) -> Iterator[UniqueRule]:
 
 def _fields(metric: dict[str, Any]) -> list[str] | None:
     """Return the fields of a metric that says the same as a unique rule; None for other metrics."""
-    rest = {name: value for name, value in metric.items() if name != "arguments"}
-    arguments = metric.get("arguments")
-    same = {"type": "library", "unit": "rows"} | rest == {
-        "type": "library",
-        "unit": "rows",
-        "metric": _METRIC,
-        "mustBe": 0,
-    }
-    fields = arguments.get("properties") if isinstance(arguments, dict) and arguments.keys() == {"properties"} else None
+    arguments = _arguments(metric, _DUPLICATES)
+    fields = arguments.get("properties") if arguments is not None and arguments.keys() == {"properties"} else None
     texts = (
         isinstance(fields, list) and fields and all(isinstance(each, str) and all(path_steps(each)) for each in fields)
     )
-    return fields if same and texts else None
+    return fields if texts else None
+
+
+def _arguments(metric: Any, name: str) -> dict[str, Any] | None:
+    """Return the arguments of the library metric ``name``, whose number of rows must be 0; None for other metrics."""
+    if not isinstance(metric, dict):
+        return None
+    rest = {key: value for key, value in metric.items() if key != "arguments"}
+    arguments = metric.get("arguments") or {}
+    same = {"type": "library", "unit": "rows"} | rest == _must_be_0(name) | {"unit": "rows"}
+    return arguments if same and isinstance(arguments, dict) else None
+
+
+def _must_be_0(name: str, **arguments: Any) -> dict[str, Any]:
+    metric = {"type": "library", "metric": name, "mustBe": 0}
+    return {**metric, "arguments": arguments} if arguments else metric
+
+
+def take_value_rules(item: Node) -> tuple[bool, dict[str, Any]]:
+    """Return whether a property is never null by its quality, and its ``enum`` and ``pattern``; take these metrics."""
+    never_null, rules = False, dict[str, Any]()
+    listed = item.child(QUALITY)
+    for _, metric in listed.children() if listed else ():
+        if _arguments(metric.value, _NULLS) == {}:
+            never_null = True
+            metric.take()
+            continue
+        match _arguments(metric.value, _INVALID):
+            case {"validValues": list() as values, **more} if values and not more and "enum" not in rules:
+                rules["enum"] = values
+                metric.take()
+            case {"pattern": str() as pattern, **more} if not more and "pattern" not in rules:
+                rules["pattern"] = pattern
+                metric.take()
+    return never_null, rules
+
+
+def value_quality(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the metric that says the same as the ``enum`` of a property; empty without one."""
+    values = [value for value in schema.get("enum", ()) if value is not None]
+    return [_must_be_0(_INVALID, validValues=values)] if values else []
 
 
 def _pointer(name: str) -> str:
@@ -68,7 +105,4 @@ def quality(rules: Sequence[UniqueRule]) -> list[dict[str, Any]]:
     """Return the metrics that say the same as ``rules``; none if that is not possible for each of them."""
     if any(rule.header or rule.key or rule.within is not None for rule in rules):
         return []
-    return [
-        {"type": "library", "metric": _METRIC, "mustBe": 0, "arguments": {"properties": list(rule.fields or ())}}
-        for rule in rules
-    ]
+    return [_must_be_0(_DUPLICATES, properties=list(rule.fields or ())) for rule in rules]

@@ -16,7 +16,7 @@ UnreadPart: TypeAlias = tuple[Location, str]
 """The location of an unread part, and its name in the report."""
 
 _VARIABLE: Final = re.compile(r"\s*(?:(?:export|ENV|ARG|-e|--env)\s+)?[\"']?([A-Za-z_][\w.-]*)\s*=")
-_NAME_KEYS: Final = ("name", "property", "username")
+_NAME_KEYS: Final = ("name", "property", "username", "metric")
 """Keys that name the items of a list, in Kubernetes and in data contracts."""
 _FIELD_NAME: Final = re.compile(r"[\w.$/@{}-]+")
 _WORD: Final = re.compile(r"[\w.,:*+/-]*|..?")

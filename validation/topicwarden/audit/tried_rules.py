@@ -1,0 +1,135 @@
+"""Try new rules on retained records before a deploy, by an audit of their topics that only has these rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Final
+
+from topicwarden.audit.request import AuditRequest
+from topicwarden.audit.scan.read_limits import ReadLimits
+from topicwarden.model.finding import AuditReport, Finding
+from topicwarden.model.message_text import counted
+from topicwarden.model.missing_extra import MissingExtra
+from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import Verdict
+from topicwarden.plan.changed_rules import RuleTrial
+from topicwarden.specs.resolve import Declaration
+
+KIND: Final = "broken-rule"
+MOST_RECORDS: Final = 2_000_000
+"""The most records that are read for one plan, the newest of each partition, over all topics."""
+_READ_WITH: Final = "a plan reads them with Java 17 or later, `topicwarden[audit]` and Read on the topic"
+
+
+def try_rules(
+    project: Project,
+    request: AuditRequest,
+    trials: Iterable[RuleTrial],
+    severity: Severity,
+    note: Callable[[str], None],
+) -> dict[str, list[Consequence]]:
+    """Return what the rules would find, by topic. Nothing is raised for records that cannot be read.
+
+    ``request`` has all declarations of the stack. ``severity`` is that of a rule that records break. ``note`` receives
+    lines about waits.
+    """
+    tried = {trial.declaration.topic.name: trial for trial in trials}
+    if not tried:
+        return {}
+    try:
+        report = _audit(project, _request(request, tried), note)
+    except (Refusal, OSError) as error:
+        reason = str(error) if isinstance(error, Refusal) else f"the scan failed: {error}"
+        return {name: [_untried(trial, reason)] for name, trial in tried.items()}
+    return {name: found for name, trial in tried.items() if (found := list(_consequences(trial, report, severity)))}
+
+
+def _request(request: AuditRequest, tried: Mapping[str, RuleTrial]) -> AuditRequest:
+    """Return the request for an audit of the topics, and of those that they refer to, without a history."""
+    referenced = {rule.topic for trial in tried.values() for rule in trial.declaration.topic.contents.references or ()}
+    others = [each for each in request.declarations if each.topic.name in referenced - tried.keys()]
+    declarations = [*(trial.declaration for trial in tried.values()), *map(_without_rules, others)]
+    return replace(
+        request,
+        declarations=tuple(declarations),
+        patterns=tuple(each.topic.name for each in declarations),
+        bounds=ReadLimits(max_records=MOST_RECORDS),
+    )
+
+
+def _without_rules(declaration: Declaration) -> Declaration:
+    none = {"ordered": (), "unique": (), "references": (), "expressions": ()}
+    topic = declaration.topic
+    return replace(declaration, topic=replace(topic, contents=topic.contents.model_copy(update=none)))
+
+
+def _audit(project: Project, request: AuditRequest, note: Callable[[str], None]) -> AuditReport:
+    if find_spec("pyspark") is None:
+        raise MissingExtra("pyspark", "audit")
+    # Most plans try no rules, and need no Spark.
+    from topicwarden.audit.run import audit  # noqa: PLC0415
+    from topicwarden.audit.scan.spark_session import session_on_demand  # noqa: PLC0415
+
+    with ExitStack() as resources:
+        return audit(session_on_demand(resources, project, None, note), request, lambda _: None)
+
+
+def _consequences(trial: RuleTrial, report: AuditReport, severity: Severity) -> Iterable[Consequence]:
+    name = trial.declaration.topic.name
+    facts = next((each for each in report.topics if each.name == name), None)
+    records = sum(each.records or 0 for each in facts.partitions) if facts else 0
+    findings = [each for each in report.findings if each.topic == name and each.check in trial.checks]
+    for finding in findings:
+        if finding.verdict in (Verdict.FAIL, Verdict.SUSPECT):
+            yield _consequence(finding, _would_fail(finding, records, report.coverage), severity)
+        elif finding.verdict is Verdict.UNDECIDABLE and records:
+            message = f"the new rule of {finding.check} was not tried on all retained records: {finding.message}"
+            yield _consequence(finding, message, Severity.NOTE)
+    if report.coverage < 1 and records and not any(each.verdict is Verdict.UNDECIDABLE for each in findings):
+        yield Consequence(
+            kind=KIND,
+            severity=Severity.NOTE,
+            message=f"new rules were tried on the newest {counted(records, 'record')} of the topic only",
+            because=[f"a plan reads at most {counted(MOST_RECORDS, 'record')} of all topics with new rules"],
+            measured="the newest records of each partition",
+            remedy="audit the topic with the new rules to judge all records",
+            location=trial.declaration.locations.at(("contents",)),
+        )
+
+
+def _would_fail(finding: Finding, records: int, coverage: float) -> str:
+    broken = finding.evidence.get("records")
+    if not isinstance(broken, int):
+        return f"{finding.check} would fail: {finding.message}"
+    which = "retained" if coverage >= 1 else "of the newest"
+    return f"{finding.check} would fail for {broken:,} of {records:,} {which} records: {finding.message}"
+
+
+def _consequence(finding: Finding, message: str, severity: Severity) -> Consequence:
+    return Consequence(
+        kind=KIND,
+        severity=severity,
+        message=message,
+        because=finding.because,
+        measured=f"an audit of at most {counted(MOST_RECORDS, 'record')}, with the new rules only",
+        remedy=finding.remedy,
+        evidence={"check": finding.check, **finding.evidence},
+        location=finding.location,
+    )
+
+
+def _untried(trial: RuleTrial, reason: str) -> Consequence:
+    checks = ", ".join(sorted(trial.checks))
+    return Consequence(
+        kind=KIND,
+        severity=Severity.NOTE,
+        message=f"new rules ({checks}) were not tried on the retained records: {reason}",
+        measured="nothing",
+        remedy=f"{_READ_WITH}: provide what is missing, and plan again",
+        location=trial.declaration.locations.at(("contents",)),
+    )
