@@ -77,6 +77,13 @@ def test_a_missing_permission_limits_the_commands_that_need_it() -> None:
     assert first == "missing: Read on Topic on 1 of 1 topic: a"
 
 
+def test_a_cluster_that_no_stack_declares_is_named_by_its_address_and_asks_for_permissions_of_its_file() -> None:
+    text = render(diagnose("a:9092,b:9092", PARTS, state(EVERY - {"Read"}), [TOPIC]), 160)
+    assert "cluster a:9092,b:9092: " in text
+    assert "grant them to the user of --command-config" in text
+    assert "stack" not in text
+
+
 def test_a_watch_needs_what_an_audit_needs() -> None:
     assert (COMMANDS["watch"], ACCESS["watch"]) == (COMMANDS["audit"], ACCESS["audit"])
     diagnosis = diagnose("dev", PARTS, state(EVERY - {"Read"}), [TOPIC], commands=["watch"])

@@ -176,3 +176,5 @@ NAMES = ["shop.orders", "shop.customers", "billing.invoices"]
 )
 def test_patterns_without_a_match_have_a_suggestion(patterns: list[str], message: str) -> None:
     assert str(none_selected("declared topic", patterns, NAMES)) == message
+    of_arguments = none_selected("declared topic", patterns, NAMES, option="")
+    assert str(of_arguments) == message.replace("--topics ", "")

@@ -23,17 +23,18 @@ def selected(topic: str, patterns: Sequence[str]) -> bool:
     return _matches_any(topic, included or ["*"]) and not _matches_any(topic, excluded)
 
 
-def none_selected(topics: str, patterns: Sequence[str], names: Iterable[str]) -> Refusal:
-    """Return the error that ``--topics`` matches none of ``names``, with the names that ``patterns`` resemble.
+def none_selected(topics: str, patterns: Sequence[str], names: Iterable[str], *, option: str = "--topics ") -> Refusal:
+    """Return the error that ``patterns`` match none of ``names``, with the names that they resemble.
 
     ``topics`` says which topics these are, such as ``declared topic``. Without ``patterns``, there is no such topic.
+    ``option`` is what the user writes before a pattern.
     """
     if not patterns:
         return Refusal(f"there is no {topics}")
     known = sorted(names)
     nearest_ones = [found for pattern in patterns if (found := nearest_pattern(pattern, known))]
     suggestion = f"; did you mean {' or '.join(nearest_ones)}?" if nearest_ones else ""
-    return Refusal(f"no {topics} matches --topics {' or '.join(patterns)}{suggestion}")
+    return Refusal(f"no {topics} matches {option}{' or '.join(patterns)}{suggestion}")
 
 
 def nearest_pattern(pattern: str, names: Iterable[str]) -> str | None:

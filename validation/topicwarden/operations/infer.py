@@ -152,7 +152,7 @@ def _matching(snapshot: Snapshot, patterns: Sequence[str], scope: StackScope) ->
     ]
     names = sorted(name for name in known if selected(name, patterns))
     if not names:
-        raise none_selected("topic on the cluster", tuple(patterns), known)
+        raise none_selected("topic on the cluster", tuple(patterns), known, option="")
     return names
 
 

@@ -54,7 +54,8 @@ def _missing_permissions(diagnosis: Diagnosis) -> Iterator[Block]:
         for command, lost in permission.lost.items():
             yield _row(command, lost)
     if missing:
-        remedy = "grant them to the user of the stack's kafka: settings; `topicwarden rules permissions` explains them"
+        user = "user of --command-config" if _is_address(diagnosis) else "user of the stack's kafka: settings"
+        remedy = f"grant them to the {user}; `topicwarden rules permissions` explains them"
         yield FactList(facts({"remedy": [prose(remedy)]}))
 
 
@@ -133,7 +134,13 @@ def _cluster(diagnosis: Diagnosis) -> Iterator[Block]:
 def _summary(diagnosis: Diagnosis) -> str:
     ready = sum(command.ability is Ability.READY for command in diagnosis.commands)
     total = len(diagnosis.commands)
-    lead = f"topicwarden {diagnosis.topicwarden}, {f'stack {diagnosis.stack}: ' if diagnosis.stack else ''}"
+    kind = "cluster" if _is_address(diagnosis) else "stack"
+    lead = f"topicwarden {diagnosis.topicwarden}, {f'{kind} {diagnosis.stack}: ' if diagnosis.stack else ''}"
     if ready == total:
         return f"{lead}every command can run" if total > 1 else f"{lead}{diagnosis.commands[0].command} can run"
     return f"{lead}{total - ready} of {total} commands {'is' if total - ready == 1 else 'are'} limited or cannot run"
+
+
+def _is_address(diagnosis: Diagnosis) -> bool:
+    """Return whether the cluster is one that no stack declares: its addresses are in place of the name of a stack."""
+    return ":" in (diagnosis.stack or "")
