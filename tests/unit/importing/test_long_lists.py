@@ -9,6 +9,7 @@ import pytest
 from topicwarden.cli.import_ import show
 from topicwarden.extensions.interchange.import_files import ImportReport
 from topicwarden.model.problem import Level, Location, Problem
+from topicwarden.report import terminal_output
 from topicwarden.report.terminal_output import VERBOSITY
 
 MANY = ImportReport(
@@ -35,3 +36,15 @@ def test_verbose_prints_all(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1_101
     assert "not imported: topic.0099: it has a replication throttle" in lines
+
+
+@pytest.mark.parametrize(("columns", "printed"), [(80, 30), (None, 1_000)], ids=["terminal", "pipe"])
+def test_a_terminal_shows_a_screen_of_what_cannot_be_imported(
+    columns: int | None, printed: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terminal_output, "width", lambda: columns)
+    show(ImportReport("prod", rejected=MANY.notes), Path(), dry_run=True)
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == printed
+    assert ("970 more: 870 left-out in a, 100 left-out in b" in err) == (columns is not None)
+    assert err.splitlines()[-1] == "nothing was imported: 1,000 errors"

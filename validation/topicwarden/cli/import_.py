@@ -183,10 +183,12 @@ def show(report: ImportReport, root: Path, dry_run: bool) -> None:
         many_errors = counted(len(report.errors), "error")
         print_wrapped(f"nothing was imported: {many_errors} in topics/ may hide what is declared")
         return
-    _show_lines([(str(each), f"{each.rule} in {_folder(each)}") for each in report.notes])
+    _show_lines(_with_kinds(report.notes))
     if report.rejected:
         # Without excerpts: a password may be on any line of another tool's file.
-        terminal_output.write("".join(f"{printable(str(problem))}\n" for problem in report.rejected))
+        most = len(report.rejected) if terminal_output.is_whole() else _MOST_LINES
+        terminal_output.write("".join(f"{printable(str(problem))}\n" for problem in report.rejected[:most]))
+        _show_rest(_with_kinds(report.rejected[most:]))
         print_wrapped(f"nothing was imported: {counted(len(report.rejected), 'error')}")
         return
     _show_files(report.files, report.subjects, dry_run)
@@ -227,7 +229,15 @@ def _show_lines(lines: Sequence[tuple[str, str]]) -> None:
     most = len(lines) if VERBOSITY.verbose else _MOST_LINES
     for line, _ in lines[:most]:
         print_wrapped(line)
-    if rest := Counter(kind for _, kind in lines[most:]):
+    _show_rest(lines[most:])
+
+
+def _with_kinds(problems: Sequence[Problem]) -> list[tuple[str, str]]:
+    return [(str(each), f"{each.rule} in {_folder(each)}") for each in problems]
+
+
+def _show_rest(lines: Sequence[tuple[str, str]]) -> None:
+    if rest := Counter(kind for _, kind in lines):
         kinds = [f"{number:,} {kind}" for kind, number in rest.most_common(_MOST_KINDS)]
         kinds += ["others"] if len(rest) > _MOST_KINDS else []
         print_wrapped(f"{counted_more(rest.total())}: {', '.join(kinds)}; `topicwarden --verbose import` prints all")
