@@ -45,6 +45,12 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text on one line."""
+    sentence, dot, _ = " ".join(text.partition("\n\n")[0].split()).partition(". ")
+    return sentence + dot.strip()
+
+
 def squeezed(text: str) -> str:
     """Return ``printable`` text on one line, as ``one_line``, but with a space at an end that has white space."""
     return re.sub(r"\s+", " ", printable(text))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from topicwarden.model.finding import Finding
 from topicwarden.model.verdict import FailOn
-from topicwarden.report.display import one_line
+from topicwarden.report.display import first_sentence, one_line
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,7 @@ class ReportBackground:
 
     def summary(self, check: str) -> str:
         """Return the first sentence of a check's documentation as plain text; empty without documentation."""
-        paragraph = " ".join(self.checks.get(check, "").partition("\n\n")[0].split())
-        sentence, dot, _ = paragraph.partition(". ")
-        return (sentence + dot.strip()).replace("``", "").replace("**", "")
+        return first_sentence(self.checks.get(check, "")).replace("``", "").replace("**", "")
 
     def confirmation(self, finding: Finding) -> str:
         """Return how to confirm a finding with Kafka's own tools, with its topic, partition, offset and group.

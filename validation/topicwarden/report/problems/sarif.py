@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import Any
 
 from topicwarden.model.problem import Problem
 from topicwarden.policies.rules import ALL_RULES
 from topicwarden.report import sarif_log
-from topicwarden.report.display import printable
+from topicwarden.report.display import first_sentence, printable
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 
@@ -18,12 +17,8 @@ def render(page: ProblemDigest) -> str:
     """Return one run, with a description of every rule that has results. Places are relative to the repository."""
     rules = sorted({problem.rule for problem in page.problems})
     numbers = {rule: number for number, rule in enumerate(rules)}
-    return sarif_log.log([_rule(rule) for rule in rules], (_result(each, numbers, page) for each in page.problems))
-
-
-def _rule(rule: str) -> dict[str, Any]:
-    described = describe(rule)
-    return sarif_log.rule(rule, described.summary, described.text)
+    described = [sarif_log.rule(rule, *describe(rule)) for rule in rules]
+    return sarif_log.log(described, (_result(each, numbers, page) for each in page.problems))
 
 
 def _result(problem: Problem, numbers: dict[str, int], page: ProblemDigest) -> dict[str, Any]:
@@ -37,24 +32,14 @@ def _result(problem: Problem, numbers: dict[str, int], page: ProblemDigest) -> d
     }
 
 
-@dataclass(frozen=True)
-class Description:
-    """The documentation of a rule: a summary in one sentence, and the full text."""
-
-    summary: str
-    text: str
-
-
-def describe(rule: str) -> Description:
-    """Return the documentation of a rule: its docstring, or the loader's description of its problems.
+def describe(rule: str) -> tuple[str, str]:
+    """Return the first sentence and the text of a rule: its docstring, or the loader's description of its problems.
 
     Expressions of the project itself have neither, and get a generic text.
     """
     texts = [inspect.getdoc(ALL_RULES[rule]) or ""] if rule in ALL_RULES else []
     texts += [PROBLEM_IDS[rule]] if rule in PROBLEM_IDS else []
     if not texts:
-        return Description(f"{rule}, a rule of this project", f"{rule} is written in this project's policies/*.yaml.")
+        return f"{rule}, a rule of this project", f"{rule} is written in this project's policies/*.yaml."
     text = "\n\n".join(texts)
-    first = " ".join(text.split("\n\n")[0].split())
-    sentence, dot, _ = first.partition(". ")
-    return Description(sentence + dot.strip(), text)
+    return first_sentence(text), text
