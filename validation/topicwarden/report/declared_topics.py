@@ -25,7 +25,7 @@ from topicwarden.model.access import (
 )
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import Topic
-from topicwarden.report.display import NOTHING, duration, one_line, size
+from topicwarden.report.display import NOTHING, duration, one_line, shrunk, size
 from topicwarden.specs.resolve import Declaration
 
 KAFKAS_DEFAULT: Final = "Kafka's default"
@@ -246,11 +246,8 @@ def _columns(rows: Sequence[tuple[str, ...]], width: int | None) -> Iterator[str
 
 def _wrapped_columns(rows: Sequence[tuple[str, ...]], width: int) -> Iterator[str]:
     columns = list(zip(*rows, strict=True))
-    widths = [max(1, *map(len, column)) for column in columns]
     floors = [_least_width(column) for column in columns]
-    while len(_GAP) * (len(widths) - 1) + sum(widths) > width and max(widths) > 1:
-        shrinkable = [index for index, each in enumerate(widths) if each > floors[index]] or range(len(widths))
-        widths[max(shrinkable, key=widths.__getitem__)] -= 1
+    widths = shrunk([max(1, *map(len, column)) for column in columns], floors, width)
     for row in rows:
         cells = [textwrap.wrap(cell, limit) or [""] for cell, limit in zip(row, widths, strict=True)]
         for line in zip_longest(*cells, fillvalue=""):

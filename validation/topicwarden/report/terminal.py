@@ -246,10 +246,7 @@ def _column_widths(rows: Sequence[Sequence[Text]], columns: Sequence[doc.Column]
     """Return the widths of the columns. The widest names shrink, then the widest columns, until a row fits."""
     widths = [max(cell.cell_len for cell in cells) for cells in zip(*rows, strict=True)]
     floors = [min(each, 12) if column.kind == "name" else each for each, column in zip(widths, columns, strict=True)]
-    while sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > 1:
-        names = [index for index, each in enumerate(widths) if each > floors[index]] or range(len(widths))
-        widths[max(names, key=widths.__getitem__)] -= 1
-    return widths
+    return display.shrunk(widths, floors, width)
 
 
 def _labels(blocks: Sequence[doc.Block | doc.Table]) -> Iterator[str]:
