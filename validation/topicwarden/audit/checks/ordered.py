@@ -8,7 +8,8 @@ JSON, Avro and Protocol Buffers, and text by code points; values of different ty
 for the affected records: their schema is not known, or a partition cannot be read.
 
 A record without the field, or without a key, is counted and not compared. A key that is in several partitions is judged
-within each of them, and the result says so. With ``--since last``, all records of the topic are read for this check.
+within each of them, and the result says so. With ``--since last``, all records of the topic are read for this check:
+the cleaner removes records, and only a read shows which are left to be compared.
 
 Example: ``3 records have a lower version than the record before it of their key, first at offset 17 of partition 2,
 compared with offset 12 of partition 2``.

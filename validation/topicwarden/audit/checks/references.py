@@ -13,7 +13,7 @@ A record that is younger than ``grace``, or has no timestamp, is counted and not
 note: the order of records in two topics is not known. A topic may refer to itself, and topics to each other. Fields and
 keys may have different formats: an integer is equal to its decimal text, and text to a number or UUID if the keys are
 declared so. A topic that was deleted and created again is a new one, without the earlier keys. With ``--since last``,
-all records of both topics are read for this check.
+all records of both topics are read for this check: the cleaner removes keys, and only a read shows which are left.
 
 Example: ``3 records with a customer_id that is no key of shop.customers, first at offset 17 of partition 2``.
 

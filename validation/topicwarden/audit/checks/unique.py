@@ -8,7 +8,8 @@ for the affected records: their schema is not known, or a partition cannot be re
 
 A record without a part of the identity, or with null, is counted and not compared. A field of Protocol Buffers without
 presence that has its default value is missing. A duplicate with the same bytes and timestamp is named as a likely
-re-send. With ``--since last``, all records of the topic are read for this check.
+re-send. With ``--since last``, all records of the topic are read for this check: retention and the cleaner remove
+records, and only a read shows which are left to be compared.
 
 Example: ``3 records with the same order_id as an earlier record, first at offset 17 of partition 2, compared with
 offset 12 of partition 0``.

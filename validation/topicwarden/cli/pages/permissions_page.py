@@ -64,6 +64,7 @@ _LEADS: Final = {
     "watch": "`topicwarden watch` runs audits: it needs the permissions of [audit](#audit), also those for access.",
     "redrive": "`topicwarden redrive` writes with `--execute` only. Its group and its transactional id begin with\n"
     "`topicwarden-redrive-`: [ACLs for this prefix](how-to/redrive.md#permissions) are enough.",
+    "infer": "`topicwarden infer` only reads. It joins no group, so it needs no Read on groups.",
     "usage": "`topicwarden usage` only reads. It joins no group, so it needs no Read on groups.",
 }
 
