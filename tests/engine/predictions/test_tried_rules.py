@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.engine.predictions.conftest import Deployment, deployment, of
-from topicwarden.audit import tried_rules
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.write.config_admin import connected
@@ -32,8 +31,7 @@ def deployed(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[D
         admin.delete_topics([TOPIC])
 
 
-def test_new_rules_are_tried_before_they_are_deployed(deployed: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert deployed.plan().topics == []
+def test_a_plan_tries_new_rules_on_retained_records(deployed: Deployment) -> None:
     deployed.write({FILE: DECLARED.format(contents=f"{{{JSON}, unique: [{{fields: [id]}}]}}")})
     plan = of(deployed.plan(), TOPIC)
     (broken,) = plan.consequences
@@ -41,23 +39,15 @@ def test_new_rules_are_tried_before_they_are_deployed(deployed: Deployment, monk
     assert broken.message.startswith("unique would fail for 4 of 20 retained records: 4 records with the same id as")
     assert broken.location is not None
     assert broken.location.file.endswith(FILE)
+
+
+def test_a_policy_refuses_rules_that_records_break(deployed: Deployment) -> None:
     policy = deployed.project.policies / "contents.yaml"
     policy.parent.mkdir(exist_ok=True)
     policy.write_text("contents: {broken_rules: error}\n")
     deployed.write({FILE: DECLARED.format(contents=f"{{{JSON}, key: {{required: true}}}}")})
-    report = deployed.plan()
-    (refused,) = of(report, TOPIC).consequences
-    assert refused.severity is Severity.REFUSED
-    assert not report.deployable
-    assert "would fail for 1 of 20 retained records" in refused.message
-    assert "would fail for 1 of 20 retained records" in " ".join(deployed.refused("up --yes --skip-preview").split())
+    refused = " ".join(deployed.refused("up --yes --skip-preview").split())
+    assert "null-key would fail for 1 of 20 retained records" in refused
     policy.unlink()
     deployed.up()
     assert deployed.plan().topics == []
-    monkeypatch.setattr(tried_rules, "MOST_RECORDS", 10)
-    deployed.write({FILE: DECLARED.format(contents=f"{{{JSON}, records: {{max_bytes: 1KiB}}}}")})
-    (sample,) = of(deployed.plan(), TOPIC).consequences
-    assert (sample.severity, sample.message) == (
-        Severity.NOTE,
-        "new rules were tried on the newest 10 records of the topic only",
-    )

@@ -112,9 +112,10 @@ from pathlib import Path
 from typing import assert_type
 
 from topicwarden.operations import (
-    AuditOptions, AuditReport, CheckReport, FailOn, MissingExtra, PlanReport, Problem, ProgressListener, Project,
-    ReadLimits, ReadScope, RedriveOptions, RedriveReport, Refusal, UsageOptions, UsageReport, Verdict, WatchOptions,
-    audit_topics, check_topics, find_project, plan_topics, redrive_finding, usage_topics, watch_stacks,
+    AuditOptions, AuditReport, CheckReport, FailOn, InferOptions, MissingExtra, PlanReport, Problem, ProgressListener,
+    Project, ReadLimits, ReadScope, RedriveOptions, RedriveReport, Refusal, UsageOptions, UsageReport, Verdict,
+    WatchOptions, audit_topics, check_topics, find_project, infer_stack, plan_topics, redrive_finding, usage_topics,
+    watch_stacks,
 )
 
 project = assert_type(find_project(Path.cwd()), Project)
@@ -127,6 +128,7 @@ options = AuditOptions(since=ReadScope.LAST, bounds=ReadLimits(rate=10))
 audit = assert_type(audit_topics(project, "dev", options=options, fail_on=FailOn.FAIL), AuditReport)
 assert_type(audit.counts()[Verdict.FAIL], int)
 assert_type(audit.fails(FailOn.FAIL), bool)
+assert_type(infer_stack(project, "dev", ["a*"], InferOptions(most_records=5)).complete, bool)
 assert_type(usage_topics(project, "dev", options=UsageOptions(history="none")), UsageReport)
 assert_type(watch_stacks(project, options=WatchOptions(every=60.0), stopped=lambda: True), bool)
 copied = redrive_finding(project, "dev", RedriveOptions("a:b", "c", Path("report.json")))
@@ -153,8 +155,10 @@ _CALLS = {
     "usage_topics": ("kafka", "cluster"),
     "watch_stacks": ("pyspark", "audit"),
     "redrive_finding": ("pyspark", "audit"),
+    "infer_stack": ("pyspark", "audit"),
 }
 _ARGUMENTS = {
+    "infer_stack": "project, 'dev', ['a*']",
     "watch_stacks": "project, stopped=lambda: True",
     "redrive_finding": "project, 'dev', operations.RedriveOptions('a', 'b', Path('report.json'))",
 }

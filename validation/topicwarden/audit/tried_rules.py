@@ -82,7 +82,7 @@ def _audit(project: Project, request: AuditRequest, note: Callable[[str], None])
 def _consequences(trial: RuleTrial, report: AuditReport, severity: Severity) -> Iterable[Consequence]:
     name = trial.declaration.topic.name
     facts = next((each for each in report.topics if each.name == name), None)
-    records = sum(each.records or 0 for each in facts.partitions) if facts else 0
+    records = (facts.records if facts else None) or 0
     findings = [each for each in report.findings if each.topic == name and each.check in trial.checks]
     for finding in findings:
         if finding.verdict in (Verdict.FAIL, Verdict.SUSPECT):
@@ -106,8 +106,8 @@ def _would_fail(finding: Finding, records: int, coverage: float) -> str:
     broken = finding.evidence.get("records")
     if not isinstance(broken, int):
         return f"{finding.check} would fail: {finding.message}"
-    which = "retained" if coverage >= 1 else "of the newest"
-    return f"{finding.check} would fail for {broken:,} of {records:,} {which} records: {finding.message}"
+    read = f"{records:,} retained" if coverage >= 1 else f"the newest {records:,}"
+    return f"{finding.check} would fail for {broken:,} of {read} records: {finding.message}"
 
 
 def _consequence(finding: Finding, message: str, severity: Severity) -> Consequence:
