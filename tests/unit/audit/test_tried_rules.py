@@ -42,7 +42,7 @@ def consequences(
     records: int = 20,
     error: Exception | None = None,
 ) -> list[Consequence]:
-    def audit(project: Project, request: AuditRequest, note: object) -> AuditReport:
+    def audit(project: Project, request: AuditRequest) -> AuditReport:
         assert request.patterns == ("t", "customers")
         assert request.declarations[1].topic.contents.unique == ()
         assert request.bounds.max_records == tried_rules.MOST_RECORDS
@@ -65,10 +65,10 @@ def consequences(
             coverage=coverage,
         )
 
-    monkeypatch.setattr(tried_rules, "_audit", audit)
+    monkeypatch.setattr(tried_rules, "audit_in_process", audit)
     request = AuditRequest("dev", Connection(("b:1",), tls=False), (TRIED, CUSTOMERS, declaration("other")))
     trial = RuleTrial(TRIED, frozenset({"unique", "references"}))
-    found = tried_rules.try_rules(Project(Path()), request, [trial], Severity.DANGER, lambda _: None)
+    found = tried_rules.try_rules(Project(Path()), request, [trial], Severity.DANGER)
     return found.get("t", [])
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import Final
 
+from topicwarden.audit.audit_process import audit_in_process
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.message_text import counted
-from topicwarden.model.missing_extra import MissingExtra
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -31,18 +29,16 @@ def try_rules(
     request: AuditRequest,
     trials: Iterable[RuleTrial],
     severity: Severity,
-    note: Callable[[str], None],
 ) -> dict[str, list[Consequence]]:
     """Return what the rules would find, by topic. Nothing is raised for records that cannot be read.
 
-    ``request`` has all declarations of the stack. ``severity`` is that of a rule that records break. ``note`` receives
-    lines about waits.
+    ``request`` has all declarations of the stack. ``severity`` is that of a rule that records break.
     """
     tried = {trial.declaration.topic.name: trial for trial in trials}
     if not tried:
         return {}
     try:
-        report = _audit(project, _request(request, tried), note)
+        report = audit_in_process(project, _request(request, tried))
     except (Refusal, OSError) as error:
         reason = str(error) if isinstance(error, Refusal) else f"the scan failed: {error}"
         return {name: [_untried(trial, reason)] for name, trial in tried.items()}
@@ -66,17 +62,6 @@ def _without_rules(declaration: Declaration) -> Declaration:
     none = {"ordered": (), "unique": (), "references": (), "expressions": ()}
     topic = declaration.topic
     return replace(declaration, topic=replace(topic, contents=topic.contents.model_copy(update=none)))
-
-
-def _audit(project: Project, request: AuditRequest, note: Callable[[str], None]) -> AuditReport:
-    if find_spec("pyspark") is None:
-        raise MissingExtra("pyspark", "audit")
-    # Most plans try no rules, and need no Spark.
-    from topicwarden.audit.run import audit  # noqa: PLC0415
-    from topicwarden.audit.scan.spark_session import session_on_demand  # noqa: PLC0415
-
-    with ExitStack() as resources:
-        return audit(session_on_demand(resources, project, None, note), request, lambda _: None)
 
 
 def _consequences(trial: RuleTrial, report: AuditReport, severity: Severity) -> Iterable[Consequence]:

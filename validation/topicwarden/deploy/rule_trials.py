@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-import pulumi
-
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.tried_rules import try_rules
 from topicwarden.model.planned_change import MOST_SEVERE_FIRST, Action, Consequence, Severity, TopicPlan
@@ -47,7 +45,7 @@ def with_tried_rules(
         for name, declaration in by_name.items()
         if (trial := rule_trial(declaration, deployed.topics[name].rules, schemas)) is not None
     ]
-    found = try_rules(project, request, trials, severity, pulumi.info)
+    found = try_rules(project, request, trials, severity)
     plans = {plan.topic: plan for plan in prediction.plans}
     plans |= {name: _with(plans.get(name), by_name[name], consequences) for name, consequences in found.items()}
     return replace(prediction, plans=tuple(plans[name] for name in sorted(plans)))
