@@ -46,10 +46,11 @@ _BY_FILE = (
 )
 """Folders and files that may run at the same time as those beside them: each worker has its own cluster for them."""
 LONGEST = (
-    *("system/example", "campaigns/guards/test_random.py", "system/install", "engine/rebalance", "engine/provider"),
-    *("broker/spark_cluster/test_standalone.py", "system/watch", "system/workflows", "broker/history"),
-    *("broker/spark_cluster/test_yarn.py", "campaigns/soundness", "engine/subjects", "campaigns/readability"),
-    *("engine/permissions", "campaigns/usage", "campaigns/versions", "broker/redrive"),
+    *("engine/provider", "system/example", "engine/rebalance", "campaigns/guards/test_random.py"),
+    *("engine/permissions", "broker/contents", "broker/spark_cluster/test_standalone.py", "campaigns/soundness"),
+    *("system/workflows", "system/example/test_bad_input.py", "broker/history", "engine/subjects", "system/sandbox"),
+    *("engine/processes/test_program_dies.py", "engine/predictions/test_guards.py", "broker/connections"),
+    *("engine/importing", "broker/access", "campaigns/watch", "broker/redrive"),
 )
 """The groups of tests that take longest, in this order. Workers begin with them, and so end at about the same time."""
 
