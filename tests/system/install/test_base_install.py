@@ -10,17 +10,11 @@ import pytest
 
 from tests.conftest import REPOSITORY
 from tests.support.command import project
-from tests.support.installations import base_install, build_wheel, resolution
+from tests.support.installations import base_install, resolution
 from tests.support.projects import Shell
-from topicwarden.toolchain import Toolchain
 
 LIMIT_MB = 110
 PAGE = (REPOSITORY / "docs" / "scaling.md").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def wheel(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_wheel(tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")

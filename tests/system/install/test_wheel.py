@@ -14,7 +14,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.conftest import REPOSITORY
-from tests.support.installations import build_wheel, find_python, install_with_everything, install_without_extras
+from tests.support.installations import find_python, install_with_everything, install_without_extras
 from tests.support.projects import Shell
 from topicwarden.model.project import Project
 from topicwarden.toolchain import Toolchain, apicurio, jar_download, jars
@@ -29,11 +29,6 @@ _SKIPPED = (
     "topicwarden audit --bootstrap-server kafka-1.example.com:9093",  # a cluster of the reader
 )
 _OURS = ("PULUMI_", "TOPICWARDEN_", "SPARK_", "PYSPARK_", "XDG_", "PYTHON", "VIRTUAL_ENV", "JAVA_HOME")
-
-
-@pytest.fixture(scope="module")
-def wheel(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_wheel(tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
