@@ -143,12 +143,17 @@ COMMANDS = {
 FAILS = "fail config-drift shop.orders: retention.ms is 3600000 (set on the topic), declared 604800000"
 
 
+@pytest.mark.nightly(
+    "The suite keeps the PySpark job; README's commands and the tests of spark_cluster run the command as a process.",
+    stays=("spark-submit",),
+)
 @pytest.mark.parametrize(
     ("command", "topic", "code", "line"),
     [
         ("topicwarden", "shop.orders", 1, FAILS),
         ("spark-submit", "cache", 0, "suspect compaction-ratio cache [0]: 10 of 11 records are superseded"),
     ],
+    ids=COMMANDS,
 )
 def test_it_prints_and_writes_the_report(
     command: str, topic: str, code: int, line: str, *, report: AuditReport, shell: Shell, tmp_path: Path

@@ -176,7 +176,6 @@ def test_a_refused_plan_fails_and_updates_the_same_comment(clone: Clone, planned
     try:
         with merge_commit(clone):
             ran = clone.runner.page_job(PAGE_WORKFLOWS[0], "dev")
-        lenient = clone.runner.action(command="plan", stack="dev", fail_on="never", comment="false")
     finally:
         clone.edit("partitions/my_topic.yaml", "partitions: 3", "partitions: 5")
     assert {name: step.code for name, step in ran.items() if step.code} == {"plan": 1}
@@ -184,6 +183,15 @@ def test_a_refused_plan_fails_and_updates_the_same_comment(clone: Clone, planned
     assert len(clone.server.comments) == 3
     assert "**refused**" in clone.server.bodies[2]
     assert clone.server.changes[-1] == "PATCH /repos/acme/topics/issues/comments/102"
+
+
+@pytest.mark.nightly("The suite keeps a refused plan that fails, and plans with a comment.")
+def test_the_inputs_say_whether_a_refused_plan_fails_and_has_a_comment(clone: Clone, planned: dict[str, Ran]) -> None:
+    clone.edit("partitions/my_topic.yaml", "partitions: 5", "partitions: 3")
+    try:
+        lenient = clone.runner.action(command="plan", stack="dev", fail_on="never", comment="false")
+    finally:
+        clone.edit("partitions/my_topic.yaml", "partitions: 3", "partitions: 5")
     assert (lenient.code, COMMENT in lenient.steps) == (0, False)
 
 
@@ -253,10 +261,18 @@ def test_a_pull_request_target_event_with_secrets_is_refused(clone: Clone) -> No
     }
 
 
-def test_a_second_deploy_changes_nothing(clone: Clone, planned: dict[str, Ran]) -> None:
-    ran = clone.runner.job("deploy.yml", "deploy")
-    assert failures(ran) == {}
-    assert "+ 1 created" in ran["Deploy"].log
+@pytest.fixture(scope="module")
+def deployed(clone: Clone, planned: dict[str, Ran]) -> dict[str, Ran]:
+    return clone.runner.job("deploy.yml", "deploy")
+
+
+def test_a_deploy_creates_what_was_planned(deployed: dict[str, Ran]) -> None:
+    assert failures(deployed) == {}
+    assert "+ 1 created" in deployed["Deploy"].log
+
+
+@pytest.mark.nightly("The suite keeps the first deploy; tests/engine keeps second ones.")
+def test_a_second_deploy_changes_nothing(clone: Clone, deployed: dict[str, Ran]) -> None:
     again = clone.runner.page_job(PAGE_WORKFLOWS[1], "dev")
     assert failures(again) == {}
     assert "unchanged" in again["up"].log
