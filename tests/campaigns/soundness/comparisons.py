@@ -78,7 +78,21 @@ def unknown_references(records: Records, rule: ReferenceRule, keys: set[bytes], 
 
 
 def undecidable_reason(scene: Scene, topic: str) -> str:
-    """Return why the keys of a topic on the disk need not be all that it ever had; empty if they are."""
+    """Return why the keys of a topic on the disk need not be all that it ever had; empty if nothing allows a doubt."""
+    if reason := lost_reason(scene, topic):
+        return reason
+    for partition in range(scene.truths[topic].partitions):
+        log, stable = scene.before[topic, partition], _stable(scene, topic, partition)
+        if len(log.committed(stable)) < log.end:
+            return f"partition {partition} has offsets without a committed record"
+    return ""
+
+
+def lost_reason(scene: Scene, topic: str) -> str:
+    """Return why a key may have been committed that no record on the disk has; empty if none can have been.
+
+    Aborted records and markers lose nothing: their offsets never had a committed record.
+    """
     truth = scene.truths.get(topic)
     if truth is None or not truth.there:
         return "the topic is gone"
@@ -88,10 +102,18 @@ def undecidable_reason(scene: Scene, topic: str) -> str:
         log = scene.before.get((topic, partition))
         if log is None:
             return "a partition has no log"
-        stable = scene.partition(topic, partition).last_stable or 0
-        if [entry.offset for entry in log.committed(stable)] != [*range(log.end)]:
-            return f"partition {partition} has offsets without a committed record"
+        if log.start > 0 or written_offsets(log) != [*range(log.end)]:
+            return f"partition {partition} has lost offsets"
+        if _stable(scene, topic, partition) < log.end:
+            return f"partition {partition} has an open transaction"
     return ""
+
+
+def written_offsets(log: Log) -> list[int]:
+    """Return the offsets of all records and markers in the files of a log."""
+    batches = [batch for segment in log.segments for batch in segment.batches]
+    markers = (batch.first for batch in batches if batch.commits is not None)
+    return sorted([*markers, *(entry.offset for batch in batches for entry in batch.entries)])
 
 
 def _logs(scene: Scene, topic: str) -> list[list[tuple[int, Log]]]:
@@ -145,7 +167,7 @@ def compared(finding: Finding, scene: Scene, truth: Truth) -> str:
     rule = next((rule for check, rule, text in rules if check == finding.check and text in finding.message), None)
     if rule is None:
         return "no such rule is declared"
-    if isinstance(rule, ReferenceRule) and (reason := undecidable_reason(scene, rule.topic)):
+    if isinstance(rule, ReferenceRule) and (reason := lost_reason(scene, rule.topic)):
         return f"{rule.topic} may have had the keys: {reason}"
     least, most = _broken(scene, truth.name, rule)
     claimed = int(finding.evidence["records"] or 0)

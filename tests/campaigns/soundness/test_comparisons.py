@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.campaigns.soundness.comparisons import broken_order, duplicates, unknown_references
-from tests.support.log_files import LogRecord
+from tests.campaigns.soundness.comparisons import broken_order, duplicates, unknown_references, written_offsets
+from tests.campaigns.soundness.logs import Log, Segment
+from tests.support.log_files import LogBatch, LogRecord
 from topicwarden.model.record_rules import OrderedRule, ReferenceRule, UniqueRule
 
 
@@ -56,3 +57,16 @@ def test_references_are_unknown_if_they_are_old_enough() -> None:
     rule = ReferenceRule(field="ref", topic="t", grace=2)
     assert unknown_references(found, rule, {b"a"}, 10) == 2
     assert unknown_references(found, rule, {b"a", b"7"}, 12) == 2
+
+
+def test_offsets_of_aborted_records_and_markers_are_not_lost() -> None:
+    aborted = LogBatch(0, 1, 80, 5, False, 7, True, None, entries(0, 1))
+    marker = LogBatch(2, 2, 80, 5, False, 7, True, False, ())
+    cleaned = LogBatch(3, 5, 80, 5, False, -1, False, None, entries(3, 5))
+    whole, lossy = (Log(0, 0, False, (Segment(0, 1, batches),)) for batches in ((aborted, marker), (marker, cleaned)))
+    assert written_offsets(whole) == [0, 1, 2] == [*range(whole.end)]
+    assert written_offsets(lossy) == [2, 3, 5]
+
+
+def entries(*offsets: int) -> tuple[LogRecord, ...]:
+    return tuple(LogRecord(offset, 5, b"k", b"{}", ()) for offset in offsets)
