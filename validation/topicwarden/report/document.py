@@ -12,6 +12,7 @@ from enum import Enum, StrEnum
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from topicwarden.model.message_text import counted_more
+from topicwarden.report.display import one_line
 
 _Item = TypeVar("_Item")
 
@@ -120,6 +121,11 @@ class TopicRef:
     anchor: str
     search: str = ""
     word: str = ""
+
+
+def search_text(names: Iterable[str]) -> str:
+    """Return the text in which the page's filter searches. Bars separate the names, for searches of a whole name."""
+    return one_line(f"|{'|'.join(names)}|").lower()
 
 
 @dataclass(frozen=True)

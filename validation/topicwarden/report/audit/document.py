@@ -93,7 +93,7 @@ class _AuditDocument:
         with_facts = [topic for topic in view.topics if topic.facts]
         self._detailed = {topic.name for topic in with_facts[:MAX_DETAILED]} if self._page else set()
         self._refs = {
-            topic.name: doc.TopicRef(f"topic-{number}", _search_text(topic), topic.verdict.value)
+            topic.name: doc.TopicRef(f"topic-{number}", doc.search_text(_searched(topic)), topic.verdict.value)
             for number, topic in enumerate(view.topics, start=1)
         }
 
@@ -462,7 +462,5 @@ def _ended(finding: PastFinding, label: Span) -> Line:
     return line(label, " ", strong(f"{finding.check} {finding.topic}:"), was)
 
 
-def _search_text(topic: TopicDigest) -> str:
-    """Return the text in which the page's filter searches. Bars separate the names, for searches of a whole name."""
-    checks = sorted({finding.check for finding in topic.findings})
-    return display.one_line(f"|{'|'.join([topic.name, topic.domain, topic.owner, *checks])}|").lower()
+def _searched(topic: TopicDigest) -> list[str]:
+    return [topic.name, topic.domain, topic.owner, *sorted({finding.check for finding in topic.findings})]

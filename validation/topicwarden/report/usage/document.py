@@ -180,7 +180,9 @@ class _UsageDocument:
         return doc.Table(*table, "All topics", noun="topic", most=most, rest=rest, share=0.5)
 
     def _ref(self, topic: TopicUsage) -> doc.TopicRef:
-        return doc.TopicRef(self._anchors[topic.name], _search_text(topic), self._words[topic.name])
+        users = [user.name for user in (*topic.writers, *topic.readers)][:_MOST_USERS]
+        searched = doc.search_text([topic.name, topic.domain, topic.owner, *users])
+        return doc.TopicRef(self._anchors[topic.name], searched, self._words[topic.name])
 
     def _name(self, topic: TopicUsage) -> Line:
         undeclared = (" ", muted("not declared")) if self._page and not topic.declared else ()
@@ -288,9 +290,3 @@ def _words(report: UsageReport) -> dict[str, str]:
         topic.name: "undeclared" if topic.name in undeclared else "idle" if topic.name in idle else "other"
         for topic in report.topics
     }
-
-
-def _search_text(topic: TopicUsage) -> str:
-    """Return the text in which the page's filter searches. Bars separate the names, for searches of a whole name."""
-    users = [user.name for user in (*topic.writers, *topic.readers)][:_MOST_USERS]
-    return display.one_line(f"|{'|'.join([topic.name, topic.domain, topic.owner, *users])}|").lower()
