@@ -44,8 +44,9 @@ _TONES: Final = {
     None: Tone.PASS,
 }
 _MOST_TOPICS: Final = 30
-"""How many topics of one severity a terminal shows; of more topics with consequences, it shows ``_MOST_DETAILED``."""
-_MOST_DETAILED: Final = 5
+"""How many topics of one severity a terminal shows; of more topics with consequences, it shows ``_MOST_BRIEF``."""
+_MOST_BRIEF: Final = 10
+"""How many of very many topics with consequences are shown: the first with its details, the others on a line each."""
 _MOST_FOLDERS: Final = 8
 _MOST_LETTERS: Final = 240
 _ALL: Final = "topicwarden plan --out FOLDER writes them to plan.txt and plan.json"
@@ -99,8 +100,10 @@ class _PlanDocument:
         for severity, topics in groupby(view.topics, key=lambda topic: topic.severity):
             of_severity = list(topics)
             most = len(of_severity) if self._most is None else self._most
-            shown = of_severity[: _MOST_DETAILED if severity and len(of_severity) > most else most]
-            yield from map(self._topic, shown)
+            brief = severity is not None and len(of_severity) > most
+            shown = of_severity[: _MOST_BRIEF if brief else most]
+            yield from map(self._topic, shown[: 1 if brief else None])
+            yield from map(self._brief, shown[1:] if brief else ())
             if rest := of_severity[len(shown) :]:
                 yield _counts_of(severity, rest)
         if view.access:
@@ -153,6 +156,11 @@ class _PlanDocument:
             values = ", ".join(" ".join(cell[0].text for cell in row.cells) for row in table.rows) if table else ""
             return doc.Paragraph((*self._summary(topic), *((muted(f": {values}"),) if values else ())))
         return doc.Details(self._summary(topic), tuple(_parts(table, (), topic, topic.topic * self._terminal)))
+
+    def _brief(self, topic: TopicPlan) -> doc.Paragraph:
+        first, *others = topic.consequences
+        message = line(f": {first.kind}: ", prose(first.message), and_others(len(others)))
+        return doc.Paragraph(line(self._summary(topic), message))
 
     def _subject(self, subject: SubjectPlan) -> doc.Details:
         table = tables.settings(subject)
