@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from topicwarden.cli.sandbox import install
+from topicwarden.cli.sandbox import install_tools
 from topicwarden.extensions.sandbox import class_archive
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
             jars = kafka_jars(project, print)
             class_archive.create(prerequisites.require_java(), jars, print)
         else:
-            return install(archive_spark=part == "all")
+            return install_tools(archive_spark=part == "all")
     except Refusal as refusal:
         print(refusal, file=sys.stderr)
         return 2

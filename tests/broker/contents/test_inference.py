@@ -16,7 +16,6 @@ from tests.support.projects import own_cache, project_of
 from topicwarden.cli.infer import infer
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.project import Project
-from topicwarden.operations.operation_options import InferOptions
 
 TOPIC = "inferred.orders"
 RECORDS = 1_100
@@ -57,7 +56,7 @@ def test_a_declared_topic_shows_what_records_break_and_allow(
 ) -> None:
     monkeypatch.chdir(project.root)
     before = {path: path.read_bytes() for path in project.topics.rglob("*") if path.is_file()}
-    assert infer(None, [TOPIC], InferOptions(), tmp_path / "out") == 1
+    assert infer([TOPIC], out=tmp_path / "out") == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"# {TOPIC}: inferred from all 1,100 records"
     broken, added = ([line for line in lines if line.startswith(sign)] for sign in "-+")
@@ -78,7 +77,7 @@ def test_a_bound_on_the_records_makes_rules_suggestions(
     project: Project, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(project.root)
-    assert infer("dev", [TOPIC], InferOptions(most_records=100, records_needed=1), None) == 0
+    assert infer([TOPIC], "dev", max_records=100, min_records=1) == 0
     first, *others = capsys.readouterr().out.splitlines()
     assert first == f"# {TOPIC}: inferred from 100 records, the newest 100 of 1,100 offsets"
     doubt = "rests on the newest records only; all 100 records have a key"

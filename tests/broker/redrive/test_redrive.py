@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from kafka import TopicPartition
 
@@ -11,7 +9,6 @@ from tests.support.redrives import RedriveProject, origin
 from topicwarden.cli.redrive import redrive
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.problem import Refusal
-from topicwarden.operations.operation_options import RedriveOptions
 
 GOOD = b'{"id": 1}'
 JSON = "partitions: 3, contents: {value: {format: json}}"
@@ -75,14 +72,13 @@ def test_the_command_shows_what_it_would_copy_and_copies_with_execute(
     planted(redrives, topic)
     path, finding = redrives.finding(topic, "value-schema")
     monkeypatch.chdir(redrives.project.root)
-    options = RedriveOptions(finding.id, f"{topic}.repaired", path)
-    assert redrive("dev", options) == 0
+    assert redrive("dev", finding.id, f"{topic}.repaired", report=path) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert f"finding {finding.id}: {topic}: 23 records whose value is not json as declared" in shown
     assert "partition 1: 2 records, offsets 0 to 2" in shown
     assert f"to copy to {topic}.repaired: 23 records" in shown
     assert "nothing was copied: add --execute to copy" in shown
-    assert redrive("dev", replace(options, execute=True)) == 0
+    assert redrive("dev", finding.id, f"{topic}.repaired", report=path, execute=True) == 0
     assert f"copied to {topic}.repaired: 23 records" in " ".join(capsys.readouterr().out.split())
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tests.support.command import project, topicwarden
-from topicwarden.cli import deploy, terminal
+from topicwarden.cli import terminal
 
 LINES = (
     " +  pulumi:pulumi:Stack p-dev creating (0s)\n",
@@ -24,11 +25,11 @@ NEXT = "; `topicwarden plan --stack dev` shows what is left, and `topicwarden {}
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(deploy, "writing_engine_of", lambda *_: SimpleNamespace())
+    monkeypatch.setattr("topicwarden.operations.find_pulumi.writing_engine_of", lambda *_: SimpleNamespace())
     monkeypatch.setattr("topicwarden.operations.declared_topics.checked_stack", lambda *_: SimpleNamespace())
-    monkeypatch.setattr(deploy, "planned_destroy", lambda *_, **__: SimpleNamespace(refused=[]))
+    monkeypatch.setattr("topicwarden.operations.deploy.planned_destroy", lambda *_, **__: SimpleNamespace(refused=[]))
     monkeypatch.setattr("topicwarden.report.terminal_output.document_text", lambda *_: "")
-    monkeypatch.setattr(deploy, "document", lambda *_: None)
+    monkeypatch.setattr(import_module("topicwarden.report.plan.document"), "document", lambda *_: None)
     return project(tmp_path, {"topics/a.yaml": "partitions: 1\nreplication_factor: 1\n"})
 
 
@@ -47,11 +48,11 @@ def test_an_interrupted_change_says_what_is_done_and_how_to_go_on(
     command: str, error: BaseException, code: int, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "deploy_topics" if command == "up" else "destroy_topics"
-    monkeypatch.setattr(deploy, name, interrupted_after(LINES, error))
+    monkeypatch.setattr(f"topicwarden.operations.deploy.{name}", interrupted_after(LINES, error))
     done = topicwarden(command, "--stack", "dev", "--yes", cwd=root)
     message = "1 change made (orders); begun and perhaps made: clicks; no other change was begun"
     assert (done.code, done.err) == (code, f"topicwarden: interrupted: {message}{NEXT.format(command)}")
-    monkeypatch.setattr(deploy, name, interrupted_after(LINES[:1], error))
+    monkeypatch.setattr(f"topicwarden.operations.deploy.{name}", interrupted_after(LINES[:1], error))
     done = topicwarden(command, "--stack", "dev", "--yes", cwd=root)
     assert done.err == f"topicwarden: interrupted: Pulumi had not begun a change{NEXT.format(command)}"
 
@@ -69,6 +70,6 @@ def test_the_output_of_pulumi_is_the_changes_that_it_has_made(capsys: pytest.Cap
 
 
 def test_an_error_of_a_deploy_is_no_interrupt(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deploy, "deploy_topics", interrupted_after(LINES, OSError("full")))
+    monkeypatch.setattr("topicwarden.operations.deploy.deploy_topics", interrupted_after(LINES, OSError("full")))
     done = topicwarden("up", "--stack", "dev", "--yes", cwd=root)
     assert (done.code, "interrupted" in done.err) == (2, False)

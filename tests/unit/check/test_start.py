@@ -240,7 +240,7 @@ def root(tmp_path: Path) -> Path:
         (["plan", "--stack", "dev"], "pulumi", "deploy"),
         (["up", "--stack", "dev", "--yes"], "pulumi", "deploy"),
         (["import", "--stack", "dev"], "pulumi", "deploy"),
-        (["rebalance", "--stack", "dev"], "kafka", "cluster"),
+        (["rebalance", "--stack", "dev"], "grpc", "deploy"),
         (["sandbox", "status"], "kafka", "cluster"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

@@ -154,7 +154,7 @@ def given_to(stack: str, variables: dict[str, str], monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(os, "environ", {**os.environ, **variables})
     monkeypatch.setattr(ci, "_topicwarden", topicwarden)
-    monkeypatch.setattr(ci, "provide_stack", lambda *_: None)
+    monkeypatch.setattr("topicwarden.deploy.pulumi_stacks.provide_stack", lambda *_: None)
     assert ci.run("audit", stack, Path("reports"), fail_on=FailOn.FAIL) == 0
     return given[-1]
 

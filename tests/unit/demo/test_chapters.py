@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
-from topicwarden.cli.demo import demo as command
+from topicwarden.cli.demo import chapters as table
 from topicwarden.cli.demo import schemas_chapter, story
-from topicwarden.cli.demo.demo import CHAPTERS, Chapter, demo
+from topicwarden.cli.demo.chapters import CHAPTERS, Chapter, Run
+from topicwarden.cli.demo.demo import demo
 from topicwarden.cli.demo.demo_run import DemoResult, DemoRun
 from topicwarden.extensions.sandbox.scenarios import flights
 from topicwarden.kafka.connect.schema_registry import on_sandbox_registry
@@ -27,7 +28,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The parts that ran, in their order. Each says only that it ran."""
     names: list[str] = []
 
-    def part(name: str) -> command.Run:
+    def part(name: str) -> Run:
         def run(prepared: DemoRun) -> Iterator[DemoResult]:
             names.append(name)
             yield name, 1, 1
@@ -35,7 +36,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return run
 
     chapters = {name: Chapter(chapter.shows, part(name), chapter.needs) for name, chapter in CHAPTERS.items()}
-    monkeypatch.setattr(command, "CHAPTERS", chapters)
+    monkeypatch.setattr(table, "CHAPTERS", chapters)
     monkeypatch.setattr(story, "prepare", lambda *_: names.append("prepared"))
     monkeypatch.setattr(story, "run", part("story"))
     monkeypatch.chdir(REPOSITORY)

@@ -74,7 +74,7 @@ def messages(folder: Path, name: str, text: str, output: pytest.CaptureFixture[s
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         try:
-            import_(None, (), (Path(name),), files_only=True, dry_run=False)
+            import_(sources=[Path(name)], files_only=True)
         except Refusal as refusal:
             return str(refusal)
         finally:

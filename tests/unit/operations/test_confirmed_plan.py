@@ -31,7 +31,8 @@ def questions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(deploy, "confirmed", answer)
     monkeypatch.setattr("topicwarden.operations.declared_topics.checked_stack", lambda *_: None)
-    for name in ("find_project", "writing_engine_of", "require_terminal"):
+    monkeypatch.setattr("topicwarden.operations.find_pulumi.writing_engine_of", lambda *_: None)
+    for name in ("find_project", "require_terminal"):
         monkeypatch.setattr(deploy, name, lambda *_, **__: None)
     return found
 
@@ -47,7 +48,7 @@ def test_a_deploy_with_a_loss_that_was_not_confirmed_asks_again(
 
     plans = iter([plan(0), plan(300)])
     monkeypatch.setattr("topicwarden.operations.plan.planned", lambda *_, **__: next(plans))
-    monkeypatch.setattr(deploy, "deploy_topics", changed)
+    monkeypatch.setattr("topicwarden.operations.deploy.deploy_topics", changed)
     assert deploy.up("dev", yes=False) == 0
     assert questions == ["Deploy this?"] * 2
     assert confirmed == [plan(0)]
@@ -59,7 +60,7 @@ def test_a_destroy_looks_again_after_the_answer(
     questions: list[str], monkeypatch: pytest.MonkeyPatch, later: int, times: int
 ) -> None:
     plans, ran = iter([plan(0), plan(later), plan(later)]), list[str]()
-    monkeypatch.setattr(deploy, "planned_destroy", lambda *_, **__: next(plans))
+    monkeypatch.setattr("topicwarden.operations.deploy.planned_destroy", lambda *_, **__: next(plans))
 
     def destroyed(*_: object) -> bool:
         ran.append("destroyed")

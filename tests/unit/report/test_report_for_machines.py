@@ -19,16 +19,16 @@ from prometheus_client.openmetrics import parser as openmetrics_format
 
 from tests.conftest import REPOSITORY
 from tests.support import reports, usage_reports
+from tests.support.command import topicwarden
 from tests.support.hostile_texts import HOSTILE
 from tests.support.projects import project_of
 from tests.support.reports import rich
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.scan.spark_source import SparkSource
-from topicwarden.cli.audit import audit
 from topicwarden.cli.pages.alert_rules import DOCUMENTATION, alert_name, alerts
 from topicwarden.cli.pages.dashboard import dashboard
 from topicwarden.model.finding import AuditReport, Finding
-from topicwarden.model.problem import Location, Refusal
+from topicwarden.model.problem import Location
 from topicwarden.model.verdict import WORST_FIRST, FailOn, Verdict
 from topicwarden.operations import audit as module
 from topicwarden.report.audit import junit, sarif
@@ -350,7 +350,7 @@ def test_the_alert_rules_use_metrics_labels_and_verdicts_that_exist() -> None:
 
 
 def test_the_report_is_printed_although_its_files_cannot_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project, out = project_of(tmp_path / "project", {}), tmp_path / "reports"
 
@@ -364,6 +364,6 @@ def test_the_report_is_printed_although_its_files_cannot_be_written(
 
     monkeypatch.setattr(module, "_auditing", auditing)
     monkeypatch.setattr(module, "_stack_request", lambda *_: None)
-    with pytest.raises(Refusal, match="is not a folder"):
-        audit("dev", (), str(out), None, project_folder=project.root, form="junit")
-    assert capsys.readouterr().out.endswith("</testsuites>\n")
+    done = topicwarden("audit", "--stack", "dev", "--out", out, "--format", "junit", cwd=project.root)
+    assert (done.code, "is not a folder" in done.err) == (2, True)
+    assert done.out.endswith("</testsuites>\n")

@@ -179,7 +179,7 @@ def checked(
         (folder / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(folder)
     capsys.readouterr()
-    return check(None, "text"), capsys.readouterr().out
+    return check(form="text"), capsys.readouterr().out
 
 
 def test_the_list_names_each_concept_with_the_title_of_its_page(tmp_path: Path) -> None:

@@ -5,61 +5,183 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from topicwarden.audit.check_docs import check_docs
-from topicwarden.audit.scan.read_limits import ReadLimits
-from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_format
+import typer
+
 from topicwarden.cli.garbage_collection import without_garbage_collection
+from topicwarden.cli.options import (
+    AllStacks,
+    BootstrapServer,
+    CommandConfig,
+    Stacks,
+    Topics,
+    cluster_address,
+    project_option,
+    read_limits,
+    several_stacks,
+    single_stack,
+)
 from topicwarden.cli.terminal import TERMINAL
-from topicwarden.model.cluster_address import ClusterAddress
-from topicwarden.model.finding import AuditReport
-from topicwarden.model.fleet_report import StackOutcome
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
-from topicwarden.model.units import SIZE
-from topicwarden.model.verdict import FailOn
-from topicwarden.operations.audit import audit_cluster, audit_topics
-from topicwarden.operations.operation_options import AuditOptions
+from topicwarden.model.verdict import FailOn, ReadScope
 from topicwarden.operations.progress_listener import ProgressListener
-from topicwarden.operations.shared_spark import shared_spark
-from topicwarden.report import page, terminal_output
-from topicwarden.report.audit.background import ReportBackground
-from topicwarden.report.audit.digest import digest
-from topicwarden.report.audit.document import document
-from topicwarden.report.audit.formats import FORMATS
-from topicwarden.report.document import Medium
-from topicwarden.report.fleet.document import document as fleet_document
+from topicwarden.report import terminal_output
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.specs.stacks.history_address import history_below
+
+if TYPE_CHECKING:
+    from topicwarden.model.finding import AuditReport
+    from topicwarden.model.fleet_report import StackOutcome
+    from topicwarden.operations.operation_options import AuditOptions
+    from topicwarden.report.audit.background import ReportBackground
+
+app = typer.Typer()
 
 _FLEET_FORMATS: Final = ("text", "json", "markdown")
 
 
+@app.command(
+    epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/. "
+    "All stacks in one report: `topicwarden audit --all-stacks`."
+)
 def audit(
-    stack: str,
-    patterns: tuple[str, ...],
-    out: str | None,
-    master: str | None,
+    context: typer.Context,
+    stack: Stacks = None,
+    topics: Topics = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="The folder for report.html, .md, .json, .sarif, .xml (JUnit) and .prom (OpenMetrics): a path, or a "
+            "URI that Spark can write, such as s3a://bucket/reports.",
+        ),
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="The Spark master (default: local, or the one of spark-submit)."),
+    ] = None,
     *,
-    project_folder: Path | None = None,
-    options: AuditOptions | None = None,
-    fail_on: FailOn = FailOn.FAIL,
-    form: str = "text",
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+    project: Annotated[
+        Path | None,
+        project_option(
+            "The folder of the project (default: this folder, or one above it). For Spark jobs, whose driver runs "
+            "in a folder of its own."
+        ),
+    ] = None,
+    since: Annotated[
+        ReadScope,
+        typer.Option(
+            "--since",
+            metavar="all|last",
+            help="all: read all records. last: read records written since the last audit.",
+        ),
+    ] = ReadScope.ALL,
+    history: Annotated[
+        str | None,
+        typer.Option(
+            "--history",
+            metavar="WHERE",
+            help="The history of audits: a path, a URI such as s3a://bucket/history, or none "
+            "(default: topicwarden:history of the stack, else .cache/history/STACK).",
+            show_default=False,
+        ),
+    ] = None,
+    max_records: Annotated[
+        int | None,
+        typer.Option(
+            "--max-records", metavar="N", help="Read at most this number of offsets, the newest of each partition."
+        ),
+    ] = None,
+    sample: Annotated[
+        float | None,
+        typer.Option(
+            "--sample", metavar="SHARE", help="Read only this fraction of each partition, the newest records: 0.1."
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            "--rate", metavar="BYTES", help="Read at most this many bytes per second, in all tasks together: 50MiB."
+        ),
+    ] = None,
+    authorizer_log: Annotated[
+        str | None,
+        typer.Option(
+            "--authorizer-log",
+            metavar="DIR",
+            help="The folder of the brokers' authorizer logs, kafka-authorizer.log, with one folder for each broker: a "
+            "path, or a URI such as s3a://bucket/logs.",
+        ),
+    ] = None,
+    log_time_zone: Annotated[
+        str,
+        typer.Option(
+            "--log-time-zone",
+            metavar="ZONE",
+            help="The time zone of the brokers, for lines of authorizer logs that name none: Europe/Berlin, +02:00.",
+        ),
+    ] = "UTC",
+    fail_on: Annotated[
+        FailOn,
+        typer.Option(
+            "--fail-on",
+            metavar="VERDICT",
+            help="The mildest verdict that leads to exit code 1: fail, suspect or undecidable; or never.",
+        ),
+    ] = FailOn.FAIL,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="The format on standard output: text, json, markdown, sarif, junit or openmetrics.",
+        ),
+    ] = "text",
+    all_stacks: AllStacks = False,
 ) -> int:
-    """Audit the topics that match ``patterns``, print the report in the format ``form``, and return the exit code.
+    """Read the records of live topics and compare them with the declarations. Only reads. Needs Java and a cluster.
 
-    ``project_folder`` is the project, or a folder in it; None means the working directory. Returns 1 if any verdict is
-    at least as bad as ``fail_on``, else 0. See ``audit_topics``.
+    With --bootstrap-server, audit a cluster that nobody has declared: retention, compaction, keys, transactions,
+    replication, lag and use are judged, and the report ends with the command that declares its topics.
     """
+    address = cluster_address(bootstrap_server, command_config, stack=bool(stack or all_stacks))
+    several = several_stacks(stack, all_stacks)
+    one = single_stack(stack, context) if several is None and address is None else ""
+    from topicwarden.audit.scan.spark_platform import refuse_unsupported
+
+    refuse_unsupported(master)  # before the imports that need Spark
+    from topicwarden.audit.check_docs import check_docs
+    from topicwarden.operations.audit import audit_cluster, audit_topics
+    from topicwarden.operations.operation_options import AuditOptions
+    from topicwarden.report.audit.background import ReportBackground
+
+    limits = read_limits(max_records, sample, rate)
+    options = AuditOptions(history, since, limits, authorizer_log=authorizer_log, log_time_zone=log_time_zone)
+    patterns = tuple(topics or ())
+    if address is not None and project is not None:
+        raise Refusal("--project has the declarations of a stack: remove it, or remove --bootstrap-server")
+    if several is not None:
+        return _audit_stacks(
+            several, patterns, out, master, project_folder=project, options=options, fail_on=fail_on, form=form
+        )
     _require_known(form)
-    project = find_project(project_folder)
-    background = ReportBackground(project.root, check_docs(), fail_on)
+    if address is None:
+        declared = find_project(project)
+        root, audit_once = declared.root, partial(audit_topics, declared, one)
+    else:
+        root, audit_once = Path.cwd(), partial(audit_cluster, address)
+    background = ReportBackground(root, check_docs(), fail_on)
     with without_garbage_collection():
-        report = audit_topics(
-            project,
-            stack,
+        report = audit_once(
             patterns,
             options,
             master=master,
@@ -71,52 +193,37 @@ def audit(
     return 1 if report.fails(fail_on) else 0
 
 
-def audit_address(
-    address: ClusterAddress,
-    patterns: tuple[str, ...],
-    out: str | None,
-    master: str | None,
-    *,
-    options: AuditOptions | None = None,
-    fail_on: FailOn = FailOn.FAIL,
-    form: str = "text",
-) -> int:
-    """Audit a cluster that no project declares; the rest is as in ``audit``. See ``audit_cluster``."""
-    _require_known(form)
-    background = ReportBackground(Path.cwd(), check_docs(), fail_on)
-    with without_garbage_collection():
-        report = audit_cluster(
-            address,
-            patterns,
-            options,
-            master=master,
-            out=out,
-            fail_on=fail_on,
-            on_report=lambda report: _print(report, form, background),
-            listener=TERMINAL,
-        )
-    return 1 if report.fails(fail_on) else 0
-
-
-def audit_stacks(
+def _audit_stacks(
     stacks: Sequence[str],
     patterns: tuple[str, ...],
     out: str | None,
     master: str | None,
     *,
-    project_folder: Path | None = None,
-    options: AuditOptions | None = None,
-    fail_on: FailOn = FailOn.FAIL,
-    form: str = "text",
+    project_folder: Path | None,
+    options: AuditOptions,
+    fail_on: FailOn,
+    form: str,
 ) -> int:
     """Print one report on the audits of ``stacks``, or of all stacks if there are none, and return the exit code.
 
     All audits share one Spark session. ``out`` is a folder for this report, with one folder for the files of each
     stack. Returns 2 if a stack could not be audited; else as ``audit``.
     """
+    from topicwarden.audit.check_docs import check_docs
+    from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_format
+    from topicwarden.model.finding import AuditReport
+    from topicwarden.model.fleet_report import StackOutcome
+    from topicwarden.operations.audit import audit_topics
+    from topicwarden.operations.shared_spark import shared_spark
+    from topicwarden.report import page
+    from topicwarden.report.audit.background import ReportBackground
+    from topicwarden.report.audit.digest import digest
+    from topicwarden.report.audit.formats import FORMATS
+    from topicwarden.report.document import Medium
+    from topicwarden.report.fleet.document import document as fleet_document
+
     require_format(form, _FLEET_FORMATS, tuple(FORMATS))
-    settings = options or AuditOptions()
-    if settings.authorizer_log is not None:
+    if options.authorizer_log is not None:
         raise Refusal("--authorizer-log has the logs of one cluster: pass one --stack with it")
     if out is not None and "://" in out:
         raise Refusal("--out of several stacks is a folder of this machine: pass a path, or one --stack with a URI")
@@ -134,7 +241,7 @@ def audit_stacks(
                     project,
                     stack,
                     patterns,
-                    replace(settings, history=history_below(settings.history, stack)),
+                    replace(options, history=history_below(options.history, stack)),
                     master=master,
                     out=None if folder is None else str(folder / stack),
                     fail_on=fail_on,
@@ -168,6 +275,8 @@ def audit_stacks(
 
 def _require_known(form: str) -> None:
     """Raise Refusal for an unknown format. One for programs has standard output for itself."""
+    from topicwarden.report.audit.formats import FORMATS
+
     if form != "text" and form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of text, {', '.join(FORMATS)}")
     if form != "text":
@@ -175,6 +284,8 @@ def _require_known(form: str) -> None:
 
 
 def _print(report: AuditReport, form: str, background: ReportBackground) -> None:
+    from topicwarden.report.audit.formats import FORMATS
+
     if form != "text":
         terminal_output.write(FORMATS[form](report, background))
         return
@@ -182,22 +293,7 @@ def _print(report: AuditReport, form: str, background: ReportBackground) -> None
 
 
 def _text(report: AuditReport) -> str:
+    from topicwarden.report.audit.document import document
+    from topicwarden.report.document import Medium
+
     return terminal_output.document_text(document(report, Medium.TERMINAL))
-
-
-def bounds(max_records: int | None, sample: float | None, rate: str | None) -> ReadLimits:
-    """Return the read limits for the options ``--max-records``, ``--sample`` and ``--rate``.
-
-    Raises Refusal if an option has an invalid value.
-    """
-    if sample is not None and not 0 < sample <= 1:
-        raise Refusal(f"--sample {sample:g}: expected a fraction above 0 and up to 1, such as 0.1")
-    if max_records is not None and max_records < 1:
-        raise Refusal(f"--max-records {max_records}: expected 1 or more")
-    try:
-        bytes_per_second = None if rate is None else SIZE.parse(rate.removesuffix("/s"))
-    except ValueError as error:
-        raise Refusal(f"--rate: {error}, in bytes per second") from error
-    if bytes_per_second is not None and bytes_per_second <= 0:
-        raise Refusal(f"--rate {rate}: expected more than 0 bytes per second, such as 50MiB")
-    return ReadLimits(sample, max_records, bytes_per_second)

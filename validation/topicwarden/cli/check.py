@@ -5,28 +5,100 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from topicwarden.cli.garbage_collection import without_garbage_collection
+from topicwarden.cli.options import several_stacks, stack_option
 from topicwarden.model.message_text import counted, counted_more
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
-from topicwarden.operations.check import CheckReport, check_topics
 from topicwarden.operations.path_selection import project_of
 from topicwarden.report import terminal_output
 from topicwarden.report.output_folder import require_writable, write_files
-from topicwarden.report.problems import FILES, FORMATS, render, text
 from topicwarden.specs.stacks.stack_selection import selected_stacks
 
+if TYPE_CHECKING:
+    from topicwarden.operations.check import CheckReport
 
+app = typer.Typer()
+
+
+@app.command(
+    epilog="Example: topicwarden check --stack prod --format sarif > topicwarden.sarif. "
+    "With what differs between the stacks: `topicwarden check --all-stacks`."
+)
 def check(
-    stack: str | None,
-    form: str | None = None,
-    paths: Sequence[Path] = (),
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="PATH",
+            help="Check only these files and folders, with the defaults that they inherit. A _defaults.yaml selects "
+            "its folder. Checks that need all files are skipped: duplicate topics, colliding names, totals of a stack.",
+            show_default=False,
+        ),
+    ] = None,
+    stack: Annotated[
+        list[str] | None, stack_option("Only this stack (default: all). Can be repeated, as --all-stacks.")
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="text, github, sarif, junit or json (default: github under GitHub Actions, else text).",
+            show_default=False,
+        ),
+    ] = None,
     *,
-    fix: bool = False,
-    diff: bool = False,
-    out: Path | None = None,
-    base: str | None = None,
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix",
+            help="Correct mistakes in topics/ that have one obvious correction, then check: units, misspelt keys, the "
+            "order of keys. Prints the changes.",
+        ),
+    ] = False,
+    diff: Annotated[
+        bool,
+        typer.Option("--diff", help="Only show what --fix would change; exit code 1 if it would change anything."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="The folder for check.sarif, .xml (JUnit) and .json."),
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--base",
+            metavar="REF",
+            help="Compare schemas that a deploy registers with those of a Git commit, such as origin/main, by their "
+            "compatibility. Starts a JVM if a schema differs, and downloads the checkers once (151 MiB).",
+            show_default=False,
+        ),
+    ] = None,
+    all_stacks: Annotated[
+        bool, typer.Option("--all-stacks", help="All stacks, as by default, and what differs between them.")
+    ] = False,
+) -> int:
+    """Check specs and policies without a cluster, and print each problem as file:line:col: message [rule]."""
+    several = several_stacks(stack, all_stacks)
+    if several is not None:
+        return _check_stacks(several, form, paths or (), changes_files=fix or diff, out=out, base=base)
+    return _check_stack(stack[0] if stack else None, form, paths or (), fix=fix, diff=diff, out=out, base=base)
+
+
+def _check_stack(
+    stack: str | None,
+    form: str | None,
+    paths: Sequence[Path],
+    *,
+    fix: bool,
+    diff: bool,
+    out: Path | None,
+    base: str | None,
 ) -> int:
     """Print all problems in the format ``form`` and a summary on standard error, and return the exit code.
 
@@ -34,13 +106,15 @@ def check(
     and returns 1 if there are any. ``out`` is a folder for report files. ``base`` is a Git
     commit with which schemas are compared.
     """
+    from topicwarden.operations.check import check_topics
+
     form = _format(form)
     if out is not None:
         require_writable(out)
     project = project_of(paths)
     if fix or diff:
         # Imported only when needed, because most checks do not change files.
-        from topicwarden.cli.fix import fix as fix_files  # noqa: PLC0415
+        from topicwarden.cli.fix import fix as fix_files
 
         selected_stacks(project, stack)  # refuse an unknown stack before a file is changed
         changed = fix_files(project, paths, write=not diff, to_stdout=diff or form == "text")
@@ -53,25 +127,25 @@ def check(
     return 1 if report.errors else 0
 
 
-def check_fleet(
+def _check_stacks(
     stacks: Sequence[str],
-    form: str | None = None,
-    paths: Sequence[Path] = (),
+    form: str | None,
+    paths: Sequence[Path],
     *,
-    changes_files: bool = False,
-    out: Path | None = None,
-    base: str | None = None,
+    changes_files: bool,
+    out: Path | None,
+    base: str | None,
 ) -> int:
     """Print the problems of ``stacks``, or of all stacks if there are none, then what differs between the stacks.
 
     ``paths`` and ``changes_files`` (`--fix` and `--diff`) are refused. The formats for build servers have the problems
     only. Returns 1 if there is an error, else 0.
     """
-    from topicwarden.operations.check_stacks import check_stacks  # noqa: PLC0415
-    from topicwarden.report.document import Medium  # noqa: PLC0415 -- a check of one report needs none of these
-    from topicwarden.report.fleet import json  # noqa: PLC0415
-    from topicwarden.report.fleet.document import document as fleet_document  # noqa: PLC0415
-    from topicwarden.report.problems.json import document  # noqa: PLC0415
+    from topicwarden.operations.check_stacks import check_stacks
+    from topicwarden.report.document import Medium
+    from topicwarden.report.fleet import json
+    from topicwarden.report.fleet.document import document as fleet_document
+    from topicwarden.report.problems.json import document
 
     form = _format(form)
     if paths or changes_files:
@@ -99,6 +173,8 @@ def check_fleet(
 
 
 def _format(form: str | None) -> str:
+    from topicwarden.report.problems import FORMATS
+
     form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
     if form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
@@ -106,11 +182,15 @@ def _format(form: str | None) -> str:
 
 
 def _write(report: CheckReport, out: Path | None) -> None:
+    from topicwarden.report.problems import FILES, render
+
     if out is not None:
         write_files(out, {name: render(report, each) for name, each in FILES.items()})
 
 
 def _print(report: CheckReport, form: str, out: Path | None) -> None:
+    from topicwarden.report.problems import render, text
+
     _write(report, out)
     if form == "text":
         shown = text.render(report, terminal_output.coloured(), whole=terminal_output.is_whole())

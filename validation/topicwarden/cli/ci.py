@@ -10,24 +10,25 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
 
 from topicwarden import child_processes
-from topicwarden.deploy.pulumi_stacks import provide_stack
-from topicwarden.kafka.connect.stack_connection import on_sandbox
+from topicwarden.cli.options import OnlyStack
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import CACHE, Project, find_project
 from topicwarden.model.verdict import FailOn
-from topicwarden.operations.ci.ci_run import CiRun, ci_run
-from topicwarden.operations.ci.comments import ReadOnlyToken, comments
 from topicwarden.report.output_folder import write_files
-from topicwarden.report.plan.comment import no_plan, project_marker
-from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.report.terminal_output import note
 from topicwarden.specs.stacks.stack_selection import selected_stacks
-from topicwarden.toolchain import environment
+
+if TYPE_CHECKING:
+    from topicwarden.operations.ci.ci_run import CiRun
+
+app = typer.Typer(help="Run topicwarden in GitHub Actions, GitLab CI and other CI systems.", no_args_is_help=True)
 
 COMMANDS: Final = ("check", "plan", "up", "rebalance", "audit")
 TOKEN: Final = "TOPICWARDEN_COMMENT_TOKEN"
@@ -51,20 +52,46 @@ class CiJob:
     command: str
     stack: str
     out: Path
-    base: Path | None = None
-    fail_on: FailOn = FailOn.FAIL
-    arguments: Sequence[str] = ()
-    run: CiRun = field(default_factory=CiRun)
+    base: Path | None
+    fail_on: FailOn
+    arguments: Sequence[str]
+    run: CiRun
 
 
+@app.command("run", epilog="Example: topicwarden ci run plan --stack prod --out plan/")
 def run(
-    command: str, stack: str | None, out: Path, base: Path | None = None, *, fail_on: FailOn, arguments: str = ""
+    command: Annotated[str, typer.Argument(metavar="COMMAND", help="check, plan, up, rebalance or audit.")],
+    stack: OnlyStack = None,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for report files.")] = Path(
+        "reports"
+    ),
+    *,
+    base: Annotated[
+        Path | None,
+        typer.Option(
+            "--base",
+            metavar="DIR",
+            help="The project in a checkout of the target branch. If the stack is on the sandbox, a plan compares with "
+            "this project.",
+            show_default=False,
+        ),
+    ] = None,
+    fail_on: Annotated[
+        FailOn,
+        typer.Option(
+            "--fail-on",
+            metavar="WHAT",
+            help="never: exit code 0 instead of 1. fail: the command's own exit code. An audit also has suspect and "
+            "undecidable.",
+        ),
+    ] = FailOn.FAIL,
+    arguments: Annotated[
+        str, typer.Option("--arguments", metavar="TEXT", help="More arguments of the command: '--rate 50MiB'.")
+    ] = "",
 ) -> int:
-    """Run ``command`` with its reports in ``out``, and return its exit code; 0 instead of 1 with ``FailOn.NEVER``.
+    """Run a command as a job: start the sandbox if the stack uses it, write report files and the job summary."""
+    from topicwarden.operations.ci.ci_run import ci_run
 
-    ``arguments`` are more arguments of the command, quoted as in a shell; no shell interprets them. A stack on the
-    sandbox gets a cluster on this machine: before a plan with the topics of ``base``, else with those of this project.
-    """
     if command not in COMMANDS:
         raise Refusal(f"there is no command {command!r} for CI: expected one of {', '.join(COMMANDS)}")
     if command != "audit" and fail_on not in (FailOn.FAIL, FailOn.NEVER):
@@ -84,12 +111,17 @@ def run(
     return 0 if code == 1 and fail_on is FailOn.NEVER else code
 
 
-def comment(file: Path) -> int:
-    """Write ``file`` as the comment of this run's pull request, over the comment of an earlier run.
+@app.command("comment", epilog="Example: topicwarden ci comment plan/plan.md")
+def comment(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="plan.md of `topicwarden plan --out DIR`.")],
+) -> int:
+    """Write the plan as a comment on the pull request of this run, over the comment of an earlier run.
 
-    In a repository with several projects, each project has its own comment. Does nothing, with a note, for other runs,
-    for forks, and without a token. Warns if the token may only read. Raises Refusal if the API refuses.
+    The token is in TOPICWARDEN_COMMENT_TOKEN.
     """
+    from topicwarden.operations.ci.ci_run import ci_run
+    from topicwarden.operations.ci.comments import ReadOnlyToken, comments
+
     here, token = ci_run(os.environ), os.environ.get(TOKEN)
     if here.pull_request is None:
         note("no comment: this is no run of a pull request or merge request")
@@ -111,6 +143,9 @@ def comment(file: Path) -> int:
 
 def _of_project(text: str) -> str:
     """Return the comment with the folder of the project, if the project is not the whole repository."""
+    from topicwarden.report.plan.comment import project_marker
+    from topicwarden.report.problems.digest import ProblemDigest
+
     try:
         folder = ProblemDigest(find_project().root, (), (), 0).prefix.rstrip("/")
     except Refusal:
@@ -123,8 +158,13 @@ def _warn(run: CiRun, text: str) -> None:
     print(f"::warning title=topicwarden plan::{text}" if run.system == "github" else f"warning: {text}", flush=True)
 
 
-def stacks(sandbox: bool) -> int:
-    """Print the stacks of the project as a JSON array; with ``sandbox``, only those that use a sandbox."""
+@app.command("stacks", epilog="Example: topicwarden ci stacks --sandbox")
+def stacks(
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="Only stacks whose cluster is the sandbox.")] = False,
+) -> int:
+    """Print the stacks of the project as a JSON array, for a matrix of jobs."""
+    from topicwarden.kafka.connect.stack_connection import on_sandbox
+
     project = find_project()
     print(json.dumps([name for name in project.stack_names() if not sandbox or on_sandbox(project, name)]))
     return 0
@@ -138,6 +178,9 @@ def _only(project: Project, stack: str | None) -> str:
 
 
 def _on_stack(project: Project, job: CiJob) -> int:
+    from topicwarden.kafka.connect.stack_connection import on_sandbox
+    from topicwarden.report.plan.comment import no_plan
+
     local = on_sandbox(project, job.stack)
     _choose_backend(local)
     if job.command == "plan":
@@ -178,6 +221,9 @@ def _arguments(job: CiJob) -> list[str]:
 
 def _start_sandbox(project: Project, job: CiJob) -> None:
     """Start the sandbox, and deploy to it what the command needs. Raises Refusal if the sandbox does not start."""
+    from topicwarden.deploy.pulumi_stacks import provide_stack
+    from topicwarden.toolchain import environment
+
     if _topicwarden(project, "sandbox", "up"):
         raise Refusal(f"the sandbox of stack {job.stack} does not start; the reason is above")
     provide_stack(project, job.stack)

@@ -62,6 +62,6 @@ def documented() -> Iterable[str]:
 @_completing
 def concepts() -> Iterable[str]:
     """Return the concepts that `topicwarden help` explains."""
-    from topicwarden.cli.help import PAGES  # noqa: PLC0415 -- imports rich
+    from topicwarden.cli.help import PAGES
 
     return PAGES

@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from topicwarden.cli.interrupted_change import EngineChanges, telling_interrupts
+from topicwarden.cli.options import Stack
 from topicwarden.cli.silence import never_silent
 from topicwarden.cli.terminal import TERMINAL, confirmed, engine_output, require_terminal
-from topicwarden.deploy.program_run import PlanChanged
 from topicwarden.model.project import find_project
-from topicwarden.operations.deploy import deploy_topics, destroy_topics, planned_destroy, refresh_topics
-from topicwarden.operations.find_pulumi import writing_engine_of
 from topicwarden.report import terminal_output
-from topicwarden.report.document import Medium
-from topicwarden.report.plan.document import document
+
+app = typer.Typer()
 
 
-def up(stack: str, yes: bool, refresh: bool = False) -> int:
-    """Deploy the stack; return 1 if a topic or a change was refused. Raises Refusal if the cluster does not answer.
+@app.command(epilog="Example: topicwarden up --stack dev --yes. Plain `pulumi up` works, too.")
+def up(
+    stack: Stack,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Deploy without showing the plan and asking.")] = False,
+    *,
+    refresh: Annotated[
+        bool,
+        typer.Option(
+            "--refresh",
+            help="Read the topics into Pulumi's state first: revert changes made by hand, unless that loses records, "
+            "and create topics again that were deleted by hand.",
+        ),
+    ] = False,
+) -> int:
+    """Deploy the topics: run `pulumi up` with the options that fit the backend and the number of topics."""
+    from topicwarden.deploy.program_run import PlanChanged
 
-    Without ``yes``, show the plan first and ask; refuse without a terminal. If the deploy would then lose what the plan
-    did not show, show the plan again and ask again. With ``refresh``, also revert changes that were made by hand, and
-    create topics again that were deleted by hand.
-    """
     # A destroy and a refresh check no YAML.
-    from topicwarden.operations.declared_topics import checked_stack  # noqa: PLC0415
-    from topicwarden.operations.plan import planned  # noqa: PLC0415
+    from topicwarden.operations.declared_topics import checked_stack
+    from topicwarden.operations.deploy import deploy_topics
+    from topicwarden.operations.find_pulumi import writing_engine_of
+    from topicwarden.operations.plan import planned
+    from topicwarden.report.document import Medium
+    from topicwarden.report.plan.document import document
 
     project = find_project()
     engine = writing_engine_of(project, stack, TERMINAL)
@@ -50,11 +66,18 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
             return 0 if done else 1
 
 
-def destroy(stack: str, yes: bool) -> int:
-    """Delete all topics of the stack; return 1 and delete none if one of them may not be deleted.
+@app.command(epilog="Example: topicwarden destroy --stack dev")
+def destroy(
+    stack: Stack,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
+) -> int:
+    """Delete the topics of a stack, if the deployed YAML of each allows that: runs `pulumi destroy`."""
+    from topicwarden.deploy.program_run import PlanChanged
+    from topicwarden.operations.deploy import destroy_topics, planned_destroy
+    from topicwarden.operations.find_pulumi import writing_engine_of
+    from topicwarden.report.document import Medium
+    from topicwarden.report.plan.document import document
 
-    Shows the topics and their records first. Without ``yes``, ask then; refuse without a terminal.
-    """
     engine = writing_engine_of(find_project(), stack, TERMINAL)
     plan = planned_destroy(engine, listener=TERMINAL)
     while True:
@@ -78,8 +101,15 @@ def destroy(stack: str, yes: bool) -> int:
             return 0 if done else 1
 
 
-def refresh(stack: str) -> int:
-    """Write the settings and partitions of the live topics into Pulumi's state; return 1 if Pulumi failed."""
+@app.command(epilog="Example: topicwarden refresh --stack prod. It changes no topic.")
+def refresh(
+    stack: Stack,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Accepted, as by pulumi; it asks nothing.")] = False,
+) -> int:
+    """Read the topics as they are on the cluster into Pulumi's state: runs `pulumi refresh`."""
+    from topicwarden.operations.deploy import refresh_topics
+    from topicwarden.operations.find_pulumi import writing_engine_of
+
     engine = writing_engine_of(find_project(), stack, TERMINAL)
     with never_silent("refreshing Pulumi's state"):
         return 0 if refresh_topics(engine, engine_output(), listener=TERMINAL) else 1

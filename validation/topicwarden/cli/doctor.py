@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from topicwarden.cli.options import BootstrapServer, CommandConfig, cluster_address, stack_option
 from topicwarden.cli.terminal import waiting
-from topicwarden.kafka.connect.schema_registry import registry_of
-from topicwarden.kafka.connect.stack_connection import connect_to
-from topicwarden.model.access import NO_ACCESS
 from topicwarden.model.cluster_address import ClusterAddress
-from topicwarden.model.diagnosis import Diagnosis
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.model.topic import Topic
-from topicwarden.operations.doctor.diagnose import ALL_COMMANDS, diagnose, read_cluster_state
-from topicwarden.operations.doctor.installation import installed_parts
-from topicwarden.operations.doctor.registry_state import registry_state
-from topicwarden.operations.undeclared_cluster import undeclared_cluster
-from topicwarden.policies.check_specs import check
 from topicwarden.report import terminal_output
-from topicwarden.report.doctor.document import document
-from topicwarden.report.published_json import json_text
-from topicwarden.specs.stacks.stack_file import read_stack_file
-from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC
+
+if TYPE_CHECKING:
+    from topicwarden.model.diagnosis import Diagnosis
+    from topicwarden.model.topic import Topic
+
+app = typer.Typer()
 
 FORMATS = ("text", "json")
 REGISTRY_COMMANDS = ("audit", "watch", "redrive")
@@ -32,22 +28,33 @@ CLUSTER_COMMANDS = ("audit", "usage", "import")
 """The commands that can read a cluster that no stack declares."""
 
 
-def doctor(target: str | ClusterAddress | None, form: str, commands: Sequence[str] = ()) -> int:
-    """Print the report for ``commands`` (default: all) in the format ``form``, and return the exit code.
+@app.command(epilog="Example: topicwarden doctor --stack prod --command audit")
+def doctor(
+    stack: Annotated[str | None, stack_option("Also ask the cluster of this stack. Changes nothing.")] = None,
+    form: Annotated[str, typer.Option("--format", "-f", help="text or json.")] = "text",
+    commands: Annotated[
+        list[str] | None,
+        typer.Option("--command", "-c", help="Only what this command needs (default: all commands). Can be repeated."),
+    ] = None,
+    *,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+) -> int:
+    """Show what is installed, what the cluster supports, the missing permissions, and what each command can do."""
+    address = cluster_address(bootstrap_server, command_config, stack=stack is not None)
+    from topicwarden.operations.doctor.diagnose import ALL_COMMANDS
+    from topicwarden.report.doctor.document import document
+    from topicwarden.report.published_json import json_text
 
-    ``target`` is a stack, or a cluster that no stack declares; None asks no cluster.
-
-    Returns 1 if one of the commands misses something, else 0. Raises Refusal if the cluster cannot be reached.
-    """
     if form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
-    for name in commands:
+    for name in commands or ():
         if name not in ALL_COMMANDS:
             raise Refusal(
                 f"--command {name}: expected one of {', '.join(ALL_COMMANDS)}{did_you_mean(name, ALL_COMMANDS)}"
             )
-    chosen = [name for name in ALL_COMMANDS if name in commands or not commands]
-    diagnosis = _diagnosed_cluster(target, chosen) if isinstance(target, ClusterAddress) else _diagnosed(target, chosen)
+    chosen = [name for name in ALL_COMMANDS if not commands or name in commands]
+    diagnosis = _diagnosed(stack, chosen) if address is None else _diagnosed_cluster(address, chosen)
     if form == "json":
         terminal_output.write(json_text(diagnosis, ascii_only=True))
     else:
@@ -56,6 +63,13 @@ def doctor(target: str | ClusterAddress | None, form: str, commands: Sequence[st
 
 
 def _diagnosed(stack: str | None, commands: Sequence[str]) -> Diagnosis:
+    from topicwarden.kafka.connect.schema_registry import registry_of
+    from topicwarden.kafka.connect.stack_connection import connect_to
+    from topicwarden.operations.doctor.diagnose import diagnose, read_cluster_state
+    from topicwarden.operations.doctor.installation import installed_parts
+    from topicwarden.operations.doctor.registry_state import registry_state
+    from topicwarden.specs.stacks.stack_file import read_stack_file
+
     if stack is None:
         return diagnose(None, installed_parts(_project()), None, commands=commands)
     project = find_project()
@@ -71,6 +85,12 @@ def _diagnosed(stack: str | None, commands: Sequence[str]) -> Diagnosis:
 
 
 def _diagnosed_cluster(address: ClusterAddress, commands: Sequence[str]) -> Diagnosis:
+    from topicwarden.operations.doctor.diagnose import diagnose, read_cluster_state
+    from topicwarden.operations.doctor.installation import installed_parts
+    from topicwarden.operations.doctor.registry_state import registry_state
+    from topicwarden.operations.undeclared_cluster import undeclared_cluster
+    from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC
+
     cluster = undeclared_cluster(address)
     with waiting("asking the brokers"):
         state = read_cluster_state(cluster.connection, [], EVERY_TOPIC)
@@ -82,6 +102,9 @@ def _diagnosed_cluster(address: ClusterAddress, commands: Sequence[str]) -> Diag
 
 def _declared(project: Project, stack: str) -> tuple[list[Topic], int, bool]:
     """Return the declared topics, the number of errors in the YAML and the policies, and whether access is declared."""
+    from topicwarden.model.access import NO_ACCESS
+    from topicwarden.policies.check_specs import check
+
     if all(path.name == "_defaults.yaml" for path in project.topics.rglob("*.yaml")):  # before the first import
         return [], 0, False
     checked = check(project, [stack])

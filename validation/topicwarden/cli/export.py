@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
-from topicwarden.extensions.interchange.export_operation import export_topics
+import typer
+
+from topicwarden.cli.options import OnlyStack, Topics
 from topicwarden.model.files import read_regular_file, replace_file
 from topicwarden.model.message_text import and_others, counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.report import terminal_output
 
+app = typer.Typer()
+
 _MAX_BYTES: Final = 256 << 20
 
 
-def export(standard: str, stack: str | None, patterns: Sequence[str], out: Path | None, *, overwrite: bool) -> int:
-    """Write the declared topics to ``out`` (None: standard output); return the exit code.
+@app.command(epilog="Example: topicwarden export --to asyncapi --stack prod --out asyncapi.yaml")
+def export(
+    to: Annotated[str, typer.Option("--to", metavar="STANDARD", help="asyncapi (3.0) or odcs (3.1).")],
+    stack: OnlyStack = None,
+    topics: Topics = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="PATH",
+            help="The file for AsyncAPI, or the folder for ODCS (default: standard output).",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")] = False,
+) -> int:
+    """Write the declared topics as an AsyncAPI document, or as data contracts (ODCS). Needs no cluster."""
+    from topicwarden.extensions.interchange.export_operation import export_topics
 
-    ``out`` is a file for AsyncAPI and a folder for ODCS. Raise Refusal for a file that exists and differs, unless
-    ``overwrite`` is set.
-    """
-    report = export_topics(find_project(), standard, stack, patterns)
+    report = export_topics(find_project(), to, stack, topics or ())
     if out is None:
         terminal_output.write("---\n".join(report.documents.values()))
     else:
-        paths = {out if standard == "asyncapi" else out / name: text for name, text in report.documents.items()}
+        paths = {out if to == "asyncapi" else out / name: text for name, text in report.documents.items()}
         _write(paths, overwrite=overwrite)
     for warning in report.warnings:
         terminal_output.note(warning)

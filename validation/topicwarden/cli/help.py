@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
-from rich.markdown import Markdown
+import typer
 
+from topicwarden.cli import completion
 from topicwarden.model.problem import Refusal
 from topicwarden.report import terminal_output
+
+app = typer.Typer()
 
 PAGES: Final = {
     "topics": "reference/topics.md",
@@ -34,8 +37,21 @@ _COLUMNS = 80
 _RELATIVE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")
 
 
-def help_page(concept: str | None) -> int:
-    """Print the page about ``concept``, or the list of concepts. Return the exit code."""
+@app.command("help", epilog="Example: topicwarden help exit-codes")
+def help_(
+    concept: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CONCEPT",
+            help="A concept, such as topics, stacks, verdicts or exit-codes (default: list all).",
+            show_default=False,
+            autocompletion=completion.concepts,
+        ),
+    ] = None,
+) -> int:
+    """Explain a concept: topic files, policies, stacks, verdicts, exit codes, environment variables."""
+    from rich.markdown import Markdown
+
     if concept is None:
         terminal_output.write("\n".join([*(f"{name:13}  {_title(name)}" for name in PAGES), ""]))
         return 0

@@ -7,64 +7,139 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import TypeAdapter, ValidationError
+import typer
 
+from topicwarden.audit.inference.inferred_rule import LEAST_RECORDS
+from topicwarden.cli.options import (
+    BootstrapServer,
+    CommandConfig,
+    MaxRecords,
+    MinRecords,
+    OnlyStack,
+    ShowValues,
+    cluster_address,
+)
 from topicwarden.cli.terminal import TERMINAL, print_wrapped
-from topicwarden.extensions.interchange.convert import FORMATS
-from topicwarden.extensions.interchange.import_files import ImportReport, SkippedTopics, import_files
-from topicwarden.kafka.connect.stack_connection import settings_file
 from topicwarden.model.cluster_address import ClusterAddress
-from topicwarden.model.field_types import Day
 from topicwarden.model.message_text import counted, counted_more, did_you_mean
 from topicwarden.model.problem import Level, Problem, Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.operations.operation_options import InferOptions
 from topicwarden.report import terminal_output
 from topicwarden.report.display import printable
-from topicwarden.report.problems import text
-from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.report.terminal_output import VERBOSITY
-from topicwarden.specs.stacks.stack_settings import SCOPE
-from topicwarden.specs.write import NewFile
 
 if TYPE_CHECKING:
+    from topicwarden.extensions.interchange.import_files import ImportReport, SkippedTopics
     from topicwarden.extensions.interchange.import_operation import PendingAdoption
+    from topicwarden.operations.operation_options import InferOptions
+    from topicwarden.specs.write import NewFile
+
+app = typer.Typer()
 
 _MOST_LINES: Final = 30
 _MOST_KINDS: Final = 5
 """How many lines of one list, and how many kinds of the others, are printed."""
-_DAY: Final[TypeAdapter[date]] = TypeAdapter(Day)
 
 
+@app.command(
+    "import",
+    epilog="Example: topicwarden import --stack prod 'orders.*' '!*-changelog'. "
+    "With contracts from the records: `topicwarden import --stack prod --contents --dry-run`.",
+)
 def import_(
-    stack: str | None,
-    patterns: Sequence[str],
-    sources: Sequence[Path] = (),
-    form: str | None = None,
+    patterns: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATTERN",
+            help="Only topics that match one of these globs, and no !glob (default: all).",
+            show_default=False,
+        ),
+    ] = None,
+    stack: OnlyStack = None,
+    sources: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Read topics from this file of another tool instead of the cluster. Can be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--from-format",
+            metavar="FORMAT",
+            help="asyncapi, odcs, strimzi, jikkou, redpanda, topicctl, kdef, kafka-gitops, julie, specmesh, terraform "
+            "(a state), describe (output of kafka-topics) or create-topics (KAFKA_CREATE_TOPICS). "
+            "Default: detected from the file.",
+            show_default=False,
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--from-cluster",
+            metavar="CLUSTER",
+            help="With --from: only read the entries of this cluster, if the files have entries of several.",
+            show_default=False,
+        ),
+    ] = None,
     *,
-    dry_run: bool = False,
-    files_only: bool = False,
-    access: bool = False,
-    schemas: bool = False,
-    include_unmanaged: bool = False,
-    address: ClusterAddress | None = None,
-    cluster: str | None = None,
-    waive_until: str | None = None,
-    contents: InferOptions | None = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the files that would be written.")] = False,
+    files_only: Annotated[
+        bool, typer.Option("--files-only", help="Only write YAML; adopt no topic. Needs no Pulumi.")
+    ] = False,
+    include_unmanaged: Annotated[
+        bool,
+        typer.Option(
+            "--include-unmanaged",
+            help="With --from: also read what the other tool does not apply: unmanaged, ignored, paused or not ready.",
+        ),
+    ] = False,
+    access: Annotated[
+        bool,
+        typer.Option("--access", help="Also write the access of the cluster: ACLs, quotas, users, settings of groups."),
+    ] = False,
+    schemas: Annotated[
+        bool,
+        typer.Option(
+            "--schemas",
+            help="Also write the subjects of the stack's Schema Registry: schemas, compatibility, references.",
+        ),
+    ] = False,
+    contents: Annotated[
+        bool,
+        typer.Option(
+            "--contents",
+            help="Also write contents: what all retained records of new topics meet, with the evidence. Needs Java.",
+        ),
+    ] = False,
+    max_records: MaxRecords = None,
+    min_records: MinRecords = LEAST_RECORDS,
+    show_values: ShowValues = False,
+    waive_until: Annotated[
+        str | None,
+        typer.Option(
+            "--waive-until",
+            metavar="DATE",
+            help="Also write waivers for what the topics violate, valid through this day: 2027-01-31.",
+            show_default=False,
+        ),
+    ] = None,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
 ) -> int:
-    """Write YAML for undeclared topics, adopt topics that are on the cluster as declared, and return the exit code.
+    """Write YAML for live topics and adopt them into the stack. Changes nothing on the cluster."""
+    address = cluster_address(bootstrap_server, command_config, stack=False)
+    if not contents and (max_records is not None or show_values or min_records != LEAST_RECORDS):
+        raise Refusal("--max-records, --min-records and --show-values are options of --contents: add --contents")
+    from topicwarden.extensions.interchange.convert import FORMATS
+    from topicwarden.extensions.interchange.import_files import import_files
+    from topicwarden.operations.operation_options import InferOptions
 
-    ``access`` also writes the access of the cluster, and ``schemas`` the subjects of the stack's Schema Registry. With
-    ``sources``, files of other tools, the topics come from these files, and no cluster is contacted;
-    ``include_unmanaged`` also takes entries that the other tool does not apply, and ``cluster`` selects the entries of
-    one cluster. ``waive_until`` writes waivers until this day for what the topics violate. ``address`` has a cluster to
-    read in place of the stack's; it can be combined with ``files_only`` alone. ``contents`` says how to infer the
-    contracts of the topics from their records.
-
-    Returns 1 if an entry was not imported, or if an imported topic violates a rule.
-    """
     if address is not None and (sources or not files_only):
         raise Refusal(
             "--bootstrap-server reads a cluster that is not the stack's, so no topic is adopted: add --files-only"
@@ -72,28 +147,28 @@ def import_(
         )
     if form is not None and form not in FORMATS:
         raise Refusal(f"there is no format {form!r}{did_you_mean(form, FORMATS) or ': expected ' + ', '.join(FORMATS)}")
-    if contents is not None and sources:
+    if contents and sources:
         raise Refusal("--contents reads the records of a cluster: remove it, or remove --from")
     project, until = find_project(), None if waive_until is None else _day(waive_until)
     if not sources:
-        adopting = not files_only
+        inferring = InferOptions(max_records, min_records, show_values) if contents else None
         return _from_cluster(
             project,
             stack,
-            patterns,
+            patterns or (),
             dry_run=dry_run,
-            adopting=adopting,
+            adopting=not files_only,
             access=access,
             schemas=schemas,
             address=address,
             waive_until=until,
-            contents=contents,
+            contents=inferring,
         )
     report = import_files(
         project,
         stack,
         sources,
-        patterns,
+        patterns or (),
         form,
         dry_run=dry_run,
         include_unmanaged=include_unmanaged,
@@ -115,8 +190,12 @@ def import_(
 
 
 def _day(text: str) -> date:
+    from pydantic import TypeAdapter, ValidationError
+
+    from topicwarden.model.field_types import Day
+
     try:
-        return _DAY.validate_python(text)
+        return TypeAdapter[date](Day).validate_python(text)
     except ValidationError as error:
         raise Refusal(f"--waive-until: {error.errors(include_url=False)[0]['msg']}") from error
 
@@ -135,7 +214,7 @@ def _from_cluster(
     contents: InferOptions | None,
 ) -> int:
     # An import from files needs neither Pulumi nor a cluster.
-    from topicwarden.extensions.interchange.import_operation import importing_topics  # noqa: PLC0415
+    from topicwarden.extensions.interchange.import_operation import importing_topics
 
     with importing_topics(
         project,
@@ -157,6 +236,9 @@ def _from_cluster(
 
 def _adopt(adoption: PendingAdoption) -> bool:
     """Adopt the topics, and print the result. Return False if the scope of the stack forbids it."""
+    from topicwarden.kafka.connect.stack_connection import settings_file
+    from topicwarden.specs.stacks.stack_settings import SCOPE
+
     stack = adoption.engine.stack
     if adoption.out_of_scope:
         print_wrapped(
@@ -249,6 +331,9 @@ def _folder(problem: Problem) -> str:
 
 def _show_problems(root: Path, problems: Sequence[Problem]) -> None:
     """Print ``problems`` with excerpts of their files."""
+    from topicwarden.report.problems import text
+    from topicwarden.report.problems.digest import ProblemDigest
+
     page = ProblemDigest(root, tuple(problems), (), 0)
     terminal_output.write(text.render(page, terminal_output.coloured(), whole=terminal_output.is_whole()))
 

@@ -4,41 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from topicwarden.audit.infer_topics import BrokenContract, TopicInference
-from topicwarden.audit.inference.differences import ContractDifference
-from topicwarden.audit.inference.inferred_contents import InferredContents
+import typer
+
+from topicwarden.audit.inference.inferred_rule import LEAST_RECORDS
 from topicwarden.cli.garbage_collection import without_garbage_collection
+from topicwarden.cli.options import (
+    BootstrapServer,
+    CommandConfig,
+    MaxRecords,
+    MinRecords,
+    OnlyStack,
+    ShowValues,
+    cluster_address,
+)
 from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
-from topicwarden.operations.infer import InferredTopic, InferReport, infer_cluster, infer_stack
-from topicwarden.operations.operation_options import InferOptions
 from topicwarden.report import terminal_output
 from topicwarden.report.display import printable
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.specs.stacks.stack_selection import selected_stacks
-from topicwarden.specs.write import ContentsComments, contents_lines, explicit_contents
+
+if TYPE_CHECKING:
+    from topicwarden.audit.infer_topics import BrokenContract, TopicInference
+    from topicwarden.audit.inference.differences import ContractDifference
+    from topicwarden.audit.inference.inferred_contents import InferredContents
+    from topicwarden.operations.infer import InferredTopic, InferReport
+    from topicwarden.operations.operation_options import InferOptions
+
+app = typer.Typer()
 
 _SCHEMAS: Final = "schemas"
 
 
+@app.command(
+    epilog="Example: topicwarden infer --stack prod 'orders.*' --out contracts/. "
+    "A cluster without a project: `topicwarden infer --bootstrap-server localhost:9092 orders.placed.v1`. "
+    "The files of new topics: `topicwarden import --contents`."
+)
 def infer(
-    stack: str | None,
-    patterns: Sequence[str],
-    options: InferOptions,
-    out: Path | None,
-    address: ClusterAddress | None = None,
+    patterns: Annotated[
+        list[str], typer.Argument(metavar="TOPIC", help="Names of topics, or globs, or !GLOB.", show_default=False)
+    ],
+    stack: OnlyStack = None,
+    *,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+    max_records: MaxRecords = None,
+    min_records: MinRecords = LEAST_RECORDS,
+    show_values: ShowValues = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="The folder for the contracts, and their schemas in schemas/."),
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="The Spark master (default: local, or the one of spark-submit)."),
+    ] = None,
 ) -> int:
-    """Print the inferred contracts of the topics that match ``patterns``, and return the exit code.
+    """Show the contract that the records of topics meet, with the evidence for each rule. Only reads.
 
-    ``stack`` None is the only stack of the project. ``out`` is a folder for the contracts and their schemas.
-    ``address`` has the cluster to read in place of that of a stack. Returns 1 if records break what is declared, or if
-    a topic could not be read; else 0.
+    Of an undeclared topic, the contract is printed as YAML. Of a declared one, only the differences: `-` is what the
+    records break, with exit code 1, and `+` what they allow to add. Without --show-values, no value of a record is
+    shown.
     """
+    address = cluster_address(bootstrap_server, command_config, stack=bool(stack))
+    from topicwarden.audit.scan.spark_platform import refuse_unsupported
+
+    refuse_unsupported(master)
+    from topicwarden.operations.operation_options import InferOptions
+
+    options = InferOptions(max_records, min_records, show_values, master)
     if out is not None:
         require_writable(out)
     with without_garbage_collection():
@@ -52,6 +92,8 @@ def infer(
 
 
 def _of_stack(stack: str | None, patterns: Sequence[str], options: InferOptions) -> InferReport:
+    from topicwarden.operations.infer import infer_stack
+
     project = find_project()
     first, *others = selected_stacks(project, stack)
     if others:
@@ -60,6 +102,8 @@ def _of_stack(stack: str | None, patterns: Sequence[str], options: InferOptions)
 
 
 def _of_cluster(address: ClusterAddress, patterns: Sequence[str], options: InferOptions) -> InferReport:
+    from topicwarden.operations.infer import infer_cluster
+
     return infer_cluster(address, patterns, options, listener=TERMINAL)
 
 
@@ -93,6 +137,8 @@ def _lines(topic: InferredTopic, *, saved: bool) -> Iterator[str]:
 
 def contract_lines(topic: str, inferred: InferredContents) -> Iterator[str]:
     """Yield the YAML of an inferred contract, with its evidence as comments."""
+    from topicwarden.specs.write import ContentsComments, contents_lines, explicit_contents
+
     contents = explicit_contents(inferred.contents)
     for part in inferred.schemas:
         contents[part]["schema"] = f"{_SCHEMAS}/{_schema_file(topic, part)}"

@@ -10,15 +10,16 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
+
+import typer
 
 import topicwarden
-from topicwarden.cli.schema import SCHEMAS
-from topicwarden.deploy.linked_environment import link_environment
-from topicwarden.deploy.pulumi_project import require_program
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.report import terminal_output
+
+app = typer.Typer()
 
 TEMPLATE: Final = Path(topicwarden.__file__).parent / "template"
 """The files that this command writes: always those in ``project``, and the others for a CI."""
@@ -37,12 +38,21 @@ _WHEEL: Final = "topicwarden-py3-none-any.whl"
 _MAX_NAME: Final = 100  # Pulumi's limit
 
 
-def init(folder: Path, ci: str | None, *, empty: bool = False) -> int:
-    """Write the files of a project into ``folder``, and print what to do next. Existing files are kept and named.
+@app.command(epilog="Example: topicwarden init orders --ci github")
+def init(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="The folder of the project (default: this one).", show_default=False)
+    ] = Path(),
+    ci: Annotated[
+        str | None, typer.Option("--ci", help="Also write CI files: github or gitlab.", show_default=False)
+    ] = None,
+    *,
+    empty: Annotated[bool, typer.Option("--empty", help="Write no example topics: for an import.")] = False,
+) -> int:
+    """Write a new project: two topics, policies, a stack on the sandbox, Pulumi's files. Overwrites nothing."""
+    from topicwarden.deploy.linked_environment import link_environment
+    from topicwarden.deploy.pulumi_project import require_program
 
-    ``ci`` is a key of ``CI``; ``empty``: without example topics. Raises Refusal if a file cannot be written, or if the
-    folder has another Pulumi program.
-    """
     if ci is not None and ci not in CI:
         raise Refusal(f"there are no files for --ci {ci}: expected one of {', '.join(CI)}")
     if folder.exists() and not folder.is_dir():
@@ -74,6 +84,8 @@ def init(folder: Path, ci: str | None, *, empty: bool = False) -> int:
 
 def _files(root: Path, ci: str | None, empty: bool) -> Iterator[tuple[str, str]]:
     """Yield the path and the text of each file, without examples for folders that have YAML of their own."""
+    from topicwarden.cli.schema import SCHEMAS
+
     for path, text in _template(TEMPLATE / "project", TEMPLATE / "project"):
         example = path.startswith(_EXAMPLES)
         if example and (_has_yaml(root / path.partition("/")[0]) or (empty and path.startswith(_EXAMPLES[0]))):

@@ -1,4 +1,4 @@
-"""The command line: parse the arguments, call one command, and turn errors into one line and exit code 2."""
+"""The command line: parse the arguments, call one command, exit with its code, and turn errors into one line."""
 
 from __future__ import annotations
 
@@ -12,31 +12,72 @@ import typer
 
 from topicwarden import __version__
 from topicwarden.child_processes import ending_children
-from topicwarden.cli.arguments import (
-    ci_commands,
-    cluster_commands,
-    documentation_commands,
-    project_commands,
-    sandbox_commands,
+from topicwarden.cli import (
+    audit,
+    check,
+    ci,
+    deploy,
+    doctor,
+    export,
+    help,
+    import_,
+    infer,
+    init,
+    plan,
+    rebalance,
+    redrive,
+    rules,
+    sandbox,
+    schema,
+    show,
+    usage,
+    watch,
 )
 from topicwarden.cli.command_selection import CommandLine, summarize_commands
+from topicwarden.cli.demo import demo
 from topicwarden.cli.failure import CODE, details_of, ended_by_signal, line_for
 from topicwarden.cli.silence import never_silent
 from topicwarden.report.display import printable
 from topicwarden.report.terminal_output import VERBOSITY, without_commands
+
+
+def exit_with(code: int | None, **_: object) -> None:
+    """End the process with the exit code that a command returned; ``_`` has the options before the command."""
+    raise typer.Exit(code or 0)
+
 
 app = CommandLine(
     name="topicwarden",
     help="Manage Kafka topics declaratively: check the YAML, deploy with Pulumi, audit the records.",
     epilog="Exit codes: 0 success; 1 something is not as declared, or is refused; 2 the command could not run.",
     no_args_is_help=True,
+    result_callback=exit_with,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # the help has no escapes, and loads no rich, which takes as long as all the rest
 )
-for commands in (project_commands, cluster_commands, documentation_commands):
-    app.add_typer(commands.app)
-app.add_typer(sandbox_commands.app, name="sandbox")
-app.add_typer(ci_commands.app, name="ci")
+for module in (
+    init,
+    check,
+    show,
+    import_,
+    export,
+    plan,
+    deploy,
+    audit,
+    infer,
+    watch,
+    usage,
+    rebalance,
+    redrive,
+    doctor,
+    demo,
+    help,
+    schema,
+    rules,
+):
+    app.add_typer(module.app)
+app.add_typer(sandbox.app, name="sandbox")
+app.add_typer(ci.app, name="ci")
 summarize_commands(app)
 
 

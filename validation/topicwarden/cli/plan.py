@@ -5,36 +5,75 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_format
+import typer
+
 from topicwarden.cli.garbage_collection import without_garbage_collection
+from topicwarden.cli.options import AllStacks, Stacks, Topics, several_stacks, single_stack
 from topicwarden.cli.terminal import TERMINAL
-from topicwarden.model.fleet_report import FleetReport, StackOutcome
-from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.operations.plan import plan_topics
 from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.report import terminal_output
 from topicwarden.report.display import one_line
-from topicwarden.report.document import Medium
-from topicwarden.report.fleet.document import headline
 from topicwarden.report.output_folder import require_writable, write_files
-from topicwarden.report.plan import FILES, FORMATS, render
-from topicwarden.report.plan.digest import digest
-from topicwarden.report.plan.document import document
-from topicwarden.report.problems.github import annotation
+
+if TYPE_CHECKING:
+    from topicwarden.model.fleet_report import FleetReport, StackOutcome
+    from topicwarden.model.planned_change import PlanReport
+
+app = typer.Typer()
 
 _PENDING = 3
 
 
-def plan(stack: str, form: str | None, detailed: bool, patterns: Sequence[str] = (), out: Path | None = None) -> int:
+@app.command(
+    epilog="Example: topicwarden plan --stack prod --topics 'orders.*' --format markdown > comment.md. "
+    "All stacks in one report: `topicwarden plan --all-stacks`."
+)
+def plan(
+    context: typer.Context,
+    stack: Stacks = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="text, json, markdown or github (default: github under GitHub Actions, else text).",
+            show_default=False,
+        ),
+    ] = None,
+    topics: Topics = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="The folder for plan.json, .md and .txt.")
+    ] = None,
+    *,
+    detailed_exitcode: Annotated[
+        bool, typer.Option("--detailed-exitcode", help="Exit code 3 if changes are pending and none is refused.")
+    ] = False,
+    all_stacks: AllStacks = False,
+) -> int:
+    """Show the changes of a deploy and their consequences for live data. Runs `pulumi preview`; changes nothing."""
+    form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
+    several = several_stacks(stack, all_stacks)
+    if several is not None:
+        return _plan_stacks(several, form, detailed_exitcode, topics or (), out)
+    return _plan_stack(single_stack(stack, context), form, detailed_exitcode, topics or (), out)
+
+
+def _plan_stack(stack: str, form: str, detailed: bool, patterns: Sequence[str], out: Path | None) -> int:
     """Print the plan for the topics that match ``patterns`` in the format ``form``, and return the exit code.
 
     ``out`` is a folder for the plan in several formats. Returns 1 if a change is refused or the preview failed; 3 with
     ``detailed`` if changes are pending; else 0.
     """
-    form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
+    from topicwarden.operations.plan import plan_topics
+    from topicwarden.report.document import Medium
+    from topicwarden.report.plan import FILES, FORMATS, render
+    from topicwarden.report.plan.document import document
+
     if form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
     if out is not None:
@@ -51,15 +90,18 @@ def plan(stack: str, form: str | None, detailed: bool, patterns: Sequence[str] =
     return _code(report, detailed)
 
 
-def plan_stacks(
-    stacks: Sequence[str], form: str | None, detailed: bool, patterns: Sequence[str] = (), out: Path | None = None
-) -> int:
+def _plan_stacks(stacks: Sequence[str], form: str, detailed: bool, patterns: Sequence[str], out: Path | None) -> int:
     """Print one report on the plans of ``stacks``, or of all stacks if there are none, and return the exit code.
 
     ``out`` is a folder for this report, with one folder for the files of each stack. Returns 2 if a stack could not be
     planned; else as ``plan``.
     """
-    form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
+    from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_format
+    from topicwarden.model.fleet_report import StackOutcome
+    from topicwarden.operations.plan import plan_topics
+    from topicwarden.report.plan import FILES, FORMATS, render
+    from topicwarden.report.plan.digest import digest
+
     require_format(form, tuple(FORMATS), tuple(FORMATS))
     if out is not None:
         require_writable(out)
@@ -85,6 +127,11 @@ def plan_stacks(
 
 
 def _one(outcome: StackOutcome, form: str, project: Project) -> str:
+    from topicwarden.model.planned_change import PlanReport
+    from topicwarden.report.document import Medium
+    from topicwarden.report.plan import render
+    from topicwarden.report.plan.document import document
+
     assert isinstance(outcome.report, PlanReport)
     if form == "text":
         return terminal_output.document_text(document(outcome.report, Medium.TERMINAL))
@@ -93,6 +140,9 @@ def _one(outcome: StackOutcome, form: str, project: Project) -> str:
 
 def _github(report: FleetReport, project: Project) -> str:
     """Return the workflow commands of each stack as a group of the log, and an error for each that could not run."""
+    from topicwarden.report.fleet.document import headline
+    from topicwarden.report.problems.github import annotation
+
     parts: list[str] = []
     for outcome in report.stacks:
         if outcome.report is None:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event
+from typing import TYPE_CHECKING, Annotated
 
-from topicwarden.cli import replica_moves_text as shown
+import typer
+
+from topicwarden.cli.options import Stack, Topics
 from topicwarden.cli.terminal import TERMINAL, confirmed, require_terminal
-from topicwarden.deploy.rebalance.reassignment import ReassignmentResult
-from topicwarden.deploy.rebalance.targets import Targets
-from topicwarden.deploy.rebalance.throttling import ThrottleRemoval, remove_lists_command
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import SIZE
-from topicwarden.operations.rebalance import Rebalance, rebalancing
-from topicwarden.plan.consequence_text import shorten
+
+if TYPE_CHECKING:
+    from topicwarden.deploy.rebalance.reassignment import ReassignmentResult
+    from topicwarden.deploy.rebalance.targets import Targets
+    from topicwarden.deploy.rebalance.throttling import ThrottleRemoval
+    from topicwarden.operations.rebalance import Rebalance
+
+app = typer.Typer()
 
 UNLIMITED = "unlimited"
 
@@ -34,16 +40,45 @@ class RebalanceOptions:
     refresh: bool = True
 
 
-def rebalance(stack: str, patterns: Sequence[str], options: RebalanceOptions) -> int:
-    """Move the replicas that are not on their target brokers, and return the exit code.
+@app.command(
+    epilog="Example: topicwarden rebalance --stack prod --topics 'orders.*' --throttle 20MiB. "
+    "After Ctrl-C or SIGTERM, the command starts no further moves and ends; Kafka continues the ongoing moves, "
+    "throttled. Run the same command again to resume, also after a crash. It removes the throttle at the end."
+)
+def rebalance(
+    stack: Stack,
+    topics: Topics = None,
+    throttle: Annotated[
+        str,
+        typer.Option(
+            "--throttle",
+            metavar="BYTES",
+            help="Bytes per second into and out of each broker, or unlimited. Must be above the write rate of the "
+            "topics, or the moves never end.",
+        ),
+    ] = "50MiB",
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the moves.")] = False,
+    cancel: Annotated[
+        bool, typer.Option("--cancel", help="Cancel the ongoing moves, and remove the throttle; start no moves.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Move without confirmation.")] = False,
+    refresh: Annotated[bool, typer.Option("--refresh/--no-refresh", help="Refresh Pulumi's state afterwards.")] = True,
+) -> int:
+    """Move replicas to reach the declared replication factor, on live brokers, across all racks, with few moves.
 
-    Returns 1 if the declared replication factor or placement cannot be reached.
+    Removes replicas only from topics whose YAML has `allow: [{change: reduce-replicas, until: DATE}]`.
     """
+    from topicwarden.operations.rebalance import rebalancing
+
+    options = RebalanceOptions(throttle, dry_run, cancel, yes, refresh)
     rate = _rate(options.throttle)
     refreshing = options.refresh and not (options.dry_run or options.cancel)
     again = f"run `topicwarden rebalance --stack {stack}` again"
     stop = Event()
-    with rebalancing(find_project(), stack, patterns, rate=rate, refreshing=refreshing, listener=TERMINAL) as operation:
+    with rebalancing(
+        find_project(), stack, topics or (), rate=rate, refreshing=refreshing, listener=TERMINAL
+    ) as operation:
         if operation.remark:
             print(operation.remark)
         if options.cancel:
@@ -71,6 +106,9 @@ def _move(operation: Rebalance, stack: str, options: RebalanceOptions, stop: Eve
 
 
 def _show_targets(operation: Rebalance, target: Targets) -> None:
+    from topicwarden.cli import replica_moves_text as shown
+    from topicwarden.plan.consequence_text import shorten
+
     for reduction in target.reductions:
         if reduction.problem is None:
             print(reduction.message)
@@ -90,6 +128,8 @@ def _show_targets(operation: Rebalance, target: Targets) -> None:
 
 
 def _carry_out(operation: Rebalance, target: Targets, stop: Event, again: str) -> int:
+    from topicwarden.cli import replica_moves_text as shown
+
     with interruptible(stop), shown.watching(stop) as watch:
         outcome = operation.move(target, watch)
     for (topic, partition), reason in sorted(outcome.refused.items()):
@@ -107,6 +147,8 @@ def _carry_out(operation: Rebalance, target: Targets, stop: Event, again: str) -
 
 def _cancel(operation: Rebalance, stop: Event, again: str) -> int:
     """Cancel the ongoing moves of the selected topics, and return the exit code."""
+    from topicwarden.cli import replica_moves_text as shown
+
     with interruptible(stop), shown.watching(stop) as watch:
         ongoing, outcome = operation.cancel(watch)
     for (topic, partition), reason in sorted(outcome.refused.items()):
@@ -129,6 +171,8 @@ def _show_stopped(outcome: ReassignmentResult, rate: int | None, again: str) -> 
 
 def _show_released(released: ThrottleRemoval, again: str, left_behind: bool) -> int:
     """Print which throttles were removed and which stay, and return the exit code."""
+    from topicwarden.deploy.rebalance.throttling import remove_lists_command
+
     if left_behind and released.topics:
         brokers = ", ".join(map(str, released.brokers)) or "none"
         topics = ", ".join(released.topics)

@@ -2,22 +2,66 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from topicwarden.cli.options import Stack
 from topicwarden.cli.terminal import TERMINAL
-from topicwarden.extensions.redrive.redrive_operation import redrive_finding
-from topicwarden.extensions.redrive.redrive_report import RedriveReport
 from topicwarden.model.message_text import counted
 from topicwarden.model.project import find_project
 from topicwarden.model.units import SIZE
-from topicwarden.operations.operation_options import RedriveOptions
 from topicwarden.report import display
 
+if TYPE_CHECKING:
+    from topicwarden.extensions.redrive.redrive_report import RedriveReport
 
-def redrive(stack: str, options: RedriveOptions) -> int:
-    """Print what is copied or would be, and return the exit code: 1 if records of the finding are deleted, else 0."""
-    report = redrive_finding(find_project(), stack, options, listener=TERMINAL)
-    for line in _lines(report):
+app = typer.Typer()
+
+
+@app.command(
+    epilog="Example: topicwarden redrive --stack prod --finding 4f1f0c2a9d3e --to orders.repaired.v1 "
+    "--with repair:fix --execute. Run the same command again to resume, also after a crash."
+)
+def redrive(
+    stack: Stack,
+    finding: Annotated[
+        str, typer.Option("--finding", metavar="ID", help="The id of the finding in the report.", show_default=False)
+    ],
+    to: Annotated[str, typer.Option("--to", metavar="TOPIC", help="The declared topic that receives the copies.")],
+    *,
+    report: Annotated[
+        Path, typer.Option("--report", metavar="FILE", help="The report of the audit that has the finding.")
+    ] = Path("reports/report.json"),
+    function: Annotated[
+        str | None,
+        typer.Option(
+            "--with",
+            metavar="MODULE:FUNCTION",
+            help="A Python function of key, value and headers that returns them as they are to be copied, or None.",
+        ),
+    ] = None,
+    max_records: Annotated[
+        int, typer.Option("--max-records", min=1, help="Refuse a finding with more records.")
+    ] = 10_000,
+    master: Annotated[
+        str | None, typer.Option("--master", metavar="URL", help="The Spark master (default: all cores).")
+    ] = None,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Copy the records. Without it, only show what would be copied.")
+    ] = False,
+) -> int:
+    """Copy exactly the records of a finding to another topic, exactly once. The topic of the finding is only read."""
+    from topicwarden.operations.operation_options import RedriveOptions
+
+    options = RedriveOptions(finding, to, report, function, max_records, execute, master)
+    from topicwarden.extensions.redrive.redrive_operation import redrive_finding
+
+    done = redrive_finding(find_project(), stack, options, listener=TERMINAL)
+    for line in _lines(done):
         print(display.one_line(line))
-    return 1 if report.deleted else 0
+    return 1 if done.deleted else 0
 
 
 def _lines(report: RedriveReport) -> list[str]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from typing import Final
+from typing import Annotated, Final
 
-from topicwarden.audit.check_docs import check_docs
-from topicwarden.cli.pages import MONITORING, PAGES
-from topicwarden.cli.pages.rules_page import rule_docs
+import typer
+
+from topicwarden.cli import completion
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.report import terminal_output
+
+app = typer.Typer()
 
 ALL: Final = "all"
 _COLUMNS: Final = 100
@@ -27,13 +29,25 @@ _TITLES: Final = {
 }
 
 
-def rules(page_name: str | None = None) -> int:
-    """Print the page ``page_name``, or the documentation of one rule or check, as Markdown; None for a table of them.
+@app.command(epilog="Example: topicwarden rules checks > docs/checks.md")
+def rules(
+    page_name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="WHAT",
+            help="rules (of the YAML), checks (of the audit), runbook (for its findings), guards (of the plan), "
+            "permissions (in Kafka), services, alerts (for Prometheus), dashboard (for Grafana), or the id of a rule "
+            "or check, or all; default: a list of these.",
+            show_default=False,
+            autocompletion=completion.documented,
+        ),
+    ] = None,
+) -> int:
+    """Print the documentation of every rule, check, guard, permission and managed service, or files for monitoring."""
+    from topicwarden.audit.check_docs import check_docs
+    from topicwarden.cli.pages import MONITORING, PAGES
+    from topicwarden.cli.pages.rules_page import rule_docs
 
-    ``all`` are all pages. ``alerts`` and ``dashboard`` are files for Prometheus and Grafana.
-
-    Raises Refusal if there is no such page, rule or check.
-    """
     documented = {**rule_docs(), **check_docs()}
     if page_name is None:
         terminal_output.write_text(_contents())
@@ -55,6 +69,9 @@ def rules(page_name: str | None = None) -> int:
 
 def _contents() -> str:
     """Return what the command can print: the pages, and the ids of rules and checks, wrapped to the terminal."""
+    from topicwarden.audit.check_docs import check_docs
+    from topicwarden.cli.pages.rules_page import rule_docs
+
     width = min(shutil.get_terminal_size().columns, _COLUMNS)
     lines = ["topicwarden rules WHAT prints one of:", ""]
     for name, text in (*_TITLES.items(), (ALL, "all of these pages, except the files for monitoring")):

@@ -9,27 +9,23 @@ import shutil
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.table import Table
+import typer
 
-from topicwarden.deploy.linked_environment import link_environment, write_language_host
-from topicwarden.deploy.pulumi_project import project_settings
-from topicwarden.deploy.pulumi_stacks import is_local, provide_stack
-from topicwarden.extensions.sandbox import class_archive
-from topicwarden.extensions.sandbox.broker import BrokerCondition
-from topicwarden.extensions.sandbox.local_cluster import Sandbox, SandboxStatus
-from topicwarden.extensions.sandbox.registry_server import RegistryServer
-from topicwarden.extensions.sandbox.sandbox_state import HOST
-from topicwarden.kafka.connect.schema_registry import on_sandbox_registry
-from topicwarden.kafka.connect.stack_connection import on_sandbox
+from topicwarden.cli.options import stack_option
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.sandbox_folder import refuse_link
 from topicwarden.report import terminal_output
 from topicwarden.report.terminal_output import note
 from topicwarden.specs.stacks.stack_selection import selected_stacks
-from topicwarden.toolchain import PASSPHRASES, apicurio, environment, jars, kafka_jars, pulumi_cli
-from topicwarden.toolchain import install as install_tools
-from topicwarden.toolchain.prerequisites import require_java, require_registry_java
+
+if TYPE_CHECKING:
+    from topicwarden.extensions.sandbox.local_cluster import Sandbox, SandboxStatus
+    from topicwarden.extensions.sandbox.registry_server import RegistryServer
+
+Broker = Annotated[int, typer.Argument(help="The id of the broker, from 1.", min=1)]
+app = typer.Typer(help="Run a Kafka cluster on this machine, for tests and trials.", no_args_is_help=True)
 
 
 def sandbox_of(project: Project) -> Sandbox:
@@ -37,15 +33,34 @@ def sandbox_of(project: Project) -> Sandbox:
 
     Raises Refusal if that fails, or if there is no Java.
     """
+    from topicwarden.extensions.sandbox.local_cluster import Sandbox
+    from topicwarden.toolchain import kafka_jars
+    from topicwarden.toolchain.prerequisites import require_java
+
     return Sandbox(project.cache / "sandbox", require_java(), kafka_jars(project, note))
 
 
 def _present_sandbox(project: Project) -> Sandbox:
     """Return the project's sandbox, which can be inspected and stopped, without its tools."""
+    from topicwarden.extensions.sandbox.local_cluster import Sandbox
+    from topicwarden.toolchain import jars
+
     return Sandbox(project.cache / "sandbox", Path("java"), jars.folder(project.tools_cache))
 
 
-def up(brokers: int, port: int | None) -> int:
+@app.command("up", epilog="Example: topicwarden sandbox up --brokers 3")
+def up(
+    brokers: Annotated[int, typer.Option("--brokers", help="The number of brokers.", min=1, max=9)] = 3,
+    port: Annotated[
+        int | None, typer.Option("--port", help="The first broker's port (default: free ones).", min=1024, max=65000)
+    ] = None,
+) -> int:
+    """Start the cluster, or the brokers that are not running. Safe to repeat.
+
+    ACLs are enforced for users with a password (SCRAM-SHA-512), who have a listener of their own. All other clients may
+    do everything. If a stack has `topicwarden:schemaRegistry: sandbox`, a Schema Registry (Apicurio, on Java 21) is
+    started, too.
+    """
     project = find_project()
     sandbox = sandbox_of(project)
     show(sandbox.up(brokers=brokers, port=port, authorizer=True, say=note))
@@ -60,6 +75,10 @@ def start_registry(project: Project) -> str | None:
 
     Downloads Apicurio first if it is missing. Raises Refusal if that fails, or if no Java is new enough.
     """
+    from topicwarden.kafka.connect.schema_registry import on_sandbox_registry
+    from topicwarden.toolchain import apicurio
+    from topicwarden.toolchain.prerequisites import require_registry_java
+
     if not any(on_sandbox_registry(project, stack) for stack in project.stack_names()):
         return None
     java = require_registry_java()
@@ -67,10 +86,19 @@ def start_registry(project: Project) -> str | None:
 
 
 def _registry(project: Project) -> RegistryServer:
+    from topicwarden.extensions.sandbox.registry_server import RegistryServer
+
     return RegistryServer((project.cache / "sandbox").resolve())
 
 
-def down(remove: bool) -> int:
+@app.command("down", epilog="Example: topicwarden sandbox down --remove")
+def down(
+    remove: Annotated[bool, typer.Option("--remove", help="Also delete its data and its Pulumi state.")] = False,
+) -> int:
+    """Stop all brokers. Their data is kept for the next up."""
+    from topicwarden.deploy.pulumi_project import project_settings
+    from topicwarden.toolchain import pulumi_cli
+
     project = find_project()
     refuse_link(project.cache / "sandbox")
     refuse_link(pulumi_cli.state(project.cache))
@@ -84,7 +112,9 @@ def down(remove: bool) -> int:
     return 0
 
 
+@app.command("status", epilog="Example: topicwarden sandbox status")
 def status() -> int:
+    """Show the state of each broker: running, stopped or killed. Exit code 1 unless all are running."""
     project = find_project()
     current = _present_sandbox(project).status()
     show(current)
@@ -93,7 +123,25 @@ def status() -> int:
     return 0 if current.ready else 1
 
 
-def change(verb: str, broker: int) -> int:
+@app.command("stop", epilog="Example: topicwarden sandbox stop 3")
+def stop(broker: Broker) -> int:
+    """Stop one broker gracefully, as for maintenance."""
+    return _change("stop", broker)
+
+
+@app.command("kill", epilog="Example: topicwarden sandbox kill 3")
+def kill(broker: Broker) -> int:
+    """Kill one broker, as in a machine failure."""
+    return _change("kill", broker)
+
+
+@app.command("start", epilog="Example: topicwarden sandbox start 3")
+def start(broker: Broker) -> int:
+    """Start one broker again."""
+    return _change("start", broker)
+
+
+def _change(verb: str, broker: int) -> int:
     """Stop, kill or start one broker; ``verb`` is ``stop``, ``kill`` or ``start``."""
     sandbox = (sandbox_of if verb == "start" else _present_sandbox)(find_project())
     getattr(sandbox, verb)(broker, note)
@@ -101,20 +149,41 @@ def change(verb: str, broker: int) -> int:
     return 0
 
 
-def install(jars_from: Path | None = None, *, archive_spark: bool = True) -> int:
+@app.command("install", epilog="Example: topicwarden sandbox install --from /media/jars")
+def install(
+    jars_from: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FOLDER",
+            help="Take Kafka's jars from this folder, instead of downloading them from Maven Central.",
+            show_default=False,
+        ),
+    ] = None,
+) -> int:
+    """Install the tools for deploys and the sandbox: Kafka, and Pulumi if it is not on the PATH. Needed once."""
+    return install_tools(jars_from)
+
+
+def install_tools(jars_from: Path | None = None, *, archive_spark: bool = True) -> int:
     """Install all tools; ``jars_from`` is a folder that has Kafka's jars.
 
     ``archive_spark``: also archive Spark's classes, with which audits start faster.
     """
+    from topicwarden.deploy.linked_environment import write_language_host
+    from topicwarden.deploy.pulumi_stacks import is_local, provide_stack
+    from topicwarden.extensions.sandbox import class_archive
+    from topicwarden.toolchain import install, pulumi_cli
+
     project = find_project()
-    tools = install_tools(project, note, jars_from)
+    tools = install(project, note, jars_from)
     if pulumi_cli.built(project.tools_cache):
         write_language_host(tools.pulumi.parent)
     class_archive.create(tools.java, tools.kafka_jars, note)
     if find_spec("pyspark") is None:
         note("Spark is not installed; `pip install 'topicwarden[audit]'` installs it, for audits")
     else:
-        from topicwarden.audit.scan import spark_session  # noqa: PLC0415 - the sandbox itself needs no Spark
+        from topicwarden.audit.scan import spark_session
 
         spark_session.configure(project)
         if archive_spark:
@@ -125,11 +194,16 @@ def install(jars_from: Path | None = None, *, archive_spark: bool = True) -> int
     return 0
 
 
-def env(stack: str | None) -> int:
-    """Print environment variables as shell commands for ``eval "$(topicwarden sandbox env)"``.
+@app.command("env", epilog='Example: eval "$(topicwarden sandbox env)"; pulumi preview --stack dev')
+def env(
+    stack: Annotated[
+        str | None, stack_option("For this stack; a stack on the sandbox also gets the sandbox's passphrase.")
+    ] = None,
+) -> int:
+    """Print the environment variables that `pulumi` and `spark-submit` need in this project."""
+    from topicwarden.deploy.linked_environment import link_environment
+    from topicwarden.toolchain import PASSPHRASES, environment
 
-    ``stack`` limits them to one stack; the default is all stacks.
-    """
     project = find_project()
     link_environment(project)
     stacks = selected_stacks(project, stack) if stack else project.stack_names()
@@ -141,7 +215,7 @@ def env(stack: str | None) -> int:
             f"`topicwarden sandbox env --stack {on_sandbox_stacks[0]}` sets it for {on_sandbox_stacks[0]}"
         )
     if find_spec("pyspark") is not None and not (project.spark_conf / "spark-defaults.conf").is_file():
-        from topicwarden.audit.scan.spark_session import configure  # noqa: PLC0415 - most commands need no Spark
+        from topicwarden.audit.scan.spark_session import configure
 
         configure(project)
     for name, value in environment(project, stack).items():
@@ -150,6 +224,8 @@ def env(stack: str | None) -> int:
 
 
 def _sandbox_stacks(project: Project) -> list[str]:
+    from topicwarden.kafka.connect.stack_connection import on_sandbox
+
     return [stack for stack in project.stack_names() if on_sandbox(project, stack)]
 
 
@@ -168,6 +244,11 @@ def _delete_state(state: Path, project: str, stacks: Sequence[str]) -> None:
 
 def show(status: SandboxStatus) -> None:
     """Print a table with one row for each broker."""
+    from rich.table import Table
+
+    from topicwarden.extensions.sandbox.broker import BrokerCondition
+    from topicwarden.extensions.sandbox.sandbox_state import HOST
+
     if not status.brokers:
         print("there is no sandbox; start one with `topicwarden sandbox up`")
         return

@@ -5,15 +5,26 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from topicwarden.model.problem import Refusal
 from topicwarden.report import terminal_output
-from topicwarden.report.published_json import published_schema
+
+app = typer.Typer()
 
 
-def schema(name: str) -> int:
-    """Print the JSON Schema ``name``. Raises Refusal if there is no such schema."""
+@app.command(epilog="Example: topicwarden schema topic > topic.schema.json")
+def schema(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT", help="topic, access, policy, stack, report, check, plan, doctor, usage or fleet."
+        ),
+    ] = "topic",
+) -> int:
+    """Print the JSON Schema of topic, policy or stack files, of report.json, or of the JSON output of a command."""
     if name not in SCHEMAS:
         raise Refusal(f"there is no schema {name!r}: expected one of {', '.join(SCHEMAS)}")
     terminal_output.write(json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n")
@@ -24,27 +35,27 @@ def schema(name: str) -> int:
 
 
 def _topic() -> dict[str, Any]:
-    from topicwarden.specs.editor_schema import spec_schema  # noqa: PLC0415
+    from topicwarden.specs.editor_schema import spec_schema
 
     return spec_schema()
 
 
 def _access() -> dict[str, Any]:
-    from topicwarden.specs.editor_schema import access_schema  # noqa: PLC0415
+    from topicwarden.specs.editor_schema import access_schema
 
     return access_schema()
 
 
 def _subject() -> dict[str, Any]:
-    from topicwarden.specs.editor_schema import subject_schema  # noqa: PLC0415
+    from topicwarden.specs.editor_schema import subject_schema
 
     return subject_schema()
 
 
 def _policy() -> dict[str, Any]:
-    from topicwarden.policies.policy_file import PolicyFile  # noqa: PLC0415
-    from topicwarden.policies.rules import ALL_RULES  # noqa: PLC0415
-    from topicwarden.specs.editor_schema import editor_schema  # noqa: PLC0415
+    from topicwarden.policies.policy_file import PolicyFile
+    from topicwarden.policies.rules import ALL_RULES
+    from topicwarden.specs.editor_schema import editor_schema
 
     schema = editor_schema(PolicyFile.model_json_schema(by_alias=True), "topicwarden policies")
     for name, rule in ALL_RULES.items():
@@ -53,49 +64,55 @@ def _policy() -> dict[str, Any]:
 
 
 def _stack() -> dict[str, Any]:
-    from topicwarden.specs.stacks.stack_schema import stack_schema  # noqa: PLC0415
+    from topicwarden.specs.stacks.stack_schema import stack_schema
 
     return stack_schema()
 
 
 def _report() -> dict[str, Any]:
-    from topicwarden.model.finding import AuditReport  # noqa: PLC0415
+    from topicwarden.model.finding import AuditReport
+    from topicwarden.report.published_json import published_schema
 
     return published_schema(AuditReport, "report", "topicwarden audit report")
 
 
 def _plan() -> dict[str, Any]:
-    from topicwarden.model.planned_change import PlanReport  # noqa: PLC0415
+    from topicwarden.model.planned_change import PlanReport
+    from topicwarden.report.published_json import published_schema
 
     return published_schema(PlanReport, "plan", "topicwarden plan")
 
 
 def _doctor() -> dict[str, Any]:
-    from topicwarden.model.diagnosis import Diagnosis  # noqa: PLC0415
+    from topicwarden.model.diagnosis import Diagnosis
+    from topicwarden.report.published_json import published_schema
 
     return published_schema(Diagnosis, "doctor", "topicwarden doctor")
 
 
 def _check() -> dict[str, Any]:
-    from topicwarden.report.problems.json import CheckDocument  # noqa: PLC0415
+    from topicwarden.report.problems.json import CheckDocument
+    from topicwarden.report.published_json import published_schema
 
     return published_schema(CheckDocument, "check", "topicwarden check report")
 
 
 def _usage() -> dict[str, Any]:
-    from topicwarden.model.usage_report import UsageReport  # noqa: PLC0415
+    from topicwarden.model.usage_report import UsageReport
+    from topicwarden.report.published_json import published_schema
 
     return published_schema(UsageReport, "usage", "topicwarden usage")
 
 
 def _notification() -> dict[str, Any]:
-    from topicwarden.operations.notices import notification  # noqa: PLC0415
+    from topicwarden.operations.notices import notification
 
     return notification.schema()
 
 
 def _fleet() -> dict[str, Any]:
-    from topicwarden.report.fleet.json import FleetDocument  # noqa: PLC0415
+    from topicwarden.report.fleet.json import FleetDocument
+    from topicwarden.report.published_json import published_schema
 
     return published_schema(FleetDocument, "fleet", "topicwarden report on several stacks")
 

@@ -3,28 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from topicwarden.cli import completion
+from topicwarden.cli.options import OnlyStack
 from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Level, Refusal
 from topicwarden.model.project import find_project
 from topicwarden.report import terminal_output
-from topicwarden.report.declared_topics import access_to, list_json, list_text, topic_json, topic_text, values
-from topicwarden.specs.access_files import load_access, resolve_access
-from topicwarden.specs.declared_subjects import registered_subjects
-from topicwarden.specs.load import load
-from topicwarden.specs.resolve import Declaration, resolve
-from topicwarden.specs.schema_files import ProjectSchemas
-from topicwarden.specs.stacks.stack_file import read_stack_file
 from topicwarden.specs.stacks.stack_selection import selected_stacks
+
+if TYPE_CHECKING:
+    from topicwarden.specs.resolve import Declaration
+
+app = typer.Typer()
 
 FORMATS = ("text", "json")
 
 
-def show(topic: str | None, stack: str | None, form: str = "text") -> int:
-    """Print one topic with all its values and its access, or a list of all topics; return the exit code.
+@app.command(epilog="Example: topicwarden show orders.placed.v1 --stack prod")
+def show(
+    topic: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TOPIC",
+            help="The topic (default: list all).",
+            show_default=False,
+            autocompletion=completion.topics,
+        ),
+    ] = None,
+    stack: OnlyStack = None,
+    form: Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="text or json.")] = "text",
+) -> int:
+    """Show a topic as a stack declares it, and where each value comes from."""
+    from topicwarden.report.declared_topics import access_to, list_json, list_text, topic_json, topic_text, values
+    from topicwarden.specs.access_files import load_access, resolve_access
+    from topicwarden.specs.declared_subjects import registered_subjects
+    from topicwarden.specs.load import load
+    from topicwarden.specs.resolve import resolve
+    from topicwarden.specs.schema_files import ProjectSchemas
+    from topicwarden.specs.stacks.stack_file import read_stack_file
 
-    Raises Refusal with the nearest name if the topic is not declared.
-    """
     if form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
     project = find_project()

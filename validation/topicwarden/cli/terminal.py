@@ -57,8 +57,8 @@ def waiting(status: str, then: str = "") -> Iterator[ShareReport]:
             with never_silent(status, then) as report:
                 yield report
             return
-        from rich.console import Console  # noqa: PLC0415 -- commands that show no bar start faster without it
-        from rich.progress import (  # noqa: PLC0415
+        from rich.console import Console
+        from rich.progress import (
             BarColumn,
             Progress,
             SpinnerColumn,

@@ -6,39 +6,122 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from topicwarden.cli.fix import diff_of
-from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_format
+import typer
+
 from topicwarden.cli.garbage_collection import without_garbage_collection
+from topicwarden.cli.options import (
+    AllStacks,
+    BootstrapServer,
+    CommandConfig,
+    Stacks,
+    Topics,
+    cluster_address,
+    several_stacks,
+    single_stack,
+)
 from topicwarden.cli.terminal import TERMINAL, print_wrapped
 from topicwarden.model.cluster_address import ClusterAddress
-from topicwarden.model.fleet_report import StackOutcome
 from topicwarden.model.message_text import counted, counted_more, did_you_mean, first_of
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.model.usage_report import UsageReport
-from topicwarden.operations.operation_options import UsageOptions
 from topicwarden.operations.progress_listener import ProgressListener
-from topicwarden.operations.usage import usage_of_cluster, usage_topics
-from topicwarden.operations.usage_access import add_used_access
-from topicwarden.report import display, page, terminal_output
-from topicwarden.report.document import Medium
-from topicwarden.report.fleet.document import document as fleet_document
+from topicwarden.report import display, terminal_output
 from topicwarden.report.output_folder import require_writable, write_files
-from topicwarden.report.problems import text as problem_text
-from topicwarden.report.problems.digest import ProblemDigest
-from topicwarden.report.usage.digest import digest
-from topicwarden.report.usage.document import document
-from topicwarden.report.usage.formats import FORMATS, contents
 from topicwarden.specs.stacks.history_address import NONE
-from topicwarden.usage.undeclared_entries import KEYS
+
+if TYPE_CHECKING:
+    from topicwarden.model.fleet_report import StackOutcome
+    from topicwarden.model.usage_report import UsageReport
+    from topicwarden.operations.operation_options import UsageOptions
+
+app = typer.Typer()
 
 _MOST_LISTED: Final = 20
 _FLEET_FORMATS: Final = ("text", "json", "markdown", "html")
 
 
+@app.command(
+    epilog="Example: topicwarden usage --stack prod --topics 'orders.*' --out reports/. "
+    "All stacks in one report: `topicwarden usage --all-stacks`."
+)
 def usage(
+    context: typer.Context,
+    stack: Stacks = None,
+    topics: Topics = None,
+    form: Annotated[
+        str,
+        typer.Option("--format", "-f", metavar="FORMAT", help="text, json, markdown, html or openmetrics."),
+    ] = "text",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="The folder for usage.html, .md, .json and .prom (OpenMetrics)."
+        ),
+    ] = None,
+    *,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+    history: Annotated[
+        str | None,
+        typer.Option(
+            "--history",
+            metavar="WHERE",
+            help="The history of audits and observations: a path, a URI such as s3a://bucket/history, which needs "
+            "Spark, or none (default: topicwarden:history of the stack, else .cache/history/STACK).",
+            show_default=False,
+        ),
+    ] = None,
+    authorizer_log: Annotated[
+        str | None,
+        typer.Option(
+            "--authorizer-log",
+            metavar="DIR",
+            help="The folder of the brokers' authorizer logs, kafka-authorizer.log, with one folder for each broker: a "
+            "path, or a URI such as s3a://bucket/logs. Needs Spark.",
+        ),
+    ] = None,
+    log_time_zone: Annotated[
+        str,
+        typer.Option(
+            "--log-time-zone",
+            metavar="ZONE",
+            help="The time zone of the brokers, for lines of authorizer logs that name none: Europe/Berlin, +02:00.",
+        ),
+    ] = "UTC",
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="The Spark master, if Spark is needed (default: local)."),
+    ] = None,
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write",
+            help="Add access: of what is used and not declared to the YAML, if the principal is known exactly. Prints "
+            "the changes.",
+        ),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --write: only show the changes.")] = False,
+    all_stacks: AllStacks = False,
+) -> int:
+    """Show who reads and writes each topic, what nobody uses, and what topics cost. Only reads from Kafka."""
+    address = cluster_address(bootstrap_server, command_config, stack=bool(stack or all_stacks))
+    several = several_stacks(stack, all_stacks)
+    one = single_stack(stack, context) if several is None and address is None else ""
+    from topicwarden.operations.operation_options import UsageOptions
+
+    patterns, options = tuple(topics or ()), UsageOptions(history, authorizer_log, master, log_time_zone)
+    if address is not None:
+        if write or dry_run:
+            raise Refusal("--write adds access to the YAML of a stack: remove it, or remove --bootstrap-server")
+        return _usage_of_address(address, patterns, options, form, out)
+    if several is not None:
+        return _usage_of_stacks(several, patterns, options, form, out, write=write or dry_run)
+    return _usage_of_stack(one, patterns, options, form, out, write=write, dry_run=dry_run)
+
+
+def _usage_of_stack(
     stack: str,
     patterns: tuple[str, ...],
     options: UsageOptions,
@@ -53,6 +136,8 @@ def usage(
     ``out`` is a folder for the report in several formats. ``write`` adds the access that is used to the YAML, and
     ``dry_run`` only shows these changes. Returns 1 if ``write`` leaves a use without a declaration, else 0.
     """
+    from topicwarden.operations.usage import usage_topics
+
     _require_known(form)
     if dry_run and not write:
         raise Refusal("--dry-run only shows the changes of --write: add --write")
@@ -65,10 +150,12 @@ def usage(
     return _write_access(project, report, dry_run=dry_run, to_stdout=form == "text") if write else 0
 
 
-def usage_of_address(
+def _usage_of_address(
     address: ClusterAddress, patterns: tuple[str, ...], options: UsageOptions, form: str, out: Path | None
 ) -> int:
     """Print the report on a cluster that no project declares, and return 0; the rest is as in ``usage``."""
+    from topicwarden.operations.usage import usage_of_cluster
+
     _require_known(form)
     if out is not None:
         require_writable(out)
@@ -78,7 +165,7 @@ def usage_of_address(
     return 0
 
 
-def usage_stacks(
+def _usage_of_stacks(
     stacks: Sequence[str], patterns: tuple[str, ...], options: UsageOptions, form: str, out: Path | None, *, write: bool
 ) -> int:
     """Print one report on the use of ``stacks``, or of all stacks if there are none, and return the exit code.
@@ -86,6 +173,15 @@ def usage_stacks(
     ``out`` is a folder for this report, with one folder for the files of each stack. ``write`` is refused. Returns 2 if
     a stack could not be read, else 0.
     """
+    from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_format
+    from topicwarden.model.fleet_report import StackOutcome
+    from topicwarden.operations.usage import usage_topics
+    from topicwarden.report import page
+    from topicwarden.report.document import Medium
+    from topicwarden.report.fleet.document import document as fleet_document
+    from topicwarden.report.usage.digest import digest
+    from topicwarden.report.usage.formats import FORMATS, contents
+
     require_format(form, _FLEET_FORMATS, tuple(FORMATS))
     if write:
         raise Refusal("--write adds the access of one cluster: pass one --stack with it")
@@ -121,6 +217,9 @@ def usage_stacks(
 
 
 def _one(outcome: StackOutcome, form: str) -> str:
+    from topicwarden.model.usage_report import UsageReport
+    from topicwarden.report.usage.formats import FORMATS
+
     assert isinstance(outcome.report, UsageReport)
     return _text(outcome.report) if form == "text" else FORMATS[form](outcome.report)
 
@@ -130,6 +229,12 @@ def _write_access(project: Project, report: UsageReport, *, dry_run: bool, to_st
 
     The changes are printed on standard output after a report for people, and else on standard error.
     """
+    from topicwarden.cli.fix import diff_of
+    from topicwarden.operations.usage_access import add_used_access
+    from topicwarden.report.problems import text as problem_text
+    from topicwarden.report.problems.digest import ProblemDigest
+    from topicwarden.usage.undeclared_entries import KEYS
+
     added = add_used_access(project, report, dry_run=dry_run)
     for file in added.files:
         if to_stdout:
@@ -155,6 +260,8 @@ def _write_access(project: Project, report: UsageReport, *, dry_run: bool, to_st
 
 def _require_known(form: str) -> None:
     """Raise Refusal for an unknown format. One for programs has standard output for itself."""
+    from topicwarden.report.usage.formats import FORMATS
+
     expected = ("text", *FORMATS)
     if form not in expected:
         raise Refusal(
@@ -165,6 +272,8 @@ def _require_known(form: str) -> None:
 
 
 def _deliver(report: UsageReport, form: str, out: Path | None) -> None:
+    from topicwarden.report.usage.formats import contents
+
     _print(report, form)
     if out is not None:
         for path in write_files(out, contents(report)):
@@ -172,6 +281,8 @@ def _deliver(report: UsageReport, form: str, out: Path | None) -> None:
 
 
 def _print(report: UsageReport, form: str) -> None:
+    from topicwarden.report.usage.formats import FORMATS
+
     if form != "text":
         terminal_output.write(FORMATS[form](report))
         return
@@ -179,4 +290,7 @@ def _print(report: UsageReport, form: str) -> None:
 
 
 def _text(report: UsageReport) -> str:
+    from topicwarden.report.document import Medium
+    from topicwarden.report.usage.document import document
+
     return terminal_output.document_text(document(report, Medium.TERMINAL))

@@ -6,39 +6,117 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Annotated, Final, TextIO
 
-from topicwarden.audit.scan.lasting_session import kill_jvm
+import typer
+
 from topicwarden.cli.failure import line_for
+from topicwarden.cli.options import AllStacks, Stacks, project_option, read_limits, several_stacks, single_stack
 from topicwarden.cli.silence import never_silent
-from topicwarden.extensions.watch.watch_operation import watch_stacks
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import DURATION
-from topicwarden.operations.operation_options import WatchOptions
 from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.report import terminal_output
 from topicwarden.report.display import one_line
+
+if TYPE_CHECKING:
+    pass
+
+app = typer.Typer()
 
 _MOST_S: Final = 9.0
 """The time from a signal to the end of the process, whatever it still waits for, in seconds."""
 
 
-def watch(stacks: Sequence[str], options: WatchOptions, project_folder: Path | None = None) -> int:
-    """Watch ``stacks`` until SIGTERM or SIGINT, and return the exit code. See ``operations.watch.watch_stacks``.
+@app.command(
+    epilog="Example: topicwarden watch --stack prod --every 5m --listen 0.0.0.0:9464 --token-file /run/secrets/token. "
+    "All stacks with one server: `topicwarden watch --all-stacks`. "
+    "SIGTERM and Ctrl-C end it within ten seconds, with exit code 0."
+)
+def watch(
+    context: typer.Context,
+    stack: Stacks = None,
+    *,
+    every: Annotated[
+        str,
+        typer.Option("--every", metavar="TIME", help="The time from the start of an audit to the start of the next."),
+    ] = "5m",
+    listen: Annotated[
+        str,
+        typer.Option(
+            "--listen",
+            metavar="ADDRESS",
+            help="The address and port of the last report, /metrics, /report.json, /healthz and /readyz. An address "
+            "that other machines can reach needs --token-file.",
+        ),
+    ] = "127.0.0.1:9464",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--token-file",
+            metavar="FILE",
+            help="A file with the bearer token that clients must send. It is read for each request.",
+            show_default=False,
+        ),
+    ] = None,
+    history: Annotated[
+        str | None,
+        typer.Option(
+            "--history",
+            metavar="WHERE",
+            help="The history of audits: a path, or a URI such as s3a://bucket/history "
+            "(default: topicwarden:history of the stack, else .cache/history/STACK). Only one watch can use it. Of "
+            "several stacks, each has a folder below WHERE.",
+            show_default=False,
+        ),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            metavar="URL",
+            help="The address of this server for people: notifications link to the report there (default: --listen).",
+            show_default=False,
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            "--rate", metavar="BYTES", help="Read at most this many bytes per second, in all tasks together: 50MiB."
+        ),
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="The Spark master (default: local)."),
+    ] = None,
+    project: Annotated[
+        Path | None,
+        project_option("The folder of the project (default: this folder, or one above it)."),
+    ] = None,
+    all_stacks: AllStacks = False,
+) -> int:
+    """Audit what is new again and again, and serve metrics and the last report over HTTP. Only reads from Kafka."""
+    several = several_stacks(stack, all_stacks)
+    stacks = (single_stack(stack, context),) if several is None else several
+    from topicwarden.audit.scan.spark_platform import refuse_unsupported
 
-    A second signal ends the process at once. An audit that cannot finish in time is abandoned: the history keeps a part
-    only after it is complete.
-    """
-    project = find_project(project_folder)
+    refuse_unsupported(master)
+    from topicwarden.operations.operation_options import WatchOptions
+
+    limits = read_limits(None, None, rate)
+    options = WatchOptions(_seconds(every), listen, token_file, history, url, master, limits)
+    from topicwarden.audit.scan.lasting_session import kill_jvm
+    from topicwarden.extensions.watch.watch_operation import watch_stacks
+
     lines = _Lines()
     with _signals() as received, never_silent("", moving=True):  # a watch waits between audits
         finished = watch_stacks(
-            project,
+            find_project(project),
             stacks,
             options,
             stopped=lambda: bool(received),
@@ -52,12 +130,11 @@ def watch(stacks: Sequence[str], options: WatchOptions, project_folder: Path | N
     return 0
 
 
-def seconds_of(text: str, option: str) -> float:
-    """Return the seconds in a duration such as ``5m``. Raises Refusal for another text."""
+def _seconds(every: str) -> float:
     try:
-        return DURATION.parse(text) / 1000
+        return DURATION.parse(every) / 1000
     except ValueError as error:
-        raise Refusal(f"{option}: {error}") from error
+        raise Refusal(f"--every: {error}") from error
 
 
 @contextmanager
@@ -83,6 +160,8 @@ def _signals() -> Iterator[list[int]]:
 
 def _end_now() -> None:
     """End the process without waiting for its threads. Its JVM and its child processes end with it."""
+    from topicwarden.audit.scan.lasting_session import kill_jvm
+
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     kill_jvm()

@@ -44,7 +44,7 @@ def prepare(project: Project, console: Console, out: Path, resources: ExitStack)
     heading(console, "A Kafka cluster of three brokers on this machine")
     show(sandbox.up(brokers=3, authorizer=True, say=say))
     heading(console, "topicwarden check: the declared topics")
-    if check(STACK):
+    if check(stack=[STACK]):
         raise Refusal("the declared topics have errors")
     heading(console, "topicwarden up: deploy the declared topics")
     select_stack(project, STACK)
