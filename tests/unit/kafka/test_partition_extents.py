@@ -63,6 +63,11 @@ def test_an_error_of_a_topic_that_exists_is_not_hidden() -> None:
         read_offsets(broken, {TopicPartition("a", 0): OffsetSpec.LATEST})
 
 
+@pytest.fixture(autouse=True)
+def _metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{MODULE}.describe_topics", Admin.describe_topics)
+
+
 @pytest.mark.parametrize("requests_before", range(4))
 def test_the_extents_of_the_other_topics_are_read(requests_before: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{MODULE}._log_bytes", lambda *_: ({}, None))

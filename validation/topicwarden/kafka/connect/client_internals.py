@@ -101,10 +101,12 @@ _WITH_TOPIC_IDS = 10
 def describe_topics(admin: KafkaAdminClient, names: Iterable[str] | None = None) -> list[dict[str, Any]]:
     """Return the metadata of ``names`` (None: of all topics), as ``KafkaAdminClient.describe_topics`` does.
 
-    That method also asks what the user may do with each topic (KIP-430), and converts field by field, which takes
-    longer than the request.
+    An empty collection needs no request. The client's method also asks what the user may do with each topic (KIP-430),
+    and converts field by field, which takes longer than the request.
     """
     topics = None if names is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
+    if topics == []:
+        return []
     answer = send_to_any_broker(admin, MetadataRequest(topics=topics, allow_auto_topic_creation=False))
     if answer.API_VERSION < _WITH_TOPIC_IDS:
         return list(answer.to_dict()["topics"])

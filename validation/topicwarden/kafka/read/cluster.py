@@ -11,6 +11,7 @@ from kafka.errors import UnknownTopicOrPartitionError, UnsupportedVersionError
 from kafka.protocol.consumer import OffsetSpec
 
 from topicwarden.kafka.connect.admin_client import open_admin
+from topicwarden.kafka.connect.client_internals import describe_topics
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.read.access_reads import read_access
@@ -70,7 +71,7 @@ class Cluster:
     def identities(self, topics: Collection[str] | None = None) -> dict[str, TopicIdentity]:
         """Return the id and the leader epochs of each of ``topics`` (default: all) that is visible."""
         names = None if topics is None else sorted(topics)
-        described = [] if names == [] else retry_transient(lambda: self._admin.describe_topics(names))
+        described = retry_transient(lambda: describe_topics(self._admin, names))
         return {
             topic["name"]: TopicIdentity(
                 str(topic.get("topic_id")),
@@ -85,7 +86,7 @@ class Cluster:
 
         A topic that this user may not describe is left out: the brokers do not report whether it exists.
         """
-        described = retry_transient(lambda: self._admin.describe_topics(sorted(names))) if names else []
+        described = retry_transient(lambda: describe_topics(self._admin, sorted(names)))
         unknown = UnknownTopicOrPartitionError.errno
         return frozenset(str(topic["name"]) for topic in described if topic["error_code"] == unknown)
 

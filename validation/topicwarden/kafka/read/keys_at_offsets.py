@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 from kafka import KafkaAdminClient
 from kafka.errors import OffsetOutOfRangeError
 
+from topicwarden.kafka.connect.client_internals import describe_topics
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.read.record_batches import MOST_BYTES, fetch
 from topicwarden.kafka.read.record_decoder import UnreadableRecords, decode
@@ -48,7 +49,7 @@ def read_keys(
 
 def _leaders(admin: KafkaAdminClient, partitions: Collection[_PartitionId]) -> dict[_PartitionId, int]:
     topics = sorted({topic for topic, _ in partitions})
-    described = retry_transient(lambda: admin.describe_topics(topics)) if topics else []
+    described = retry_transient(lambda: describe_topics(admin, topics))
     leaders = {
         (topic["name"], state["partition_index"]): int(state["leader_id"])
         for topic in described

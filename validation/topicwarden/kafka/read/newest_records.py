@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError, TopicAuthorizationFailedError
 
+from topicwarden.kafka.connect.client_internals import describe_topics
 from topicwarden.kafka.read.record_batches import MOST_BYTES, fetch
 from topicwarden.kafka.read.record_decoder import RecordBatch, UnreadableRecords, decode, with_delivery
 from topicwarden.kafka.read.snapshot import LiveTopic
@@ -161,7 +162,7 @@ def _read_round(
 def current_leaders(admin: KafkaAdminClient, topics: Collection[str]) -> dict[_PartitionId, int | None]:
     """Return the leaders of the partitions of ``topics``, which may have moved; none if no broker answers."""
     try:
-        described = admin.describe_topics(sorted(topics))
+        described = describe_topics(admin, sorted(topics))
     except KafkaError:
         return {}
     return {

@@ -17,7 +17,7 @@ from kafka.errors import (
 from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
-from topicwarden.kafka.connect.client_internals import offsets_at_leaders, send_to_broker
+from topicwarden.kafka.connect.client_internals import describe_topics, offsets_at_leaders, send_to_broker
 from topicwarden.kafka.connect.request_error import error_of_code
 from topicwarden.kafka.read.snapshot import LogDirsAnswer, PartitionExtent, PartitionReplicas
 
@@ -62,7 +62,7 @@ def _results(
 
 def _existing(admin: KafkaAdminClient, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, Any]:
     """Return the ``specs`` of the partitions that are on the cluster now."""
-    described = admin.describe_topics(sorted({partition.topic for partition in specs}))
+    described = describe_topics(admin, sorted({partition.topic for partition in specs}))
     there = {
         (topic["name"], state["partition_index"])
         for topic in described

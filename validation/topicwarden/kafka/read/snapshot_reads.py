@@ -90,7 +90,7 @@ def _hidden(admin: KafkaAdminClient, names: Collection[str]) -> frozenset[str]:
 
     Kafka returns TOPIC_AUTHORIZATION_FAILED both for a hidden topic and for a topic that does not exist.
     """
-    described = describe_topics(admin, sorted(names)) if names else []
+    described = describe_topics(admin, sorted(names))
     missing = UnknownTopicOrPartitionError.errno
     return frozenset(str(topic["name"]) for topic in described if topic["error_code"] != missing)
 

@@ -14,6 +14,7 @@ from uuid import uuid4
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
+from topicwarden.kafka.connect.client_internals import describe_topics
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup, read_all_groups
 from topicwarden.kafka.read.snapshot import Snapshot
@@ -94,7 +95,7 @@ def _moved_coordinators(admin: KafkaAdminClient, snapshot: Snapshot) -> dict[str
     """
     topics = [name for name in (_OFFSETS, _TRANSACTIONS) if name in snapshot.topics]
     try:
-        described = retry_transient(lambda: admin.describe_topics(topics)) if topics else []
+        described = retry_transient(lambda: describe_topics(admin, topics))
     except KafkaError as error:
         return dict.fromkeys(topics, f"those of a coordinator that may have moved: {error}")
     moved = dict[str, str]()

@@ -14,6 +14,7 @@ from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from kafka.errors import KafkaError
 from kafka.protocol.consumer import OffsetSpec
 
+from topicwarden.kafka.connect.client_internals import describe_topics
 from topicwarden.kafka.read.topic_reads import TopicProperties, wait_until_visible
 from topicwarden.kafka_facts.services import APACHE
 
@@ -76,7 +77,7 @@ def offset_count(servers: Sequence[str], topic: str) -> int:
 
 
 def _partitions(admin: KafkaAdminClient, topic: str) -> list[TopicPartition]:
-    (described,) = admin.describe_topics([topic])
+    (described,) = describe_topics(admin, [topic])
     return [TopicPartition(topic, state["partition_index"]) for state in described["partitions"]]
 
 
@@ -94,7 +95,7 @@ def in_sync_replicas(servers: Sequence[str], topic: str) -> list[tuple[int, froz
     """
     try:
         with connected(servers) as admin:
-            (described,) = admin.describe_topics([topic])
+            (described,) = describe_topics(admin, [topic])
     except KafkaError:
         return None
     return [(state["leader_id"], frozenset(state["isr_nodes"])) for state in described["partitions"]]

@@ -12,7 +12,7 @@ from kafka.errors import KafkaError, NotControllerError
 from kafka.protocol.admin import ElectionType
 
 from topicwarden.kafka.connect.admin_client import open_admin
-from topicwarden.kafka.connect.client_internals import forget_controller
+from topicwarden.kafka.connect.client_internals import describe_topics, forget_controller
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.partition_extents import log_sizes
@@ -67,7 +67,7 @@ class ReassignmentAdmin:
 
     def in_sync(self, topics: Collection[str]) -> dict[PartitionId, tuple[int, ...]]:
         """Return the brokers whose replicas are in sync, by partition of ``topics``, with one request."""
-        described = request_or_refuse(lambda: self._admin.describe_topics(sorted(topics)))
+        described = request_or_refuse(lambda: describe_topics(self._admin, sorted(topics)))
         return {
             (topic["name"], partition["partition_index"]): tuple(partition["isr_nodes"])
             for topic in described
