@@ -119,13 +119,6 @@ def uniform_rule(rule: str) -> str:
     return f"MatchingAcl(acl=StandardAcl({rule.removeprefix('MatchingAcl(acl=StandardAcl[')[:-2]}))"
 
 
-def decision_in_line(line: str) -> tuple[str, LoggedDecision] | None:
-    """Return the time of a line, without fractions of a second, and its decision; None as ``decision_in``."""
-    match = re.match(TIME, line)
-    decision = decision_in(match[2]) if match else None
-    return (match[1], decision) if match and decision else None
-
-
 def decision_in(text: str) -> LoggedDecision | None:
     """Return the decision in the rest of a line after its time; None if the line is no decision, or ambiguous."""
     match = re.match(DECISION, text)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 
 @dataclass(frozen=True)
@@ -14,10 +12,6 @@ class Algorithm:
     name: str
     producers: str
     hash_column: str
-
-    def partition_for(self, key_hash: int, partitions: int) -> int:
-        """Return the partition of a key from its value in ``hash_column``."""
-        return _NON_NEGATIVE[self.name](key_hash) % partitions
 
 
 ALGORITHMS = (
@@ -33,11 +27,3 @@ DECLARED_ALGORITHMS = {"murmur2": "murmur2", "crc32": "crc32", "fnv1a": "fnv1a",
 
 HASHES = ("murmur2", "crc32", "fnv1a")
 """The reader's hash columns."""
-
-_NON_NEGATIVE: Final[Mapping[str, Callable[[int], int]]] = {
-    "murmur2": lambda key_hash: key_hash,
-    "crc32": lambda key_hash: key_hash,
-    "fnv1a": abs,
-    "fnv1a-masked": lambda key_hash: key_hash & 0x7FFFFFFF,
-    "fnv1a-unsigned": lambda key_hash: key_hash & 0xFFFFFFFF,
-}
