@@ -21,6 +21,8 @@ from topicwarden.specs.yaml_nodes import read_documents
 
 REPOSITORY = HERE.parents[2]
 COMMITTED = REPOSITORY / "docs"
+FOR_EDITORS = {"access", "policy", "stack", "topic"}
+"""The schemas that the files of the example name. The website has the others, too."""
 TOPICS = sorted((REPOSITORY / "topics").rglob("*.yaml"))
 ACCESS = sorted((REPOSITORY / "access").rglob("*.yaml"))
 STACKS = sorted((REPOSITORY / "stacks").glob("*.yaml"))
@@ -28,10 +30,12 @@ POLICIES = [path for path in sorted((REPOSITORY / "policies").glob("*.yaml")) if
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_the_committed_schema_is_that_of_the_models(name: str) -> None:
-    """After a change of the models, run ``topicwarden schema NAME > docs/NAME.schema.json``."""
+def test_a_printed_schema_is_valid_and_is_the_committed_one(name: str) -> None:
+    """After a change of the models, run ``topicwarden schema NAME > docs/NAME.schema.json``, if it is committed."""
     printed = topicwarden("schema", name, cwd=REPOSITORY).out
-    assert printed == (COMMITTED / f"{name}.schema.json").read_text(encoding="utf-8")
+    committed = COMMITTED / f"{name}.schema.json"
+    assert committed.exists() == (name in FOR_EDITORS)
+    assert not committed.exists() or printed == committed.read_text(encoding="utf-8")
     Draft202012Validator.check_schema(json.loads(printed))
 
 

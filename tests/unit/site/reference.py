@@ -1,12 +1,11 @@
 """Write the generated parts of ``docs/reference``: `.venv/bin/python -m tests.unit.site.reference`.
 
-The commands come from the command line's parser, the settings from the JSON Schemas in ``docs``. A page with settings
+The commands come from the command line's parser, the settings from the JSON Schemas. A page with settings
 has its own text above ``MARK``, and the generated tables below. The metrics come from a report with all of them.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
@@ -17,6 +16,7 @@ from prometheus_client import parser as text_format
 
 from tests.support import reports, usage_reports
 from tests.support.documents import PARSER, leaves
+from topicwarden.cli.schema import SCHEMAS
 from topicwarden.report.audit.openmetrics import render
 
 DOCS: Final = Path(__file__).parents[3] / "docs"
@@ -212,8 +212,7 @@ def _types(schema: _Schema, root: _Schema) -> str:
 
 
 def _schema(name: str) -> _Schema:
-    loaded: _Schema = json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8"))
-    return loaded
+    return SCHEMAS[name]()
 
 
 def _first(schema: _Schema) -> str:

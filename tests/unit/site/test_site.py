@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ from tests.unit.site.reference import DOCS, written
 from topicwarden.cli import completion
 from topicwarden.cli.check import check
 from topicwarden.cli.help import PAGES as HELP_PAGES
+from topicwarden.cli.schema import SCHEMAS
 from topicwarden.kinds.subject.spec import SubjectDocument
 from topicwarden.specs.access_model import AccessDocument
 
@@ -52,6 +54,9 @@ def blocks() -> Iterator[Any]:
 def test_the_site_builds_without_a_broken_link_and_without_other_hosts(tmp_path: Path) -> None:
     assert build_site(REPOSITORY / "mkdocs.yml", tmp_path / "site") == []
     requested = re.compile(r"<(?:script|img|iframe)[^>]+src=\"?https?:|<link[^>]+stylesheet[^>]+https?:|url\(https?:")
+    assert {path.name.partition(".")[0] for path in (tmp_path / "site").glob("*.schema.json")} == set(SCHEMAS)
+    report = json.loads((tmp_path / "site" / "report.schema.json").read_text("utf-8"))
+    assert report == json.loads(json.dumps(SCHEMAS["report"]()))
     pages = {page: page.read_text("utf-8") for page in (tmp_path / "site").rglob("*.html")}
     assert [page for page, text in pages.items() if requested.search(text)] == []
     assert [page for page, text in pages.items() if r"\|" in text] == []
@@ -61,6 +66,7 @@ def test_a_broken_anchor_stops_the_build(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text("# A\n\n[B](#b)\n", encoding="utf-8")
     settings = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8").partition("nav:\n")[0]
+    settings = settings.replace("hooks: [", f"hooks: [{REPOSITORY}/")
     (tmp_path / "mkdocs.yml").write_text(settings, encoding="utf-8")
     (problem,) = build_site(tmp_path / "mkdocs.yml", tmp_path / "site")
     assert "contains a link '#b', but there is no such anchor" in problem
