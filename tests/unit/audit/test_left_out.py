@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import replace
@@ -23,6 +22,7 @@ from topicwarden.audit.judge import judge
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.counts import PartitionCounts, TimestampTypeCount
 from topicwarden.audit.scan.merge import merge
+from topicwarden.audit.scan.reader_notes import Note
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read import cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, TopicIdentity
@@ -129,8 +129,8 @@ def test_a_leader_that_changes_while_records_are_read_is_not_the_leader_of_the_p
 
 
 def test_an_unread_range_marks_its_partition() -> None:
-    def note(start: int, **unread: object) -> str:
-        return json.dumps({"start": start, "last_gap": None, "types": {}, "faults": [], **unread})
+    def note(start: int, **unread: object) -> Note:
+        return {"start": start, "last_gap": None, "types": {}, "faults": [], **unread}
 
     read = note(0)
     assert merge([{"records": 1}], [read], None).unread is None

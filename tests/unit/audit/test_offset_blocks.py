@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from topicwarden.audit.history.offset_blocks import OffsetBlocks, block_totals, from_bytes, to_bytes
-from topicwarden.audit.scan.arrivals import arrivals
 from topicwarden.audit.scan.counts import BANDS, PersonalField, SchemaIdCount
 from topicwarden.audit.scan.partition_reads import BANDS_AT_MOST, BLOCK
-from topicwarden.audit.scan.personal_fields import personal_fields
-from topicwarden.audit.scan.reader_notes import schema_ids
+from topicwarden.audit.scan.reader_notes import arrivals, personal_fields, schema_ids
 from topicwarden.usage.history_files import LocalFiles, is_local
 
 NOW = 1_800_000_000_000
@@ -44,7 +42,7 @@ def test_a_part_has_the_counts_that_do_not_depend_on_the_borders_of_an_audit() -
     written = to_bytes({("id-a", 0): blocks((0, 5, NOW), note="{}"), ("id-b", 1): blocks((1, 7, None))})
     ((at, read),) = from_bytes(written, frozenset({("id-a", 0)}))
     assert at == ("id-a", 0)
-    assert read.notes == ["{}"]
+    assert read.notes == [{}]
     (group,) = read.groups
     assert group == {"bucket": 1, "records": 5, "payload_bytes": 50, "last_timestamp": NOW}
 
@@ -52,7 +50,7 @@ def test_a_part_has_the_counts_that_do_not_depend_on_the_borders_of_an_audit() -
 def test_blocks_that_begin_before_the_log_start_are_left_out_but_not_their_notes() -> None:
     kept = blocks((0, 5, NOW), (1, 6, NOW), note='{"start": 0}').since(BLOCK)
     assert [group["records"] for group in kept.groups] == [6]
-    assert kept.notes == ['{"start": 0}']
+    assert kept.notes == [{"start": 0}]
     assert len(blocks((0, 5, NOW)).since(1).groups) == 0
 
 
@@ -71,7 +69,7 @@ def test_arrivals_of_blocks_that_begin_before_the_log_start_are_left_out() -> No
     assert arrivals(known.since(0).notes) == ({HOUR: 8, 2 * HOUR: 2}, 4)
     assert arrivals(known.since(1).notes) == ({HOUR: 3, 2 * HOUR: 2}, 4)
     assert arrivals(known.since(BLOCK + 1).notes) == ({}, 4)
-    assert arrivals([*known.notes, *known.notes, "{}"]) == ({HOUR: 16, 2 * HOUR: 4}, 8)
+    assert arrivals([*known.notes, *known.notes, {}]) == ({HOUR: 16, 2 * HOUR: 4}, 8)
 
 
 def test_personal_fields_of_blocks_that_begin_before_the_log_start_are_left_out() -> None:
@@ -89,9 +87,9 @@ def test_personal_fields_of_blocks_that_begin_before_the_log_start_are_left_out(
 
 def test_schema_ids_of_all_notes_are_added_up() -> None:
     notes = [
-        json.dumps({"start": 9, "ids": {"value": [[0, 7, False, 5, 9], [0, None, True, 1, 12]]}}),
-        json.dumps({"start": 0, "ids": {"value": [[0, 7, False, 2, 3], [0, "others", False, 4, 5]], "key": []}}),
-        json.dumps({"start": 20}),
+        {"start": 9, "ids": {"value": [[0, 7, False, 5, 9], [0, None, True, 1, 12]]}},
+        {"start": 0, "ids": {"value": [[0, 7, False, 2, 3], [0, "others", False, 4, 5]], "key": []}},
+        {"start": 20},
     ]
     assert schema_ids(notes) == (
         SchemaIdCount("value", 7, 7, 3),
@@ -119,10 +117,10 @@ def test_ages_are_counted_again_by_the_youngest_record_of_a_block() -> None:
 
 
 def test_parts_of_the_same_block_are_merged() -> None:
-    both = blocks((0, 5, NOW), note="first")
-    both.extend(blocks((0, 2, NOW + 5), (1, 1, NOW), note="second"))
+    both = blocks((0, 5, NOW), note='{"start": 0}')
+    both.extend(blocks((0, 2, NOW + 5), (1, 1, NOW), note='{"start": 1}'))
     merged = both.merged()
-    assert merged.notes == ["first", "second"]
+    assert merged.notes == [{"start": 0}, {"start": 1}]
     assert [(group["bucket"], group["records"], group["last_timestamp"]) for group in merged.groups] == [
         (1, 7, NOW + 5),
         (BANDS_AT_MOST + 1, 1, NOW),

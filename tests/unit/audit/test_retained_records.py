@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from topicwarden.audit import retained_records
 from topicwarden.audit.scan import newest_committed
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.scan.reader_notes import merge_faults
+from topicwarden.audit.scan.reader_notes import Note, merge_faults
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas
 from topicwarden.model.readability import Readability, SchemaScan, UnreadablePartition
 from topicwarden.model.subject import RegisteredSchema
@@ -27,26 +25,24 @@ def live(name: str, *sizes: int, leaderless: int = 0) -> LiveTopic:
     return LiveTopic(Topic(name, len(states), 1), "id", {}, states, extents)
 
 
-def note(start: int, *faults: tuple[str, str, bool, int, int, int, int | None]) -> str:
+def note(start: int, *faults: tuple[str, str, bool, int, int, int, int | None]) -> Note:
     """Return a note of the reader: rule, reason, undecided, count, first and last offset, and newest timestamp."""
-    return json.dumps(
-        {
-            "start": start,
-            "faults": [
-                {
-                    "rule": rule,
-                    "reason": reason,
-                    "excerpt": "",
-                    "undecided": undecided,
-                    "count": count,
-                    "offsets": [first],
-                    "last_offset": last,
-                    **({} if newest is None else {"newest": newest}),
-                }
-                for rule, reason, undecided, count, first, last, newest in faults
-            ],
-        }
-    )
+    return {
+        "start": start,
+        "faults": [
+            {
+                "rule": rule,
+                "reason": reason,
+                "excerpt": "",
+                "undecided": undecided,
+                "count": count,
+                "offsets": [first],
+                "last_offset": last,
+                **({} if newest is None else {"newest": newest}),
+            }
+            for rule, reason, undecided, count, first, last, newest in faults
+        ],
+    }
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,7 +39,7 @@ from topicwarden.audit.scan.java_errors import remedy, root_cause
 from topicwarden.audit.scan.key_scan import TopicKeys, misplaced
 from topicwarden.audit.scan.offset_ranges import MOST_OFFSETS, OffsetRange, pack_tasks
 from topicwarden.audit.scan.partition_reads import BLOCK, PartitionRead
-from topicwarden.audit.scan.reader_notes import last_gap, merge_faults
+from topicwarden.audit.scan.reader_notes import Note, last_gap, merge_faults
 from topicwarden.model.contents import Contents, KeyContents, TimestampContents
 from topicwarden.model.verdict import Verdict
 
@@ -206,10 +205,10 @@ def test_records_with_keys_that_were_deleted_need_a_full_read() -> None:
 MAX_LATE = 1_000
 
 
-def note(start: int, lowest: int, highest: int, late: tuple[int, ...] = (), **more: Any) -> str:
+def note(start: int, lowest: int, highest: int, late: tuple[int, ...] = (), **more: Any) -> Note:
     """Return the note on a range with timestamps from ``lowest`` to ``highest``; offsets ``late`` are late."""
     fault = {"rule": "timestamp-late", "reason": "older than declared", "excerpt": "", "undecided": False}
-    return json.dumps({
+    return {
         "start": start,
         "highest": NOW + highest,
         "lowest": NOW + lowest,
@@ -218,10 +217,10 @@ def note(start: int, lowest: int, highest: int, late: tuple[int, ...] = (), **mo
         "faults": [{**fault, "count": len(late), "offsets": late}] if late else [],
         "last_gap": None,
         **more,
-    })  # fmt: skip
+    }
 
 
-def message(*notes: str) -> str:
+def message(*notes: Note) -> str:
     contents = Contents(timestamps=TimestampContents(max_late=MAX_LATE))
     counts = PartitionCounts(records=9, faults=merge_faults(notes, MAX_LATE))
     (judgement,) = CHECKS["timestamp-late"].judge(subject(counts, contents=contents))
@@ -244,9 +243,9 @@ def test_a_gap_in_any_range_is_a_gap() -> None:
 
 
 def test_a_summary_without_gaps_may_have_gaps() -> None:
-    reported = json.loads(note(100, 0, 0))
+    reported = note(100, 0, 0)
     del reported["last_gap"]
-    assert last_gap([json.dumps(reported)]) == 100
+    assert last_gap([reported]) == 100
 
 
 # Test that an audit never imports a topic's custom partitioner unless the stack lists the partitioner.

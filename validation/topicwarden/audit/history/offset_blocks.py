@@ -18,7 +18,7 @@ from typing import Any
 from topicwarden.audit.scan.counts import BANDS, METRICS
 from topicwarden.audit.scan.partition_reads import BANDS_AT_MOST, BLOCK
 from topicwarden.audit.scan.range_totals import Counted, RangeTotals
-from topicwarden.audit.scan.reader_notes import without_blocks_before
+from topicwarden.audit.scan.reader_notes import Note, without_blocks_before
 
 FILE = "blocks.json.gz"
 
@@ -42,13 +42,13 @@ class OffsetBlocks:
     """
 
     groups: list[Counted] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     log_start: int = 0
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Add a row of the reader: a group, or a note."""
         if row.get("note") is not None:
-            self.notes.append(row["note"])
+            self.notes.append(json.loads(row["note"]))
         else:
             self.groups.append({name: row[name] for name in (_GROUP, *_METRICS) if row.get(name) is not None})
 
@@ -112,7 +112,8 @@ def to_bytes(blocks: Mapping[_PartitionId, OffsetBlocks]) -> bytes:
     lines = [json.dumps(_SAVED)]
     for (topic, partition), each in blocks.items():
         groups = [[group.get(name) for name in _SAVED] for group in each.groups]
-        lines.append(f"{json.dumps([topic, partition])}\t{json.dumps([groups, each.notes, each.log_start])}")
+        notes = [json.dumps(note) for note in each.notes]
+        lines.append(f"{json.dumps([topic, partition])}\t{json.dumps([groups, notes, each.log_start])}")
     return gzip.compress("\n".join(lines).encode(), 1)
 
 
@@ -126,4 +127,4 @@ def from_bytes(content: bytes, selected: frozenset[_PartitionId]) -> Iterator[tu
         if (topic, partition) in selected:
             groups, notes, log_start = json.loads(counts)
             known = [{n: v for n, v in zip(names, group, strict=True) if v is not None} for group in groups]
-            yield (topic, partition), OffsetBlocks(known, notes, log_start)
+            yield (topic, partition), OffsetBlocks(known, [json.loads(note) for note in notes], log_start)

@@ -7,14 +7,21 @@ from collections.abc import Iterable
 from typing import Any
 
 from topicwarden.audit.collect.horizon import TopicPartition
-from topicwarden.audit.scan.arrivals import arrivals
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import BANDS, METRICS, Merge, PartitionCounts, SupersededPair
 from topicwarden.audit.scan.partition_reads import PartitionRead
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
-from topicwarden.audit.scan.personal_fields import personal_fields
 from topicwarden.audit.scan.range_totals import Counted, RangeTotals
-from topicwarden.audit.scan.reader_notes import last_gap, merge_faults, schema_ids, timestamp_types, unread_reason
+from topicwarden.audit.scan.reader_notes import (
+    Note,
+    arrivals,
+    last_gap,
+    merge_faults,
+    personal_fields,
+    schema_ids,
+    timestamp_types,
+    unread_reason,
+)
 
 _DELETED_KEYS = 4
 """How many deleted keys ``KeyTotals.java`` reports, as ``deleted_key_0`` and so on."""
@@ -25,7 +32,7 @@ def counts_by_partition(
 ) -> dict[TopicPartition, PartitionCounts]:
     """Return the counts of each of ``reads`` that has any of ``totals``."""
     counted: dict[int, list[Counted]] = {}
-    notes: dict[int, list[str]] = {}
+    notes: dict[int, list[Note]] = {}
     for total in totals:
         counted.setdefault(total.part, []).extend([*total.bands, total.keys])
         notes.setdefault(total.part, []).extend(total.notes)
@@ -38,7 +45,7 @@ def counts_by_partition(
     }
 
 
-def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> PartitionCounts:
+def merge(totals: list[Counted], notes: list[Note], max_late: int | None) -> PartitionCounts:
     """Return the counts of a partition from the totals of its age bands and keys, and from the reader's ``notes``.
 
     ``max_late`` (ms) as in ``merge_faults``.

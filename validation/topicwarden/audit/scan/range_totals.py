@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from topicwarden.audit.scan.reader_notes import Note
+
 Counted = dict[str, int]
 """Counts by the field names of ``PartitionCounts``; a count is absent if there is nothing to count."""
 
@@ -21,7 +23,7 @@ class RangeTotals:
 
     part: int
     bands: list[Counted]
-    notes: list[str]
+    notes: list[Note]
     keys: Counted = field(default_factory=dict)
     before: Counted = field(default_factory=dict)
     read: int = 0
@@ -31,4 +33,5 @@ class RangeTotals:
         """Return the totals that ``PartitionTotals.java`` wrote as ``text``."""
         totals: dict[str, Any] = json.loads(text)
         keys = totals.pop("keys", {})
-        return RangeTotals(**totals, keys=keys, before=keys.pop("before", {}))
+        notes = [json.loads(note) for note in totals.pop("notes")]
+        return RangeTotals(**totals, notes=notes, keys=keys, before=keys.pop("before", {}))

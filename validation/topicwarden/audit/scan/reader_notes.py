@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
-from topicwarden.audit.scan.counts import ContentFault, Merge, SchemaIdCount, TimestampTypeCount
+from topicwarden.audit.scan.counts import ContentFault, Merge, PersonalField, SchemaIdCount, TimestampTypeCount
+
+Note: TypeAlias = dict[str, Any]
+"""A note of the reader, from its JSON."""
 
 MOST_OFFSETS = 5
 """The most offsets that a fault lists."""
@@ -17,28 +20,28 @@ _BY_BLOCK = frozenset({"arrivals", "personal"})
 """Lists of rows that begin with the block of offsets."""
 
 
-def merge_faults(notes: Iterable[str], max_late: int | None) -> tuple[ContentFault, ...]:
+def merge_faults(notes: Iterable[Note], max_late: int | None) -> tuple[ContentFault, ...]:
     """Return the faults in the ``notes`` of one partition, the most frequent first.
 
     The reader does not know the earlier ranges. So it does not count a record that is late (by more than ``max_late``
     ms) only in comparison with a record of an earlier range; the number of late records is then a lower bound.
     """
-    parsed = sorted((json.loads(note) for note in notes), key=lambda note: note["start"])
+    in_order = sorted(notes, key=lambda note: note["start"])
     merged: dict[tuple[str, str, bool], ContentFault] = {}
-    for note in parsed:
+    for note in in_order:
         for fault in note["faults"]:
             _add(merged, ContentFault(**{**fault, "offsets": tuple(fault["offsets"])}))
     if max_late is not None:
-        for late in _late_across_ranges(parsed, max_late):
+        for late in _late_across_ranges(in_order, max_late):
             _add(merged, late)
     return tuple(sorted(merged.values(), key=lambda fault: (-fault.count, fault.rule, fault.reason)))
 
 
-def schema_ids(notes: Iterable[str]) -> tuple[SchemaIdCount, ...]:
+def schema_ids(notes: Iterable[Note]) -> tuple[SchemaIdCount, ...]:
     """Return the counts of records by the schema id that they name (``SchemaIds.java``), by the first offset."""
     merged: dict[tuple[str, int | str | None, bool], tuple[int, int]] = {}
     for note in notes:
-        for part, rows in json.loads(note).get("ids", {}).items():
+        for part, rows in note.get("ids", {}).items():
             for _, id, invalid, records, first in rows:
                 before = merged.get((part, id, invalid), (0, first))
                 merged[part, id, invalid] = before[0] + records, min(before[1], first)
@@ -46,38 +49,55 @@ def schema_ids(notes: Iterable[str]) -> tuple[SchemaIdCount, ...]:
     return tuple(sorted(counts, key=lambda found: (found.part, found.first, found.invalid)))
 
 
-def without_blocks_before(note: str, block: int) -> str:
+def arrivals(notes: Iterable[Note]) -> tuple[dict[int, int], int]:
+    """Return the records of each interval (``ArrivalCounts.java``), by its start (ms), and those without one."""
+    records: Counter[int | None] = Counter()
+    for note in notes:
+        for _, interval, number in note.get("arrivals", ()):
+            records[interval] += number
+    scattered = records.pop(None, 0)
+    return {start: number for start, number in sorted(records.items()) if start is not None}, scattered
+
+
+def personal_fields(notes: Iterable[Note]) -> tuple[tuple[PersonalField, ...], int]:
+    """Return the fields that look like personal data (``PersonalFields.java``), and how many records were looked at."""
+    found: Counter[tuple[str, str] | None] = Counter()
+    for note in notes:
+        for _, path, kind, records in note.get("personal", ()):
+            found[None if path is None else (path, kind)] += records
+    sampled = found.pop(None, 0)
+    fields = (PersonalField(*key, records) for key, records in found.items() if key is not None)
+    return tuple(sorted(fields, key=lambda field: (field.path, field.kind))), sampled
+
+
+def without_blocks_before(note: Note, block: int) -> Note:
     """Return a note without what the reader counted by block of offsets, in the blocks before ``block``."""
-    parsed = json.loads(note)
-    if not parsed.keys() & {"ids", *_BY_BLOCK}:
-        return note
-    for part, rows in parsed.get("ids", {}).items():
-        parsed["ids"][part] = [row for row in rows if row[0] >= block]
-    for name in _BY_BLOCK & parsed.keys():
-        parsed[name] = [row for row in parsed[name] if row[0] >= block]
-    return json.dumps(parsed)
+    kept = {name: [row for row in note[name] if row[0] >= block] for name in _BY_BLOCK & note.keys()}
+    if "ids" in note:
+        kept["ids"] = {part: [row for row in rows if row[0] >= block] for part, rows in note["ids"].items()}
+    return note | kept
 
 
-def timestamp_types(notes: Iterable[str]) -> dict[str, TimestampTypeCount]:
+def timestamp_types(notes: Iterable[Note]) -> dict[str, TimestampTypeCount]:
     """Return the counts of records by timestamp type, with Kafka's names of the types."""
     found: dict[str, TimestampTypeCount] = {}
-    for note in map(json.loads, notes):
+    for note in notes:
         for name, (records, last) in note["types"].items():
             before = found.get(name, TimestampTypeCount(0, -1))
             found[name] = TimestampTypeCount(before.records + records, max(before.last_offset, last))
     return found
 
 
-def last_gap(notes: Iterable[str]) -> int | None:
+def last_gap(notes: Iterable[Note]) -> int | None:
     """Return the last offset in these ranges without a record; None if there is no gap."""
     # Notes from earlier versions have no ``last_gap``. The range may have gaps, so its start counts as one.
-    gaps = (note.get("last_gap", note["start"]) for note in map(json.loads, notes))
+    gaps = (note.get("last_gap", note["start"]) for note in notes)
     return max((gap for gap in gaps if gap is not None), default=None)
 
 
-def unread_reason(notes: Iterable[str]) -> str | None:
+def unread_reason(notes: Iterable[Note]) -> str | None:
     """Return why the reader gave up one of these ranges; None if all were read to their end."""
-    given_up = [note for note in map(json.loads, notes) if "unread_from" in note]
+    given_up = [note for note in notes if "unread_from" in note]
     if not given_up:
         return None
     first = min(given_up, key=lambda note: int(note["unread_from"]))
@@ -108,7 +128,7 @@ def _highest(*numbers: int | None) -> int | None:
     return Merge.MAX.of(number for number in numbers if number is not None)
 
 
-def _late_across_ranges(notes: list[dict[str, Any]], max_late: int) -> Iterable[ContentFault]:
+def _late_across_ranges(notes: list[Note], max_late: int) -> Iterable[ContentFault]:
     highest: int | None = None
     for note in (note for note in notes if "highest" in note):
         noted = any(fault["rule"] == _LATE for fault in note["faults"])
