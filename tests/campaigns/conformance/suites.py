@@ -17,7 +17,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message, message_fa
 
 from tests.campaigns.conformance.library_versions import Selection
 from tests.support.conformance_data import suite
-from topicwarden.specs.record_schemas.protoc import protoc_path
+from topicwarden.specs.record_schemas.protobuf import protoc_path
 
 # Read the JSON Schema Test Suite: the cases of a draft, and the schemas that its tests reference.
 

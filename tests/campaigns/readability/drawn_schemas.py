@@ -18,8 +18,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from tests.campaigns.codecs.differential import avro_value, damaged, has_long_tag
 from topicwarden.scratch_folder import scratch_folder
-from topicwarden.specs.record_schemas.protobuf import compile_proto
-from topicwarden.specs.record_schemas.protoc import protoc_path
+from topicwarden.specs.record_schemas.protobuf import compile_proto, protoc_path
 
 _PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 _FIELDS = ("amount", "id", "name", "at", "tags")

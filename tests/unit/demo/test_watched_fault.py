@@ -28,7 +28,7 @@ from topicwarden.model.finding import Finding
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.project import CACHE, Project
 from topicwarden.model.verdict import Verdict
-from topicwarden.operations.notices.configured_receivers import receivers_of
+from topicwarden.operations.report_deliveries import receivers_of
 
 LABELS = {"alertname": "TopicwardenConfigDrift", "topic": "shop.orders", "check": "config-drift"}
 METRIC = 'topicwarden_topic_findings{stack="dev",topic="shop.orders",check="config-drift",verdict="fail"} 1'

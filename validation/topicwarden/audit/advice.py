@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.message_text import first_of
 from topicwarden.model.topic import Topic
-from topicwarden.policies.good_practice import good_practice
+from topicwarden.policies.judge_topics import judge_topics
+from topicwarden.policies.policy import PlacedSettings, Policy
+from topicwarden.policies.rule import RuleSettings
+from topicwarden.policies.rules import RULES, min_insync_replicas, replication_factor
 from topicwarden.policies.rules.min_insync_replicas import SETTING as MIN_INSYNC
 
 _MOST_LISTED: Final = 3
+
+
+_OF_A_DECLARATION: Final = ("protected-names", "standing-allowance", "kafka-version", "service-limits")
+"""Rules that are always on, but judge YAML, or its stack."""
+_REPLICAS: Final = 3
+_OF_REPLICAS: Final[dict[str, RuleSettings]] = {
+    "replication-factor": replication_factor.Settings(min=_REPLICAS),
+    "min-insync-replicas": min_insync_replicas.Settings(min=2),
+}
+"""Settings for clusters that have as many brokers."""
+
+
+def _good_practice(topics: Sequence[Topic], brokers: int) -> dict[tuple[str, str], list[str]]:
+    """Return the names of the topics that violate a rule, by rule and message, in the order of the rules.
+
+    ``brokers`` is the number of brokers of the cluster.
+    """
+    always = {
+        name: rule.ALWAYS for name, rule in RULES.items() if rule.ALWAYS is not None and name not in _OF_A_DECLARATION
+    }
+    settings = {**always, **(_OF_REPLICAS if brokers >= _REPLICAS else {})}
+    policy = Policy({name: (PlacedSettings(each),) for name, each in settings.items()})
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for result in judge_topics(topics, policy, ""):
+        if result.topic is not None:
+            found[result.rule, result.message].append(result.topic)
+    return dict(sorted(found.items(), key=lambda each: list(settings).index(each[0][0])))
 
 
 def advice(snapshot: Snapshot) -> list[str]:
@@ -21,7 +53,7 @@ def advice(snapshot: Snapshot) -> list[str]:
         for name, live in snapshot.topics.items()
         if not (live.topic.internal or name.startswith("__"))
     ]
-    found = good_practice(topics, len(snapshot.racks))
+    found = _good_practice(topics, len(snapshot.racks))
     return [f"{message} ({rule}): {_listed(names)}" for (rule, message), names in found.items()]
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from topicwarden.audit.history.remote_files import files_at
 from topicwarden.audit.scan.spark_source import SparkSource
-from topicwarden.kafka.connect.stack_connection import stack_settings, written_settings
+from topicwarden.kafka.connect.stack_connection import settings_file, stack_settings, written_settings
 from topicwarden.model.finding import AuditReport
+from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.operations.catalogues import publisher as catalogues
 from topicwarden.operations.catalogues.catalogue_target import catalogue_targets
 from topicwarden.operations.catalogues.publisher import Publisher
-from topicwarden.operations.notices.configured_receivers import receivers_of
 from topicwarden.operations.notices.notifier import Notifier
 from topicwarden.operations.notices.old_queue import left_queues
 from topicwarden.report.prometheus_text import Families
+from topicwarden.specs.stacks.receiver_settings import Receiver, read_receivers
 from topicwarden.specs.stacks.stack_settings import CATALOGUES, NOTIFICATIONS
 
 
@@ -74,6 +76,17 @@ class ReportDeliveries:
 def old_queues(project: Project, stack: str) -> Path:
     """Return the folder in which earlier versions kept the queues of the receivers of ``stack``."""
     return project.cache / "notifications" / stack
+
+
+def receivers_of(project: Project, stack: str, settings: Mapping[str, Any]) -> tuple[Receiver, ...]:
+    """Return the receivers in the decrypted ``settings`` of ``stack``. Refuse invalid settings."""
+    if settings.get(NOTIFICATIONS) is None:
+        return ()
+    receivers, problems = read_receivers(settings[NOTIFICATIONS], project.root)
+    if problems:
+        lines = (f"{NOTIFICATIONS}{''.join(f'.{part}' for part in each.path)}: {each.message}" for each in problems)
+        raise Refusal("\n".join(f"{settings_file(stack)}: {line}" for line in lines))
+    return tuple(receivers)
 
 
 def report_deliveries(

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final, TypeAlias
 
+from topicwarden.model.arrival import DAY_MS, ArrivalContents
 from topicwarden.model.contents import Contents, EncodedContents
 from topicwarden.model.problem import Problem
-from topicwarden.policies.arrival_problems import arrival_messages
 from topicwarden.policies.expressions import CelError, compile_record_expression
 from topicwarden.policies.record_rule_problems import record_rule_problems, reference_problems
 from topicwarden.specs.record_schemas import COMPILERS
@@ -60,7 +60,7 @@ def _contents_messages(contents: Contents) -> Iterator[_Message]:
     if len(declared) > 1:
         message = f"expected one partitioner, got {' and '.join(declared)}; keep one, and write null for the others"
         yield ("contents", "key", declared[1]), message
-    for key, message in arrival_messages(contents.arrival):
+    for key, message in _arrival_messages(contents.arrival):
         yield ("contents", "arrival", key), message
     seen: set[str] = set()
     for number, expression in enumerate(contents.expressions or ()):
@@ -70,6 +70,22 @@ def _contents_messages(contents: Contents) -> Iterator[_Message]:
         seen.add(expression.id)
         if error := _cel_error(expression.require):
             yield ("contents", "expressions", number, "require"), f"{expression.id}: {error}"
+
+
+def _arrival_messages(arrival: ArrivalContents) -> Iterator[tuple[str, str]]:
+    """Yield a setting and its problem."""
+    bounds = [name for name in ("min", "max") if getattr(arrival, name) is not None]
+    if bounds and arrival.every is None:
+        yield bounds[0], f"{bounds[0]} counts the records of a period; write every: 1d"
+    if arrival.every is not None and not bounds:
+        yield "every", "every needs the number of records in a period; write min or max, or delete it"
+    if arrival.min is not None and arrival.max is not None and arrival.min > arrival.max:
+        yield "min", f"expected at most max of {arrival.max:,}, got {arrival.min:,}"
+    if arrival.timezone and (arrival.every or 0) < DAY_MS:
+        yield (
+            "timezone",
+            "timezone says when days begin, and shorter periods begin in UTC; write every: 1d, or delete it",
+        )
 
 
 def _encoding_messages(declared: EncodedContents) -> Iterator[tuple[str, str]]:

