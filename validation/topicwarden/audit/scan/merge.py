@@ -1,4 +1,4 @@
-"""Merge the totals of a partition's age bands and keys to ``PartitionCounts``."""
+"""Merge what the tasks of a scan, full or since the last audit, counted in a partition to ``PartitionCounts``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The pages ``docs/checks.md`` and ``docs/runbook.md``: the checks of the audit, and what to do after a finding.
 
-Both are generated from the docstrings of checks.
+`topicwarden rules checks` and `topicwarden rules runbook` print them, from the docstrings of checks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Import live topics: write YAML for those that are not declared, and adopt them into Pulumi's state."""
+"""The operation of `topicwarden import` for a cluster: write YAML for those that are not declared, and adopt them into Pulumi's state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says what each command and each check of the audit can do, from what is installed, offered and allowed."""
+"""The operation of `topicwarden doctor`: what each command and each check can do with what is installed and allowed."""
 
 from __future__ import annotations
 
