@@ -1,4 +1,4 @@
-"""The operation of `topicwarden import` for a cluster: write YAML for those that are not declared, and adopt them into Pulumi's state."""
+"""The operation of `topicwarden import` for a cluster: write YAML for undeclared topics, and adopt them."""
 
 from __future__ import annotations
 
