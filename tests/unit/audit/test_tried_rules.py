@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from topicwarden.audit import tried_rules
+from topicwarden.audit.audit_process import audit_in_process
 from topicwarden.audit.request import AuditRequest
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.contents import Contents
@@ -97,3 +98,9 @@ def test_rules_that_all_records_meet_have_no_consequence(monkeypatch: pytest.Mon
     assert consequences(monkeypatch, [BROKEN.model_copy(update={"verdict": Verdict.PASS})]) == []
     undecidable = BROKEN.model_copy(update={"verdict": Verdict.UNDECIDABLE})
     assert consequences(monkeypatch, [undecidable], records=0) == []
+
+
+def test_the_process_of_the_audit_says_why_it_is_refused(tmp_path: Path) -> None:
+    request = AuditRequest("dev", Connection(("127.0.0.1:1",), tls=False), (TRIED,), ("t",), root=tmp_path)
+    with pytest.raises(Refusal, match=r"no Kafka cluster answers.*127\.0\.0\.1:1"):
+        audit_in_process(Project(tmp_path), request)

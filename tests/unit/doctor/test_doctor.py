@@ -69,7 +69,7 @@ def test_a_user_with_all_permissions_is_ready() -> None:
 def test_a_missing_permission_limits_the_commands_that_need_it() -> None:
     diagnosis = diagnose("dev", PARTS, state(EVERY - {"Read"}), [TOPIC])
     limited = {name for name, ability in abilities(diagnosis).items() if ability == "limited"}
-    assert limited == {"plan", "up", "destroy", "audit", "watch", "usage", "redrive"}
+    assert limited == {"plan", "up", "destroy", "audit", "watch", "usage", "redrive", "infer"}
     assert not diagnosis.healthy
     (required,) = (each for each in AUDIT if str(each.permission) == "Read on Topic")
     assert {each.check for each in diagnosis.undecidable} == {*required.affected}
@@ -225,7 +225,7 @@ def test_missing_programs_have_a_remedy_for_users_of_pip(monkeypatch: pytest.Mon
     assert parts["pyspark"].remedy == "pip install 'topicwarden[audit]'"
     diagnosis = diagnose(None, list(parts.values()), None)
     unable = {command.command for command in diagnosis.commands if command.ability is Ability.UNABLE}
-    assert {"plan", "up", "destroy", "refresh", "rebalance", "import", "audit", "watch", "redrive", "usage"} == unable
+    assert unable == {*COMMANDS}
     for part in parts.values():
         assert bool(part.remedy) == (part.version is None), part.name
         assert "make " not in part.remedy

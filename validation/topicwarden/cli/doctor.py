@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 FORMATS = ("text", "json")
-REGISTRY_COMMANDS = ("audit", "watch", "redrive")
+REGISTRY_COMMANDS = ("audit", "watch", "redrive", "infer")
 """The commands that use the Schema Registry."""
 CLUSTER_COMMANDS = ("audit", "usage", "import")
 """The commands that can read a cluster that no stack declares."""

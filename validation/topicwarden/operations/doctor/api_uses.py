@@ -36,7 +36,7 @@ API_USES: Final = (
     ApiUse("DescribeGroups", 0, _GROUPS, "members of consumer groups are unknown"),
     ApiUse("OffsetFetch", 0, _GROUPS, "committed offsets of groups are unknown"),
     ApiUse("ListTransactions", 0, ("usage",), "transactional ids are unknown"),
-    ApiUse("DescribeProducers", 0, ("usage",), "producers are unknown"),
+    ApiUse("DescribeProducers", 0, ("usage", "infer"), "producers are unknown"),
     ApiUse("InitProducerId", 0, ("redrive",), "no record can be copied"),
     ApiUse("TxnOffsetCommit", 0, ("redrive",), "no record can be copied"),
     ApiUse("CreateTopics", 0, ("up",), "no topic can be created"),
