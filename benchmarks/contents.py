@@ -65,7 +65,8 @@ def main() -> int:
                     work()
                     if round_:  # the first round warms up the JVM
                         seconds[title].append(time.perf_counter() - began)
-    print(f"{records:,} records of {size:,} bytes; median of {ROUNDS} rounds, in turn")
+                        print(f"{title:20}{seconds[title][-1]:8.2f} s", flush=True)
+    print(f"\n{records:,} records of {size:,} bytes; median of {ROUNDS} rounds, in turn")
     report(records, {title: median(spent) for title, spent in seconds.items()})
     return 0
 
