@@ -41,6 +41,7 @@ GENERATED_COMMANDS = "commands.md"
 GENERATED = (
     *(".cache/", "reports/", "access/imported.yaml", "policies/imported.yaml"),
     *("topics/orders/orders.payments.v1.yaml", "topics/orders/schemas/payment.avsc"),  # of the tutorial
+    *("topics/web/_defaults.yaml", "topics/web/web.visits.v1.yaml", "topics/web/schemas/"),
 )
 """Folders and files that a user creates by running commands."""
 _PACKAGE = REPOSITORY / "validation" / "topicwarden"

@@ -113,6 +113,11 @@ def test_the_commands_of_the_tutorial_do_what_it_says(tutorial: dict[str, str]) 
     assert "User:billing loses Read" in tutorial["topicwarden plan --stack dev"]
     assert "refused incompatible orders.payments.v1-value" in tutorial["topicwarden plan --stack dev"]
     assert "1 of 1 retained records of orders.payments.v1 cannot be read" in tutorial["topicwarden plan --stack dev"]
+    inferred = tutorial["topicwarden infer --stack dev web.visits.v1 --out topics/web"]
+    assert "# web.visits.v1: inferred from all 2,000 records" in inferred
+    broken = tutorial["topicwarden audit --stack dev --topics 'web.*'"]
+    assert "1 record whose value is not json as declared" in broken
+    assert "/seconds: expected integer, got string" in broken
     audited = tutorial["topicwarden audit --stack dev --out reports"]
     assert "fail value-schema orders.placed.v1" in audited
     assert "1 fail, 0 suspect, 0 undecidable" in audited
