@@ -95,6 +95,7 @@ CAMPAIGNS: Final[Mapping[str, tuple[ModuleRun | PytestRun, ...]]] = {
             ("tests/broker/contents/test_dataframe_counts.py", "tests/broker/contents/test_subjects.py"),
         ),
         PytestRun(("tests/broker/schema_registry/test_same_schema.py",), rounds={"TOPICWARDEN_AGREEMENTS": "400"}),
+        PytestRun(("tests/broker/schema_registry/test_import_subjects.py",), rounds={"TOPICWARDEN_SUBJECTS": "200"}),
     ),
     "redrive": (_tests("redrive"),),
     "soundness": (_module("soundness", "--histories", "300", "--faults", "20"),),

@@ -1,8 +1,12 @@
-"""Import the subjects of a real Schema Registry, and compare what the files declare with what is registered."""
+"""Import the subjects of a real Schema Registry, and compare what the files declare with what is registered.
+
+``TOPICWARDEN_SUBJECTS`` asks for more subjects, ``TOPICWARDEN_SEED`` for other ones.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,8 +30,8 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.check_specs import check
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
-SUBJECTS = 200
-SEED = 7
+SUBJECTS = int(os.environ.get("TOPICWARDEN_SUBJECTS", "80"))
+SEED = int(os.environ.get("TOPICWARDEN_SEED", "7"))
 
 
 @dataclass
