@@ -15,6 +15,7 @@ from typing import Final
 
 from topicwarden.extensions.sandbox.broker import failure_line
 from topicwarden.extensions.sandbox.broker_process import BrokerProcess, read_pid_file, spawn
+from topicwarden.extensions.sandbox.jvm import FAST_START
 from topicwarden.extensions.sandbox.ports import is_free
 from topicwarden.extensions.sandbox.sandbox_state import HOST, Say, port_lock
 from topicwarden.model.files import replace_file
@@ -107,7 +108,7 @@ class RegistryServer:
         }
         options = [f"-D{name}={value}" for name, value in settings.items()]
         # The last argument says which sandbox the process belongs to. The server ignores it.
-        command = [str(java), f"-Xmx{_HEAP}", *options, "-jar", str(app / RUNNER), str(self._folder)]
+        command = [str(java), *FAST_START, f"-Xmx{_HEAP}", *options, "-jar", str(app / RUNNER), str(self._folder)]
         spawn(command, self._console, self._folder / "pid.json")
 
     def _wait(self, url: str) -> None:
