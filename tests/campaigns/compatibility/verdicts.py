@@ -51,7 +51,7 @@ def agreement(url: str, project: Project, form: str, count: int, seed: int) -> A
         registry = _Registry(pool, url)
         for number, pair in enumerate(pairs(form, 3 * count, seed)):
             level = random.choice(list(Compatibility))
-            if verdict := registry.verdict(f"s{seed}-{form}-{number}", pair, level):
+            if verdict := registry.verdict(f"agreement-{seed}-{form}-{number}", pair, level):
                 judged.append(_RegistryVerdict(pair, level, verdict))
                 decided += verdict != "refused"
             if decided == count:
