@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from kafka.admin import NewTopic
 
 from tests.support.projects import Shell, empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
+from tests.support.stack_state import resources_in_state
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.stack_connection import connect_to
@@ -119,5 +119,4 @@ def settings(cluster: Cluster) -> dict[str, Any]:
 
 
 def adopted(shell: Shell) -> set[str]:
-    resources = json.loads(shell.run("pulumi", "stack", "export").stdout)["deployment"].get("resources") or []
-    return {one["inputs"]["name"] for one in resources if one["type"] == "kafka:index/topic:Topic"}
+    return {one["inputs"]["name"] for one in resources_in_state(shell) if one["type"] == "kafka:index/topic:Topic"}

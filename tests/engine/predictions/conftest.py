@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka.admin import NewTopic
 
+from tests.support.deploys import deploy_in_process, engine_in_process
 from tests.support.projects import Shell, empty_stack, own_cache, project_of, write_topics
 from tests.support.sandboxes import running
+from tests.support.stack_state import resources_in_state, write_resources
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.deploy.program_run import ProgramRun
-from topicwarden.deploy.pulumi_commands import pulumi_up
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios import log_cleaner
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
+from topicwarden.kafka.read.topic_reads import TopicProperties, wait_until_visible
+from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka_facts.services import APACHE
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE
 from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
 from topicwarden.model.project import Project
-from topicwarden.operations.find_pulumi import engine_of
 from topicwarden.operations.plan import planned
 from topicwarden.toolchain import Toolchain
 
@@ -85,33 +89,55 @@ class Deployment:
         return done.stdout
 
     def up(self) -> None:
-        """Deploy as `topicwarden up` does: the program and the provider run in this process, which saves two others."""
-        with self.engine() as engine:
-            options = write_options("up", backend_url(engine), resources=0)
-            done = pulumi_up(ProgramRun(engine), options, "--suppress-outputs")
-        assert done.returncode == 0, done.stdout + done.stderr
+        """Deploy as `topicwarden up` does after its plan."""
+        deploy_in_process(self.project, self.shell)
 
     def plan(self, *patterns: str) -> PlanReport:
         """Return the plan for the topics that match ``patterns``."""
         with self.engine() as engine:
             return planned(engine, patterns)
 
-    @contextmanager
-    def engine(self) -> Iterator[PulumiEngine]:
-        """Yield the engine, and set the variables of the shell in this process within the block."""
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in self.shell.variables.items():
-                patch.setenv(name, value)
-            yield engine_of(self.project, "dev")
+    def engine(self) -> AbstractContextManager[PulumiEngine]:
+        """Return a context with the engine, in which this process has the variables of the shell."""
+        return engine_in_process(self.project, self.shell)
 
 
 def deployment(folder: Path, files: dict[str, str]) -> Deployment:
-    """Create a project from ``files`` and deploy it."""
-    project = project_of(folder, files)
-    deployed = Deployment(project, empty_stack(project, folder / "state"))
-    if files:
+    """Create a project from ``files`` and deploy it.
+
+    The state of the first deployment of ``files`` is kept. Later ones copy the state, and create the topics in it
+    with the Admin API.
+    """
+    project, state = project_of(folder, files), folder / "state"
+    deployed = Deployment(project, empty_stack(project, state))
+    if not files:
+        return deployed
+    kept = project.cache / "deployed" / hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+    if kept.exists():
+        shutil.rmtree(state)
+        shutil.copytree(kept, state)
+        create_topics(deployed)
+    else:
         deployed.up()
+        shutil.copytree(state, kept)
     return deployed
+
+
+def create_topics(deployed: Deployment) -> None:
+    """Create the topics in the state, as the deploy that wrote it created them. Fails if a topic exists."""
+    inputs = [each["inputs"] for each in resources_in_state(deployed.shell) if each["type"] == TOPIC]
+    topics = {
+        topic["name"]: TopicProperties(topic["partitions"], topic["replicationFactor"], topic.get("config") or {})
+        for topic in inputs
+    }
+    with connected(sandbox_of(deployed.project).bootstrap_servers) as admin:
+        admin.create_topics(
+            [
+                NewTopic(name, topic.partitions, topic.replication_factor, topic_configs=dict(topic.config))
+                for name, topic in topics.items()
+            ]
+        )
+        wait_until_visible(admin, topics, APACHE)
 
 
 @pytest.fixture
@@ -150,15 +176,8 @@ def imported(current: Deployment, resource: str, topic: str) -> str:
     return f"{STACK}::{TOPIC}::{resource}"
 
 
-def state(current: Deployment) -> dict[str, Any]:
-    exported: dict[str, Any] = json.loads(current.pulumi("stack export"))
-    return exported
-
-
 def edited(current: Deployment, edit: Callable[[list[dict[str, Any]]], None]) -> None:
     """Change the resources of the state by hand."""
-    exported = state(current)
-    edit(exported["deployment"]["resources"])
-    file = current.project.root / "edited.json"
-    file.write_text(json.dumps(exported))
-    current.pulumi(f"stack import --file {file}")
+    resources = resources_in_state(current.shell)
+    edit(resources)
+    write_resources(current.shell, resources)

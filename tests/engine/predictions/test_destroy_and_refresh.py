@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.predictions.conftest import Deployment, day, deployment, edited
+from tests.engine.predictions.conftest import TOPIC, Deployment, day, deployment, edited
+from tests.support.stack_state import resources_in_state
 from topicwarden.deploy.program_run import PlanChanged
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
@@ -76,7 +77,7 @@ def test_destroy_deletes_nothing_before_the_yaml_of_every_topic_allows_it(stack:
 
 def test_destroy_deletes_nothing_whose_yaml_has_withdrawn_the_word(stack: Deployment, cluster: Cluster) -> None:
     stack.write({KEPT: topic("delete")})
-    assert run(stack, "up", "--yes")[0] == 0
+    stack.up()
     stack.write({FREE: topic()})
     code, output = run(stack, "destroy", "--yes")
     assert code == 1
@@ -91,7 +92,7 @@ def test_records_that_arrive_after_the_plan_was_confirmed_stop_the_deploy(
 ) -> None:
     empty, few = "destroy/empty.v1.yaml", topic("recreate").replace("partitions: 1", "partitions: 2")
     stack.write({empty: few})
-    assert run(stack, "up", "--yes")[0] == 0
+    stack.up()
     try:
         stack.write({empty: topic("recreate")})
         with stack.engine() as engine:
@@ -113,7 +114,7 @@ def test_records_that_arrive_after_the_plan_was_confirmed_stop_the_deploy(
 
 def test_destroy_deletes_nothing_after_the_last_day(stack: Deployment, cluster: Cluster) -> None:
     stack.write({KEPT: topic(f"{{change: delete, until: {day(1)}}}")})
-    assert run(stack, "up", "--yes")[0] == 0
+    stack.up()
 
     def days_later(resources: list[dict[str, Any]]) -> None:
         record = next(each for each in resources if each["type"] == SET_TYPE)["outputs"]["declared"]["kept.v1"]
@@ -127,7 +128,7 @@ def test_destroy_deletes_nothing_after_the_last_day(stack: Deployment, cluster: 
 
 def test_destroy_deletes_no_topic_outside_of_the_scope(stack: Deployment, cluster: Cluster) -> None:
     stack.write({KEPT: topic("delete")})
-    assert run(stack, "up", "--yes")[0] == 0
+    stack.up()
     settings = stack.project.root / "stacks" / "Pulumi.dev.yaml"
     for scope, expected in (("7", (2, "topicwarden:scope")), ("['free.*']", (1, "outside of the stack's scope"))):
         settings.write_text(f"config: {{topicwarden:cluster: sandbox, topicwarden:scope: {{topics: {scope}}}}}\n")
@@ -138,7 +139,7 @@ def test_destroy_deletes_no_topic_outside_of_the_scope(stack: Deployment, cluste
 
 def test_destroy_finishes_what_was_deleted_by_hand(stack: Deployment, servers: list[str], cluster: Cluster) -> None:
     stack.write({KEPT: topic("delete")})
-    assert run(stack, "up", "--yes")[0] == 0
+    stack.up()
     with connected(servers) as admin:
         admin.delete_topics(["kept.v1"])
     code, output = run(stack, "destroy", "--yes")
@@ -155,9 +156,8 @@ def test_refresh_reads_what_was_changed_by_hand_and_changes_no_topic(
     code, output = run(stack, "refresh")
     assert (code, "pulumi refresh: all topics at a time" in output) == (0, True), output
     assert cluster.snapshot(NAMES).topics == before
-    state = stack.pulumi("stack export")
-    assert '"partitions": 2' in state
-    assert "::kept.v1" not in state
+    (refreshed,) = (each for each in resources_in_state(stack.shell) if each["type"] == TOPIC)
+    assert (refreshed["id"], refreshed["outputs"]["partitions"]) == ("free.v1", 2)
 
 
 def test_another_cluster_is_neither_destroyed_nor_read_into_the_state(stack: Deployment, cluster: Cluster) -> None:
@@ -165,9 +165,9 @@ def test_another_cluster_is_neither_destroyed_nor_read_into_the_state(stack: Dep
         next(each for each in resources if each["type"] == SET_TYPE)["outputs"]["clusterId"] = "elsewhere"
 
     edited(stack, elsewhere)
-    before = stack.pulumi("stack export")
+    before = resources_in_state(stack.shell)
     for command in (["destroy", "--yes"], ["refresh"]):
         code, output = run(stack, *command)
         assert (code, "was deployed to cluster elsewhere" in output) == (2, True), output
-    assert stack.pulumi("stack export") == before
+    assert resources_in_state(stack.shell) == before
     assert live(cluster) == {*NAMES}

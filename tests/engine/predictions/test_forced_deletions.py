@@ -60,12 +60,12 @@ def test_a_tainted_topic_is_refused_until_the_taint_is_removed(deployed: Deploym
     assert deployed.shell.in_process("up", "--yes", "--stack", "dev").returncode == 1
     remedy = tainted.remedy.partition("`")[2].partition("`")[0].replace("'", "")
     deployed.pulumi(remedy.removeprefix("pulumi ") + " --yes")
-    deployed.pulumi("up --yes --suppress-outputs --expect-no-changes")
+    deployed.pulumi("up --yes --skip-preview --suppress-outputs --expect-no-changes")
 
 
 def test_a_replacement_that_an_option_asks_for_is_refused(deployed: Deployment) -> None:
     assert "the engine would replace this topic" in deployed.refused(f"up --yes --skip-preview --replace {REGISTERED}")
-    deployed.pulumi("up --yes --suppress-outputs")
+    deployed.pulumi("up --yes --skip-preview --suppress-outputs")
 
 
 def test_an_allowance_that_expired_since_the_deploy_no_longer_deletes(deployed: Deployment) -> None:
@@ -76,7 +76,7 @@ def test_an_allowance_that_expired_since_the_deploy_no_longer_deletes(deployed: 
 
 def test_removing_the_protection_is_no_allowance(deployed: Deployment) -> None:
     deployed.write({FILE: KEPT})
-    deployed.pulumi("up --yes --suppress-outputs")
+    deployed.pulumi("up --yes --skip-preview --suppress-outputs")
     deployed.pulumi(f"state unprotect {REGISTERED} --yes")
     assert "the YAML does not allow its deletion" in " ".join(deployed.refused("destroy --yes --skip-preview").split())
 
@@ -89,7 +89,7 @@ def test_another_resource_of_the_topic_cannot_be_destroyed(deployed: Deployment)
 
 def test_a_renamed_resource_does_not_delete_its_topic(deployed: Deployment) -> None:
     deployed.write({FILE: KEPT})
-    deployed.pulumi("up --yes --suppress-outputs")
+    deployed.pulumi("up --yes --skip-preview --suppress-outputs")
     deployed.pulumi(f"state rename {REGISTERED} other.v1 --yes")
     planned = deployed.shell.in_process("plan", "--stack", "dev")
     assert planned.returncode == 1

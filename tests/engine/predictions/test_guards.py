@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.engine.predictions.conftest import Deployment, day, deployment, edited, of, one
+from tests.support.stack_state import resources_in_state
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.cluster import Cluster
@@ -54,7 +54,7 @@ def test_deleting_a_topic_takes_two_merges(deployed: Deployment, cluster: Cluste
     assert "kept.v1" not in topics(cluster)
 
     deployed.write({"door/door.v1.yaml": _ONE.replace("owner", "allow: [delete], owner")})
-    deployed.pulumi("up --yes --suppress-outputs")
+    deployed.pulumi("up --yes --skip-preview --suppress-outputs")
     deployed.remove("door/door.v1.yaml")
     destroyed = one(deployed.plan(), "door.v1", "destroyed")
     assert destroyed.severity is Severity.DANGER
@@ -87,7 +87,7 @@ def test_an_existing_topic_is_adopted_or_refused(
     before = cluster.snapshot({"there.v1"}).topics
     there.write({"there/there.v1.yaml": _ONE})
     assert of(there.plan(), "there.v1").action is Action.ADOPT
-    there.pulumi("up --yes --suppress-outputs")
+    there.pulumi("up --yes --skip-preview --suppress-outputs")
     assert cluster.snapshot({"there.v1"}).topics == before
     assert there.plan().topics == []
     there.pulumi("preview --expect-no-changes")
@@ -101,7 +101,7 @@ def test_a_topic_is_adopted_with_values_that_are_defaults(servers: list[str], cl
     plain.write({"plain/plain.v1.yaml": declared})
     assert of(plain.plan(), "plain.v1").action is Action.ADOPT
     assert not plain.plan().refused
-    plain.pulumi("up --yes --suppress-outputs")
+    plain.pulumi("up --yes --skip-preview --suppress-outputs")
     assert plain.plan().topics == []
     plain.pulumi("preview --expect-no-changes")
 
@@ -111,7 +111,7 @@ def test_a_rebalance_places_replicas_as_predicted(deployed: Deployment, cluster:
     before = cluster.snapshot({"door.v1"}).topics["door.v1"].replicas
     predicted = one(deployed.plan(), "door.v1", "replication-factor")
     assert "copies" in predicted.message
-    output = deployed.pulumi("up --yes --suppress-outputs")
+    output = deployed.pulumi("up --yes --skip-preview --suppress-outputs")
     assert "`pulumi up` leaves the replicas where they are" in output
     live = cluster.snapshot({"door.v1"}).topics["door.v1"]
     assert (live.replicas, live.topic.config["retention.ms"]) == (before, "691200000")
@@ -156,9 +156,7 @@ def protected(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[
 
 
 def resource(protected: Deployment) -> dict[str, Any]:
-    resources = json.loads(protected.pulumi("stack export"))["deployment"]["resources"]
-    found: dict[str, Any] = next(each for each in resources if each["urn"].endswith("::lid.v1"))
-    return found
+    return next(each for each in resources_in_state(protected.shell) if each["urn"].endswith("::lid.v1"))
 
 
 def test_allow_recreate_takes_one_deploy_and_allows_no_deletion(protected: Deployment, cluster: Cluster) -> None:
@@ -172,14 +170,14 @@ def test_allow_recreate_takes_one_deploy_and_allows_no_deletion(protected: Deplo
     assert (of(report, "lid.v1").action, of(report, "lid.v1").needs) == (Action.RECREATE, [AllowedChange.RECREATE])
     assert [(each.change, each.needed) for each in report.allowances] == [(AllowedChange.RECREATE, True)]
     assert report.engine.ran
-    protected.pulumi("up --yes --suppress-outputs")
+    protected.pulumi("up --yes --skip-preview --suppress-outputs")
     after = cluster.snapshot({"lid.v1"}).topics["lid.v1"]
     assert (after.id != before, after.topic.partitions) == (True, 1)
 
     # The engine does not replace protected resources. After a replacement, a hook protects the topic until the next
     # deploy.
     assert "delete hooks" in protected.refused("destroy --yes")
-    protected.pulumi("up --yes --suppress-outputs")
+    protected.pulumi("up --yes --skip-preview --suppress-outputs")
     assert (resource(protected)["protect"], resource(protected).get("resourceHooks")) == (True, None)
     assert "protected" in protected.refused("destroy --yes")
     assert [(each.change, each.needed) for each in protected.plan().allowances] == [(AllowedChange.RECREATE, False)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
 from tests.engine.predictions.conftest import Deployment, deployment, of
+from tests.support.stack_state import resources_in_state
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.cluster import Cluster
@@ -172,8 +172,7 @@ def test_a_topic_that_left_the_scope_is_never_deleted(teams: Teams, cluster: Clu
         plan = of(billing.plan(), name)
         assert [(each.kind, each.severity) for each in plan.consequences] == [("outside-scope", Severity.REFUSED)]
         assert "outside of the stack's scope" in billing.refused("up --yes --skip-preview")
-        resources = json.loads(billing.pulumi("stack export"))["deployment"]["resources"]
-        urn = next(each["urn"] for each in resources if each.get("id") == name)
+        urn = next(each["urn"] for each in resources_in_state(billing.shell) if each.get("id") == name)
         billing.pulumi(f"state delete --force --yes {urn}")
         billing.up()
         assert name in cluster.snapshot({name}).topics
@@ -200,7 +199,7 @@ def test_a_plan_for_one_domain_has_only_its_changes(sandbox: Sandbox, tmp_path: 
         "other/kept.yaml": KEPT % ("one.other.kept", "7d"),
     }
     deployed = deployment(tmp_path, files)
-    before = deployed.pulumi("stack export")
+    before = resources_in_state(deployed.shell)
     deployed.remove("shop/gone.yaml")
     deployed.write(
         {
@@ -220,7 +219,7 @@ def test_a_plan_for_one_domain_has_only_its_changes(sandbox: Sandbox, tmp_path: 
     assert report.engine.steps == {"create": 1, "delete": 1, "update": 1}
     assert report.engine.errors == []
     assert "one.shop.*" in report.remarks[-1]
-    assert deployed.pulumi("stack export") == before
+    assert resources_in_state(deployed.shell) == before
 
     with pytest.raises(Refusal, match=r"no topic, declared or deployed, .* did you mean one\.shop\.\*\?"):
         deployed.plan("one.shpo.*")

@@ -5,7 +5,6 @@ This includes resources that do not belong to a declared topic.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,8 +22,8 @@ from tests.engine.predictions.conftest import (
     edited,
     imported,
     one,
-    state,
 )
+from tests.support.stack_state import resources_in_state, write_resources
 from topicwarden.deploy import pulumi_engine
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
@@ -71,7 +70,7 @@ def assert_refused_until_forgotten(deployed: Deployment, cluster: Cluster, topic
     remedy = duplicate.remedy.partition("`")[2].partition("`")[0].replace("'", "")
     deployed.pulumi(remedy.removeprefix("pulumi ") + " --yes")
     assert deployed.plan().topics == []
-    deployed.pulumi("up --yes --suppress-outputs --expect-no-changes")
+    deployed.pulumi("up --yes --skip-preview --suppress-outputs --expect-no-changes")
     assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
 
 
@@ -132,14 +131,9 @@ def test_a_resource_that_is_pending_deletion(deployed: Deployment, cluster: Clus
         assert "held.v1: Pulumi's state has a resource of the topic that is pending" in deployed.refused(command)
     assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
 
-    exported = state(deployed)
-    resources = exported["deployment"]["resources"]
-    exported["deployment"]["resources"] = [each for each in resources if not each.get("delete")]
-    file = deployed.project.root / "state.json"
-    file.write_text(json.dumps(exported))
-    deployed.pulumi(f"stack import --file {file}")
+    write_resources(deployed.shell, [each for each in resources_in_state(deployed.shell) if not each.get("delete")])
     assert deployed.plan().topics == []
-    deployed.pulumi("up --yes --suppress-outputs --expect-no-changes")
+    deployed.pulumi("up --yes --skip-preview --suppress-outputs --expect-no-changes")
     assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
 
 
@@ -149,7 +143,7 @@ def test_an_allowed_deletion_that_failed_is_repeated_by_the_next_deploy(
     """The engine writes the program's outputs before it deletes; a kill, or a broker, may stop it in between."""
     leaving = "{owner: team, partitions: 1, replication_factor: 2, allow: [delete]}\n"
     project = deployment(tmp_path / "leaving", {"state/leaving.v1.yaml": leaving, "state/staying.v1.yaml": DECLARED})
-    before = state(project)["deployment"]["resources"]
+    before = resources_in_state(project.shell)
     project.remove("state/leaving.v1.yaml")
     project.up()
     with connected(servers) as admin:
@@ -158,7 +152,7 @@ def test_an_allowed_deletion_that_failed_is_repeated_by_the_next_deploy(
     assert one(project.plan(), "leaving.v1", "destroyed").severity is Severity.DANGER
     project.up()
     assert not cluster.snapshot({"leaving.v1"}).topics
-    project.pulumi("up --yes --suppress-outputs --expect-no-changes")
+    project.pulumi("up --yes --skip-preview --suppress-outputs --expect-no-changes")
 
 
 # Read Pulumi's state while another process writes the file.
