@@ -177,6 +177,10 @@ def test_a_refresh_keeps_what_was_declared(name: str, on_service: ServiceFixture
     assert stack.plan().topics == []
 
 
+@pytest.mark.nightly(
+    "The suite keeps each protocol; MSK and Aiven answer as Apache Kafka does, and units hold their profiles.",
+    stays=("apache", "msk-serverless", "confluent-cloud", "redpanda", "warpstream", "event-hubs"),
+)
 @each_service
 def test_an_audit_on_a_service_concludes_only_what_holds_there(
     name: str, on_service: ServiceFixture, sandbox: Sandbox, spark: SparkSession
