@@ -69,18 +69,29 @@ def pulumi(tools: Toolchain, tmp_path: Path) -> dict[str, str]:
     return {**os.environ, **variables, "PULUMI_BACKEND_URL": tmp_path.joinpath("state").as_uri()}
 
 
+@pytest.mark.nightly(
+    "The suite keeps another exception of a program.", stays=("output", "run error", "exception", "exit code")
+)
 @pytest.mark.parametrize(
     ("program", "expected", "short"),
     [
-        ("import pulumi\npulumi.export('n', pulumi.Config('a').get('b'))", 'n: "seven"', None),
-        ("import pulumi\nraise pulumi.RunError('five are\\ntoo few')", "error: five are\n    too few", "five are"),
-        ("def f():\n    return {}['gone']\nf()", "line 2, in f", f"{_FAILED} KeyError: 'gone'"),
-        (
+        pytest.param("import pulumi\npulumi.export('n', pulumi.Config('a').get('b'))", 'n: "seven"', None, id="output"),
+        pytest.param(
+            "import pulumi\nraise pulumi.RunError('five are\\ntoo few')",
+            "error: five are\n    too few",
+            "five are",
+            id="run error",
+        ),
+        pytest.param(
+            "def f():\n    return {}['gone']\nf()", "line 2, in f", f"{_FAILED} KeyError: 'gone'", id="exception"
+        ),
+        pytest.param(
             "import os\nos._exit(7)",
             "error: an unhandled error occurred: Program exited with non-zero exit code: 7",
             "an unhandled error occurred: Program exited with non-zero exit code: 7",
+            id="exit code",
         ),
-        ("x = = 1", "SyntaxError: invalid syntax", _FAILED),
+        pytest.param("x = = 1", "SyntaxError: invalid syntax", _FAILED, id="syntax error"),
     ],
 )
 def test_program_output_reaches_the_engine(
