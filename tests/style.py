@@ -53,7 +53,7 @@ _FIRST_LINE = re.compile(r"^(?:What|Where|Who|Which|Whose|Whether|How|Of|As|From
 """A first line that begins with one of these words is a clause without a subject and a verb."""
 
 _MOST_WORDS = 25
-PLUGIN_PACKAGES = {"policies/rules", "audit/checks", "plan/consequences"}
+PLUGIN_PACKAGES = {"policies/rules", "audit/checks", "kinds/topic/consequences"}
 """Modules in these folders have the id that users write, so a rule and a check may share a name."""
 FORMAT_PACKAGES = {"report/audit", "report/doctor", "report/fleet", "report/plan", "report/problems", "report/usage"}
 """Modules in these folders have the name of the format that they write."""

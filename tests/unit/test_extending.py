@@ -20,13 +20,13 @@ from topicwarden.extensions.interchange import convert
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.services.profile import ServiceProfile
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.consequences import ConsequenceRule
+from topicwarden.kinds.topic.evidence import PlanEvidence
 from topicwarden.model.planned_change import Action, Severity
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
-from topicwarden.plan.consequences import ConsequenceRule
-from topicwarden.plan.plan_evidence import PlanEvidence
-from topicwarden.plan.topic_change import TopicChange
 from topicwarden.policies.rule import Rule
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.specs.load import load
@@ -40,7 +40,7 @@ EXAMPLES = dict(re.findall(r"^```python\n# ([\w/]+)\.py\n(.*?)^```", PAGE, re.MU
 PROTOCOLS: dict[str, type] = {
     "policies/rules/delete_retention": Rule,
     "audit/checks/preferred_leader": Check,
-    "plan/consequences/compression": ConsequenceRule,
+    "kinds/topic/consequences/compression": ConsequenceRule,
 }
 ENTRIES = {
     "extensions/interchange/convert/managed_kafka": '"managed-kafka": managed_kafka',
@@ -115,7 +115,7 @@ def test_the_check_fails_if_another_replica_leads(
 def test_the_consequence_is_a_note(after: str, kinds: list[str]) -> None:
     before, declared = (Topic("t", 1, 3, {"compression.type": codec}) for codec in ("producer", after))
     change = TopicChange("t", Action.UPDATE, None, None, None, before, declared)
-    rule = example("plan/consequences/compression")
+    rule = example("kinds/topic/consequences/compression")
     found = list(rule.evaluate(change, PlanEvidence(Snapshot("c", 0, {}, {}, {})))) if rule.needs(change, 0) else []
     assert [(consequence.kind, consequence.severity) for consequence in found] == [
         (kind, Severity.NOTE) for kind in kinds

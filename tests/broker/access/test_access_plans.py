@@ -31,10 +31,10 @@ from topicwarden.model.access import (
     PermissionType,
     ResourceType,
 )
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import AllowedChange
-from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import predict, refusals
 from topicwarden.policies.check_specs import check
 from topicwarden.specs.resolve import Declaration

@@ -36,8 +36,8 @@ from tests.campaigns.guards.scenario import (
     Verb,
     Write,
 )
+from topicwarden.kinds.topic.setting_effects import EFFECTS
 from topicwarden.model.topic import Allowance, AllowedChange
-from topicwarden.plan.setting_effects import EFFECTS
 
 TOPICS: Final = 12
 """The number of topics in a project. Each topic has one sequence of changes."""

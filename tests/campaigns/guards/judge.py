@@ -9,9 +9,9 @@ from typing import Final
 from tests.campaigns.guards.cleanup import removable
 from tests.campaigns.guards.cluster import TopicState
 from tests.campaigns.guards.scenario import Command, Verb
+from topicwarden.kinds.topic.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk, amount
 from topicwarden.model.planned_change import Consequence, PlanReport, Severity
 from topicwarden.model.topic import AllowedChange
-from topicwarden.plan.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk, amount
 
 ALLOWED_BY: Final[Mapping[str, frozenset[AllowedChange]]] = {
     "destroyed": frozenset({AllowedChange.DELETE, AllowedChange.RECREATE}),

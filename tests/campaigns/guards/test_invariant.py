@@ -16,9 +16,9 @@ from tests.campaigns.guards.scenario import Command, Verb
 from tests.campaigns.guards.shrink import shrink
 from tests.campaigns.soundness.logs import Log, Segment
 from tests.support.log_files import LogBatch, LogRecord
+from topicwarden.kinds.topic.setting_effects import EFFECTS
 from topicwarden.model.planned_change import Action, Consequence, PlanReport, PreviewResult, Severity, TopicPlan
 from topicwarden.model.topic import AllowedChange
-from topicwarden.plan.setting_effects import EFFECTS
 
 NOW = int(time.time() * 1000)
 CONFIG = {

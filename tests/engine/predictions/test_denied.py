@@ -35,13 +35,13 @@ from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import Severity, TopicPlan
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.operations.audit import AuditFunction, auditing
 from topicwarden.operations.operation_options import AuditOptions
-from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.predict import predict
 from topicwarden.policies.check_specs import check
 

@@ -16,6 +16,7 @@ from topicwarden.audit.access_checks import ACCESS_CHECKS
 from topicwarden.audit.checks import CHECKS
 from topicwarden.kafka.read.broker_features import BrokerFeatures, features_of
 from topicwarden.kafka.read.user_permissions import GroupPermissions, TopicPermissions
+from topicwarden.kinds.topic.consequences import CONSEQUENCES
 from topicwarden.model.access import ResourceType
 from topicwarden.model.diagnosis import Ability, Diagnosis, InstalledPart, PermissionState, Possession, RegistryState
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
@@ -24,7 +25,6 @@ from topicwarden.operations.doctor.command_permissions import ACCESS, AUDIT, COM
 from topicwarden.operations.doctor.diagnose import ALL_COMMANDS, ClusterState, diagnose
 from topicwarden.operations.doctor.permission_states import UserPermissions, permission_states
 from topicwarden.operations.doctor.registry_state import registry_state
-from topicwarden.plan.consequences import CONSEQUENCES
 from topicwarden.report import terminal
 from topicwarden.report.doctor.document import document
 from topicwarden.specs.stacks.registry_settings import RegistrySettings

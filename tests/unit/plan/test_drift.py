@@ -9,13 +9,13 @@ import pytest
 from tests.unit.plan.consequences.scenario import DAY, NOW, Scenario, hourly
 from topicwarden.deploy.dangers import dangers, drift_line
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
+from topicwarden.kinds.topic.change import changes
+from topicwarden.kinds.topic.consequences import CONSEQUENCES, drift, unseen
+from topicwarden.kinds.topic.evidence import PlanEvidence
+from topicwarden.kinds.topic.predict import _plan
+from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.planned_change import Action, Severity, planned_parts
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
-from topicwarden.plan.consequences import CONSEQUENCES, drift, unseen
-from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
-from topicwarden.plan.plan_evidence import PlanEvidence
-from topicwarden.plan.predict import _plan
-from topicwarden.plan.topic_change import changes
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
 from topicwarden.specs.yaml_nodes import ParsedDocument

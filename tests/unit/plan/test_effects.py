@@ -9,8 +9,8 @@ import pytest
 
 from topicwarden.cli.pages.guards_page import CHANGES
 from topicwarden.kafka_facts.configs import definitions, kafka_lines
-from topicwarden.plan.consequences import CONSEQUENCES
-from topicwarden.plan.setting_effects import EFFECTS, SettingEffect, SettingRisk, lowered, riskiest, safest
+from topicwarden.kinds.topic.consequences import CONSEQUENCES
+from topicwarden.kinds.topic.setting_effects import EFFECTS, SettingEffect, SettingRisk, lowered, riskiest, safest
 
 
 @pytest.mark.parametrize("kafka", [None, *kafka_lines()])

@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot, cordoned_brokers
+from topicwarden.kinds.topic.change import changes
+from topicwarden.kinds.topic.consequences import replication
+from topicwarden.kinds.topic.evidence import PlanEvidence
+from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.topic import Topic
-from topicwarden.plan.consequences import replication
-from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.placement.durability import Durability, durability_after, durability_now, received, seconds, sent
 from topicwarden.plan.placement.replica_placement import (
     ReplicaMove,
@@ -23,8 +25,6 @@ from topicwarden.plan.placement.replica_placement import (
     with_replicas,
     without_lagging_moves,
 )
-from topicwarden.plan.plan_evidence import PlanEvidence
-from topicwarden.plan.topic_change import changes
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
 from topicwarden.specs.yaml_nodes import ParsedDocument

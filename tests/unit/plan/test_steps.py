@@ -10,16 +10,17 @@ import pytest
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.kinds.topic import predict as of_topics
+from topicwarden.kinds.topic.change import changes
+from topicwarden.kinds.topic.consequences import destroyed, outside_scope
+from topicwarden.kinds.topic.evidence import PlanEvidence
+from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.planned_change import Action, PlanReport, PlanSection, PreviewResult, Severity, TopicPlan
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.plan import predict as module
 from topicwarden.plan.cluster_identity import check_cluster
-from topicwarden.plan.consequences import destroyed, outside_scope
-from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.engine_steps import EngineStep, ResourceNames, with_unpredicted, with_unpredicted_steps
-from topicwarden.plan.plan_evidence import PlanEvidence
-from topicwarden.plan.topic_change import changes
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 
 # Test that an engine step that the plan does not predict is refused.
@@ -204,7 +205,7 @@ def test_share_groups_whose_topics_nobody_reports_are_named_once(monkeypatch: py
     def gather(cluster: Any, snapshot: Snapshot, needed: Mapping[str, Any], recent: Any) -> dict[str, PlanEvidence]:
         return {name: PlanEvidence(snapshot, share_groups=("sharing",)) for name in needed}
 
-    monkeypatch.setattr(module, "gather", gather)
+    monkeypatch.setattr(of_topics, "gather", gather)
     deployed = DeployedStack({name: DeployedTopic(name, 1, 1, {}, None, None) for name in live})
     found = module.predict(cast("Cluster", _Unchanging()), snapshot, [], deployed)
     (remark,) = found.remarks

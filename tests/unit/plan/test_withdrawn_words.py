@@ -7,11 +7,11 @@ from datetime import date
 import pytest
 
 from topicwarden.model.access import DeclaredAccess, DeployedAccess
+from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.planned_change import RegistryPlan, Severity
 from topicwarden.model.problem import Location
 from topicwarden.model.subject import DeclaredSubject, DeclaredSubjects, DeployedSubject, RegisteredSchema
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
-from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.withdrawn_words import with_withdrawn_subjects, without_withdrawn
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations

@@ -41,9 +41,9 @@ from topicwarden.model.access import (
     ResourceType,
     UndeclaredResource,
 )
+from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
-from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 
 READ = Acl("User:CN=a|b,OU=c", "*", Operation.READ, PermissionType.ALLOW, ResourceType.GROUP, "g|h|*")
 PREFIXED = Acl(

@@ -15,10 +15,10 @@ from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.deploy.stack_state import deployed_stack
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE, TOPIC_PATH, TOPIC_TYPE
 from topicwarden.model import planned_change
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic_selection import none_selected, selected
-from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.engine_steps import EngineStep, ResourceNames
 from topicwarden.plan.predicted_stack import PredictedStack
 from topicwarden.specs.resolve import Declaration

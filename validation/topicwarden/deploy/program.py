@@ -48,7 +48,9 @@ from topicwarden.kinds.announced_writes import Intent, orphans, unfinished
 from topicwarden.kinds.subject.before import SchemaCheckers, SubjectsBefore, subjects_before
 from topicwarden.kinds.subject.predict import OF_REGISTRY
 from topicwarden.kinds.subject.records import RecordsOfTopics
+from topicwarden.kinds.topic.change import added_by_hand
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess, DeployedAccess
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import Action, PlanSection, Severity, TopicPlan
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project
@@ -58,12 +60,10 @@ from topicwarden.model.topic_selection import selected
 from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.changed_rules import recorded_rules
 from topicwarden.plan.cluster_identity import check_cluster
-from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.plan.engine_steps import ResourceNames
 from topicwarden.plan.predict import Prediction, predict, refusals
 from topicwarden.plan.predicted_stack import predicted_stack
-from topicwarden.plan.topic_change import added_by_hand
 from topicwarden.policies.check_specs import check
 from topicwarden.policies.personal_names import personal_names
 from topicwarden.policies.policy import Policy

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.tried_rules import try_rules
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import MOST_SEVERE_FIRST, Action, Consequence, Severity, TopicPlan
 from topicwarden.model.project import Project
 from topicwarden.plan.changed_rules import rule_trial
-from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import Prediction
 from topicwarden.policies.rule import RuleLevel
 from topicwarden.specs.resolve import Declaration

@@ -11,8 +11,8 @@ from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
 from topicwarden.kinds.subject.resource import deployed_subjects
 from topicwarden.kinds.topic.resource import SET_TYPE, TOPIC_PATH, TOPIC_TYPE
+from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
 from topicwarden.model.topic import Topic
-from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
 
 
 def read_stack_state(engine: PulumiEngine) -> DeployedStack:

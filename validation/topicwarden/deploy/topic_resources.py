@@ -16,7 +16,7 @@ from topicwarden.deploy.stack_state import recorded
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE
-from topicwarden.plan.deployed_stack import DeployedTopic
+from topicwarden.model.deployed_stack import DeployedTopic
 
 DANGERS: Final = "dangers"
 """The output of ``TopicResources`` that the policy pack reports."""

@@ -20,13 +20,13 @@ from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject.before import SchemaCheckers, subjects_before
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import PlanReport, PlanSection
 from topicwarden.model.problem import Level, Refusal
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.cluster_identity import check_cluster
-from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.plan.predict import predict
 from topicwarden.plan.predicted_stack import predicted_stack

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.snapshot import Snapshot
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.problem import Refusal
-from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.specs.stacks.stack_settings import MOVED_TO
 
 

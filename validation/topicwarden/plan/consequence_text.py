@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from topicwarden.kafka.read.snapshot import LiveTopic
+from topicwarden.kinds.topic.evidence import PlanEvidence
 from topicwarden.model.message_text import counted, first_of
 from topicwarden.model.planned_change import GroupEffect
 from topicwarden.model.timestamps import utc
 from topicwarden.model.topic import Topic
 from topicwarden.model.units import DURATION, SIZE, size_text
 from topicwarden.plan.placement.durability import Durability
-from topicwarden.plan.plan_evidence import PlanEvidence
 
 if TYPE_CHECKING:
     from topicwarden.kafka.read.consumer_groups import ConsumerGroup

@@ -12,6 +12,7 @@ from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kafka_facts.access.authorizer import PROBE_NAME
 from topicwarden.kafka_facts.access.implied import SUPPORTED_OPERATIONS, implied_operations
 from topicwarden.model.access import CLUSTER_NAME, DeclaredAccess, LiveAccess, Operation, ResourceType
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import (
     MOST_SEVERE_FIRST,
     AccessPlan,
@@ -25,7 +26,6 @@ from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES, KIND_EVIDE
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
 from topicwarden.plan.access_effects import EVERYONE_ELSE, Decisions, PrincipalEffect, access_effects, principal_name
 from topicwarden.plan.access_evidence import AccessEvidence, gather_access
-from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.plan.needed_allowances import needed_allowances
 from topicwarden.specs.resolve import Declaration

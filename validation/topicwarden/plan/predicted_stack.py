@@ -8,10 +8,10 @@ from datetime import date
 
 from topicwarden import __version__
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import ActiveAllowance, PlanReport, PreviewResult, TopicPlan
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import AllowedChange
-from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import Prediction
 from topicwarden.plan.predict_access import AccessPrediction
 from topicwarden.specs.resolve import Declaration

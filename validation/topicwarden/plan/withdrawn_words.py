@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import date
 
 from topicwarden.model.access import DeclaredAccess
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import Consequence, RegistryPlan, Severity
 from topicwarden.model.subject import DeclaredSubjects
 from topicwarden.model.topic import Allowance, AllowedChange, allowed_on
-from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.specs.resolve import Declaration
 
 

@@ -23,14 +23,14 @@ from topicwarden.kafka.read.snapshot import (
 from topicwarden.kafka_facts.configs import definitions
 from topicwarden.kafka_facts.services import APACHE
 from topicwarden.kafka_facts.services.profile import ServiceProfile
+from topicwarden.kinds.topic.change import TopicChange, changes
+from topicwarden.kinds.topic.consequences import CONSEQUENCES
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
 from topicwarden.model.contents import NO_CONTENTS, Contents
+from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
 from topicwarden.model.planned_change import Consequence
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
-from topicwarden.plan.consequences import CONSEQUENCES
-from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
 from topicwarden.plan.placement.replica_placement import ReplicaPlacement
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange, changes
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
 from topicwarden.specs.yaml_nodes import ParsedDocument

@@ -21,14 +21,14 @@ from tests.unit.plan.consequences.scenario import (
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.newest_records import NewestRecords
 from topicwarden.kafka.read.partition_functions import PARTITIONERS
+from topicwarden.kinds.topic.consequences import destroyed
+from topicwarden.kinds.topic.consequences.more_partitions import unmoved_share
+from topicwarden.kinds.topic.evidence import RequiredEvidence
 from topicwarden.model.contents import Contents, KeyContents
+from topicwarden.model.deployed_stack import DuplicateResource
 from topicwarden.model.planned_change import PartitionEffect, Severity
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.plan.consequence_text import UNSEEN_GROUPS
-from topicwarden.plan.consequences import destroyed
-from topicwarden.plan.consequences.more_partitions import unmoved_share
-from topicwarden.plan.deployed_stack import DuplicateResource
-from topicwarden.plan.plan_evidence import RequiredEvidence
 
 DELETE, RECREATE = AllowedChange.DELETE, AllowedChange.RECREATE
 TWO_LOGS = (hourly(10, start=5), hourly(2), hourly(0))

@@ -9,9 +9,9 @@ import pytest
 from tests.unit.plan.consequences.scenario import DAY, HOUR, Scenario, hourly, only, path_of, predicted
 from topicwarden.kafka.read.effective_defaults import differing_defaults, effective_defaults
 from topicwarden.kafka_facts.services import PROFILES
+from topicwarden.model.deployed_stack import DuplicateResource
 from topicwarden.model.planned_change import PartitionEffect, Severity
 from topicwarden.model.topic import AllowedChange
-from topicwarden.plan.deployed_stack import DuplicateResource
 
 # What the plan says about settings that were changed by hand, that differ by broker, or that refuse records.
 

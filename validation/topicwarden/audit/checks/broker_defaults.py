@@ -23,9 +23,9 @@ from collections.abc import Iterable
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import Declared, Live
 from topicwarden.kafka.read.effective_defaults import differing_defaults
+from topicwarden.kinds.topic.setting_effects import HARMFUL
 from topicwarden.model.verdict import Verdict
 from topicwarden.plan.consequence_text import by_broker
-from topicwarden.plan.setting_effects import HARMFUL
 
 
 class Required(Declared, Live): ...

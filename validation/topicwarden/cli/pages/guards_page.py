@@ -7,10 +7,10 @@ from itertools import chain
 
 from topicwarden.kinds.subject.consequences import SUBJECT_CONSEQUENCES
 from topicwarden.kinds.subject.predict import READ_ONLY, UNSEEN
+from topicwarden.kinds.topic.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk
 from topicwarden.model.topic import ALLOWED_BY, AllowedChange
 from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES
 from topicwarden.plan.change_guard import ChangeGuard
-from topicwarden.plan.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk
 
 
 def page() -> str:

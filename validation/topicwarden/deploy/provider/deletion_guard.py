@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from topicwarden.deploy.access_state import ACCESS_TYPES, access_title
 from topicwarden.model.access import AccessKey
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.problem import Refusal
 from topicwarden.model.timestamps import today
 from topicwarden.model.topic import AllowedChange, allowed_on
-from topicwarden.plan.deployed_stack import DeployedStack
 
 _ANOTHER_RESOURCE = (
     "Pulumi's state has another resource of this topic, so deleting this one would delete the topic itself: "

@@ -15,10 +15,10 @@ from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject.resource import subject_locations
 from topicwarden.kinds.topic.resource import SET_TYPE
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.specs.access_files import load_access, resolve_access
 from topicwarden.specs.declared_subjects import resolve_subjects
 from topicwarden.specs.load import load

@@ -39,9 +39,9 @@ from topicwarden.kinds.properties import (
 from topicwarden.kinds.resource_type import DEFAULTS, Difference, PulumiType
 from topicwarden.kinds.subject.resource import SUBJECT, location_key
 from topicwarden.kinds.topic.resource import GET_TOPIC, GET_TOPICS, REQUIRE_CLUSTER, TOPIC, Topics
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Refusal
-from topicwarden.plan.deployed_stack import DeployedStack
 
 _TYPES: Mapping[str, PulumiType] = {type.token: type for kind in RESOURCE_TYPES.values() for type in kind.types}
 _FUNCTIONS: Mapping[str, tuple[str, Callable[[Any, Any], None]]] = {

@@ -22,6 +22,7 @@ from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.access import NO_TOPIC_ACCESS, LiveAccess
 from topicwarden.model.cluster_address import ClusterAddress
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.operations.find_pulumi import writing_engine_of
@@ -30,7 +31,6 @@ from topicwarden.operations.operation_options import InferOptions
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.operations.undeclared_cluster import UndeclaredCluster, undeclared_cluster
 from topicwarden.plan.cluster_identity import check_cluster
-from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.policies.personal_names import personal_names
 from topicwarden.policies.policy_file import load_policy
 from topicwarden.specs.stacks.registry_settings import RegistrySettings

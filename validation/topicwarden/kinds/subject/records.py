@@ -9,10 +9,10 @@ from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kinds.subject.change import RegistryChange, SubjectChange, earlier_names
 from topicwarden.kinds.subject.evidence import SubjectEvidence, TopicReaders
+from topicwarden.kinds.topic.evidence import non_empty
 from topicwarden.model.readability import Readability, RetainedRecords, SchemaScan
 from topicwarden.model.subject import DeclaredSubject, RegisteredSchema
 from topicwarden.model.topic import Topic
-from topicwarden.plan.plan_evidence import non_empty
 
 
 @dataclass(frozen=True)

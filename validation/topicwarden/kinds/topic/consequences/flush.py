@@ -5,12 +5,12 @@ Source: ``flush.messages`` and ``flush.ms``. Without them Kafka relies on replic
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
+from topicwarden.kinds.topic.loss_severity import remedy_of, severity_of
 from topicwarden.model.planned_change import Consequence
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import changes_text
-from topicwarden.plan.loss_severity import remedy_of, severity_of
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 SETTINGS = ("flush.messages", "flush.ms")

@@ -6,10 +6,10 @@ refuse the change in the middle of a deploy.
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.model.topic import Topic
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 SETTING = "cleanup.policy"

@@ -6,12 +6,12 @@ Kafka refuses to turn it off unless ``remote.log.delete.on.disable`` is true, an
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
+from topicwarden.kinds.topic.loss_severity import remedy_of, severity_of, unseen_reasons
 from topicwarden.model.planned_change import Consequence
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import at_most
-from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_reasons
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 SETTING = "remote.storage.enable"

@@ -7,10 +7,10 @@ retention. Brokers delete no local segment that was not copied, so their disks k
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.consequence_text import changes_text
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 SETTINGS = ("remote.copy.lag.ms", "remote.copy.lag.bytes")

@@ -7,11 +7,11 @@ a record with a timestamp in the past expires sooner. Existing records do not ch
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
+from topicwarden.kinds.topic.setting_effects import EFFECTS
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.consequence_text import changes_text
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.setting_effects import EFFECTS
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = False
 TYPE = "message.timestamp.type"

@@ -9,10 +9,10 @@ Source: KIP-966; ``ReplicationControlManager.getPartitionElrUpdatesForConfigChan
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 _SETTING = "min.insync.replicas"

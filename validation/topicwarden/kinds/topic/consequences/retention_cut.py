@@ -14,6 +14,9 @@ Every change that shortens the life of records is refused, even if no record exp
 from collections.abc import Collection, Iterable, Mapping
 
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Snapshot
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import FIRST, PlanEvidence, RequiredEvidence, non_empty
+from topicwarden.kinds.topic.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import AllowedChange, Topic
@@ -26,9 +29,6 @@ from topicwarden.plan.consequence_text import (
     size,
     sum_or_none,
 )
-from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
-from topicwarden.plan.plan_evidence import FIRST, PlanEvidence, RequiredEvidence, non_empty
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 _DAY_MS = 86_400_000

@@ -7,13 +7,13 @@ records what the last deployed YAML allowed.
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence, non_empty
+from topicwarden.kinds.topic.loss_severity import remedy_of, unseen_partitions, unseen_reasons
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Action, Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import UNSEEN_GROUPS, bytes_of, contents_text, group_effects, records_of, shorten
-from topicwarden.plan.loss_severity import remedy_of, unseen_partitions, unseen_reasons
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 _UNDECLARED = "no YAML declares it any more, so the topic would be deleted; "

@@ -7,15 +7,20 @@ Source: ``UnifiedLog.deleteOldSegments``, ``LogSegment.shouldRoll``.
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.consequences.retention_cut import (
+    bytes_over,
+    size_limit,
+    unsized_partitions,
+    unsized_reason,
+)
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence, non_empty
+from topicwarden.kinds.topic.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
+from topicwarden.kinds.topic.setting_effects import EFFECTS, SettingRisk
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import AllowedChange
 from topicwarden.model.units import size_text
 from topicwarden.plan.consequence_text import at_most_of, changes_text, group_effects, reader_reasons, records_of
-from topicwarden.plan.consequences.retention_cut import bytes_over, size_limit, unsized_partitions, unsized_reason
-from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
-from topicwarden.plan.setting_effects import EFFECTS, SettingRisk
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 SETTINGS = tuple(name for name, effect in EFFECTS.items() if "earlier-roll" in effect.consequence)

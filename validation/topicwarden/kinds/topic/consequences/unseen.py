@@ -6,11 +6,11 @@ DescribeConfigs, neither the effective settings nor the brokers' defaults are kn
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
+from topicwarden.kinds.topic.setting_effects import HARMFUL
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.consequence_text import shorten
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.setting_effects import HARMFUL
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = False
 _WRITES = frozenset({Action.CREATE, Action.ADOPT, Action.UPDATE, Action.RECREATE, Action.DELETE})

@@ -6,10 +6,10 @@ through the deploy, so the change is refused before.
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import COUNTS, TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.consequence_text import shorten
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import COUNTS, TopicChange
 
 AVOIDABLE = False
 

@@ -7,10 +7,10 @@ if ``LogValidator`` has changed their sizes). With ``uncompressed``, every batch
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.consequence_text import size
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 _SETTING, _LIMIT = "compression.type", "max.message.bytes"

@@ -6,9 +6,9 @@ has ``errors.deadletterqueue.group.enable``. Else they archive the record, and n
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
 from topicwarden.model.planned_change import Consequence, Severity
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 SETTING = "errors.deadletterqueue.group.enable"

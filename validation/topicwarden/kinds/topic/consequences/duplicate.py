@@ -6,11 +6,11 @@ engine replace the only resource: it then creates the topic, which exists, and d
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
+from topicwarden.model.deployed_stack import DuplicateResource
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.consequence_text import contents_text
-from topicwarden.plan.deployed_stack import DuplicateResource
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = False
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from topicwarden.model.planned_change import Consequence
-from topicwarden.plan.consequences import (
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.consequences import (
     broker_defaults,
     compaction,
     dead_letters,
@@ -33,8 +33,8 @@ from topicwarden.plan.consequences import (
     unclean_election,
     unseen,
 )
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
+from topicwarden.model.planned_change import Consequence
 
 
 class ConsequenceRule(Protocol):

@@ -6,16 +6,16 @@ without a throttle. `topicwarden rebalance` moves them.
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
+from topicwarden.kinds.topic.loss_severity import remedy_of, severity_of
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import AllowedChange
 from topicwarden.model.units import duration_text, size_text
 from topicwarden.plan.consequence_text import durability_text
-from topicwarden.plan.loss_severity import remedy_of, severity_of
 from topicwarden.plan.placement.durability import durability_after, durability_now, received, seconds
 from topicwarden.plan.placement.replica_placement import ReplicaMove
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = False
 THROTTLE = 50 << 20

@@ -7,11 +7,11 @@ Producers that send larger batches get RECORD_TOO_LARGE.
 from collections.abc import Iterable
 
 from topicwarden.kafka.read.record_batches import NEWEST
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.plan.consequence_text import records_of, size
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = False
 _SETTING = "max.message.bytes"

@@ -15,11 +15,11 @@ from math import lcm
 from typing import Final
 
 from topicwarden.kafka.read.partition_functions import PARTITIONERS
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.consequence_text import UNSEEN_GROUPS, shorten
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = False
 _DEFAULT = "murmur2"

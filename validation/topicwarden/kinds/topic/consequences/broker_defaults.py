@@ -7,11 +7,11 @@ with an election.
 from collections.abc import Iterable
 
 from topicwarden.kafka.read.effective_defaults import differing_defaults
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
+from topicwarden.kinds.topic.setting_effects import HARMFUL
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.consequence_text import shorten, spelled
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.setting_effects import HARMFUL
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = False
 

@@ -10,15 +10,15 @@ predicted.
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.consequences.earlier_roll import settings_that_roll_sooner
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
+from topicwarden.kinds.topic.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
+from topicwarden.kinds.topic.setting_effects import EFFECTS
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import at_most_of, changes_text, records_of
-from topicwarden.plan.consequences.earlier_roll import settings_that_roll_sooner
-from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.setting_effects import EFFECTS
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 _LOWER = tuple(name for name, effect in EFFECTS.items() if effect.consequence == "compaction")

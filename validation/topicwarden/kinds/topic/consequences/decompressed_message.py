@@ -8,10 +8,10 @@ Source: ``TopicConfig.MAX_DECOMPRESSED_MESSAGE_BYTES_DOC``, Kafka 4.4.
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.consequence_text import size
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 _SETTING = "max.decompressed.message.bytes"

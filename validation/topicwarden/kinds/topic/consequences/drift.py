@@ -8,10 +8,10 @@ it is.
 from collections.abc import Iterable
 
 from topicwarden.kafka.read.snapshot import SET_ON_TOPIC
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
 from topicwarden.model.planned_change import Action, Consequence, Setting, Severity
 from topicwarden.model.topic import AllowedChange
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = False
 _BY_REBALANCE = "replication_factor"

@@ -6,12 +6,12 @@ deletion.
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence, non_empty
+from topicwarden.kinds.topic.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import UNSEEN_GROUPS, at_most, changes_text, group_effects, records_of, shorten
-from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
-from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 SETTING = "delete.retention.ms"

@@ -9,11 +9,11 @@ from datetime import date
 from topicwarden.kafka.read.effective_defaults import effective_defaults
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kafka_facts.throttle_settings import REPLICAS
+from topicwarden.kinds.topic.setting_effects import lowered, raised, riskiest, safest
+from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
 from topicwarden.model.planned_change import Action, Setting
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import AllowedChange, Topic
-from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
-from topicwarden.plan.setting_effects import lowered, raised, riskiest, safest
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from topicwarden.kafka.read.snapshot import LiveTopic
+from topicwarden.kinds.topic.change import TopicChange
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import shorten
-from topicwarden.plan.topic_change import TopicChange
 
 
 def severity_of(change: TopicChange, allowance: AllowedChange) -> Severity:
