@@ -38,7 +38,7 @@ class AccessComparison:
         return found
 
     def of(self, part: str) -> Actions:
-        """Return the action of each entry of ``part`` that changes, such as ``quotas``."""
+        """Return the action of each entry of ``part`` that changes, such as ``acls``."""
         return self.actions.get(part, {})
 
 
@@ -48,7 +48,7 @@ class AccessPart:
 
     - ``name``: the attribute of ``DeclaredAccess``, ``DeployedAccess`` and ``LiveAccess`` that has the entries.
     - ``plural``: the words for several changes, such as ``settings of groups``; ``owners`` are what has these.
-    - ``title``: an entry in words, such as ``quota of user billing``.
+    - ``title``: an entry in words, such as ``settings of group billing``.
     - ``as_live``: whether a live value is as declared. Values that only the cluster has were set by somebody else.
     - ``rows``: the rows of a plan, in any order.
     """

@@ -177,6 +177,11 @@ def most_severe(consequences: Iterable[Consequence]) -> Severity | None:
     return next((severity for severity in MOST_SEVERE_FIRST if severity in severities), None)
 
 
+def most_severe_first(consequences: Iterable[Consequence]) -> list[Consequence]:
+    """Return ``consequences`` sorted by severity; those of equal severity stay in their order."""
+    return sorted(consequences, key=lambda each: MOST_SEVERE_FIRST.index(each.severity))
+
+
 class AccessKind(StrEnum):
     """The part of access that changes."""
 

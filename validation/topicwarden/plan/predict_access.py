@@ -14,11 +14,11 @@ from topicwarden.kafka_facts.access.implied import SUPPORTED_OPERATIONS, implied
 from topicwarden.model.access import CLUSTER_NAME, DeclaredAccess, LiveAccess, Operation, ResourceType
 from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import (
-    MOST_SEVERE_FIRST,
     AccessPlan,
     Consequence,
     PrincipalAccess,
     Severity,
+    most_severe_first,
 )
 from topicwarden.model.topic import AllowedChange, allowed_on
 from topicwarden.plan.access_change import ACCESS_PARTS, AccessChange, access_change
@@ -116,7 +116,7 @@ def judge_access(
     plan = AccessPlan(
         items=change.items,
         principals=principals(effects),
-        consequences=sorted(consequences, key=lambda each: MOST_SEVERE_FIRST.index(each.severity)),
+        consequences=most_severe_first(consequences),
         needs=sorted({allowance for _, allowance in needed}),
         unchanged=change.unchanged(),
         foreign=change.foreign(),

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from itertools import chain
+from operator import itemgetter
 
 from topicwarden import __version__
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess
 from topicwarden.model.deployed_stack import DeployedStack
-from topicwarden.model.planned_change import ActiveAllowance, PlanReport, PreviewResult, TopicPlan
+from topicwarden.model.planned_change import ActiveAllowance, PlanReport, PreviewResult
 from topicwarden.model.problem import Location
-from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.predict import Prediction
-from topicwarden.plan.predict_access import AccessPrediction
 from topicwarden.specs.resolve import Declaration
 
 
@@ -55,48 +54,29 @@ def predicted_stack(
             *(prediction.subjects.unseen if prediction.subjects else ()),
         ],
         remarks=[*([remark] if remark else []), *prediction.remarks],
-        allowances=[
-            *_allowances_of_access(access, prediction.access, snapshot.day),
-            *active_allowances(declarations, plans, snapshot.day, prediction.access),
-        ],
+        allowances=list(_active_allowances(prediction, declarations, access)),
         engine=PreviewResult(ran=False),
     )
     return PredictedStack(report=report, live=frozenset(snapshot.topics))
 
 
-def active_allowances(
-    declarations: Iterable[Declaration],
-    plans: Iterable[TopicPlan],
-    today: date,
-    access: AccessPrediction | None = None,
-) -> tuple[ActiveAllowance, ...]:
-    """Return every allowance of a topic that is valid on ``today`` (UTC), sorted by topic and change."""
-    needed: set[tuple[str, AllowedChange]] = {(plan.topic, change) for plan in plans for change in plan.needs}
-    needed |= access.needed if access else set()
-    allowances = (
-        ActiveAllowance(
-            topic=declaration.topic.name,
-            change=allowance.change,
-            until=allowance.until,
-            needed=(declaration.topic.name, allowance.change) in needed,
-            location=declaration.locations.at(("allow",)),
-        )
-        for declaration in declarations
-        for allowance in declaration.topic.allow
-        if allowance.valid_on(today)
-    )
-    return tuple(sorted(allowances, key=lambda each: (each.topic or "", each.change)))
-
-
-def _allowances_of_access(
-    declared: DeclaredAccess, access: AccessPrediction | None, today: date
+def _active_allowances(
+    prediction: Prediction, declarations: Iterable[Declaration], access: DeclaredAccess
 ) -> Iterable[ActiveAllowance]:
-    """Yield what each file below ``access/`` allows on ``today``, sorted by file and change."""
-    for file, words in sorted(declared.allow.items()):
+    """Yield each allowance that is valid on the day of the snapshot: of files below ``access/``, then of topics."""
+    needed = {(plan.topic, change) for plan in prediction.plans for change in plan.needs}
+    needed |= prediction.access.needed if prediction.access else set()
+    files = ((file, None, Location(file, 1, 1), words) for file, words in access.allow.items())
+    topics = (
+        (each.topic.name, each.topic.name, each.locations.at(("allow",)), each.topic.allow) for each in declarations
+    )
+    for home, topic, location, words in chain(sorted(files, key=itemgetter(0)), sorted(topics, key=itemgetter(0))):
         for allowance in sorted(words, key=lambda each: each.change):
-            if allowance.valid_on(today):
-                needed = access is not None and (file, allowance.change) in access.needed
-                location = Location(file, 1, 1)
+            if allowance.valid_on(prediction.snapshot.day):
                 yield ActiveAllowance(
-                    topic=None, change=allowance.change, until=allowance.until, needed=needed, location=location
+                    topic=topic,
+                    change=allowance.change,
+                    until=allowance.until,
+                    needed=(home, allowance.change) in needed,
+                    location=location,
                 )

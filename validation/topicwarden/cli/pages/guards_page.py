@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from topicwarden.kinds.subject.consequences import SUBJECT_CONSEQUENCES
+from topicwarden.kinds.subject.consequences import CONSEQUENCES
 from topicwarden.kinds.subject.predict import READ_ONLY, UNSEEN
 from topicwarden.kinds.topic.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk
 from topicwarden.model.topic import ALLOWED_BY, AllowedChange
@@ -18,7 +18,7 @@ def page() -> str:
     settings = (_row(f"`{name}`", effect) for name, effect in EFFECTS.items())
     changes = (_row(change, effect) for change, effect in CHANGES.items())
     access = chain(*(_change_rows(rule.GUARDS, rule.KIND) for rule in ACCESS_CONSEQUENCES))
-    rules = (_change_rows(rule.GUARDS, rule.KIND) for rule in SUBJECT_CONSEQUENCES)
+    rules = (_change_rows(rule.GUARDS, rule.KIND) for rule in CONSEQUENCES)
     subjects = chain(*rules, _change_rows([_REGISTRY]))
     words = (f"| `{allowance.value}` | {meaning} |" for allowance, meaning in ALLOWED_BY.items())
     return (

@@ -15,7 +15,7 @@ from topicwarden.specs.write.topic_access import OTHER_SPELLING, flow, yaml_key
 from topicwarden.specs.write.yaml_values import yaml_scalar
 
 Entries: TypeAlias = Mapping[str, Mapping[Any, Any]]
-"""Values by part, such as ``quotas``, and by key."""
+"""Values by part, such as ``users``, and by key."""
 
 
 def access_file_text(entries: Entries, stack: str | None) -> tuple[str, list[str]]:

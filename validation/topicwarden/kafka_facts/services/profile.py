@@ -98,7 +98,7 @@ class LogCode:
 class AccessLimits:
     """Access that the service does not manage through Kafka's protocol, or limits. None is as in Apache Kafka.
 
-    ``unmanaged`` are the parts of the access that it does not manage, such as ``quotas``. ``most_acls`` is the largest
+    ``unmanaged`` are the parts of the access that it does not manage, such as ``acls``. ``most_acls`` is the largest
     limit of all its types of clusters, with the source. ``quota_keys`` are the only keys of quotas that it knows.
     ``one_mechanism`` is set if a user can have only one SCRAM mechanism.
     """

@@ -8,18 +8,18 @@ from datetime import date
 from typing import Final
 
 from topicwarden.kinds.subject.change import RegistryChange, SubjectChange
-from topicwarden.kinds.subject.consequences import SUBJECT_CONSEQUENCES
+from topicwarden.kinds.subject.consequences import CONSEQUENCES
 from topicwarden.kinds.subject.difference import schema_difference
 from topicwarden.kinds.subject.evidence import SubjectContext, SubjectEvidence
 from topicwarden.model.message_text import counted, first_lines, first_of
 from topicwarden.model.planned_change import (
-    MOST_SEVERE_FIRST,
     Action,
     Consequence,
     RegistryPlan,
     Setting,
     Severity,
     SubjectPlan,
+    most_severe_first,
 )
 from topicwarden.model.problem import Location
 from topicwarden.model.subject import RegisteredSchema, SchemaReference
@@ -88,7 +88,7 @@ def _plan(
         difference=schema_difference(change.latest.schema, change.schema)
         if compared and change.latest and change.schema
         else [],
-        consequences=sorted(consequences, key=lambda each: MOST_SEVERE_FIRST.index(each.severity)),
+        consequences=most_severe_first(consequences),
         needs=list(needs),
         location=change.declared.location if change.declared else None,
     )
@@ -142,7 +142,7 @@ def reference_text(reference: SchemaReference) -> str:
 def _consequences(context: SubjectContext) -> list[Consequence]:
     if not context.judged:
         return []
-    return [consequence for rule in SUBJECT_CONSEQUENCES for consequence in rule.evaluate(context)]
+    return [consequence for rule in CONSEQUENCES for consequence in rule.evaluate(context)]
 
 
 def _needed(context: SubjectContext, consequences: Sequence[Consequence]) -> frozenset[tuple[str, AllowedChange]]:

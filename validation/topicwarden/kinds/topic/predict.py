@@ -12,7 +12,7 @@ from topicwarden.kinds.topic.change import TopicChange, changes
 from topicwarden.kinds.topic.consequences import CONSEQUENCES
 from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence, gather, union
 from topicwarden.model.deployed_stack import DeployedStack
-from topicwarden.model.planned_change import MOST_SEVERE_FIRST, Action, Consequence, Severity, TopicPlan
+from topicwarden.model.planned_change import Action, Consequence, Severity, TopicPlan, most_severe_first
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.consequence_text import shorten
 from topicwarden.plan.earlier_use import EarlierUse, planned_use
@@ -108,7 +108,7 @@ def _plan(change: TopicChange, rules: Mapping[str, RequiredEvidence], evidence: 
         domain=change.declaration.topic.domain if change.declaration else "",
         action=Action.DRIFT if drift_left else change.action,
         settings=list(change.settings),
-        consequences=sorted(consequences, key=lambda each: MOST_SEVERE_FIRST.index(each.severity)),
+        consequences=most_severe_first(consequences),
         held=drift_left,
         needs=[] if drift_left else sorted(word for _, word in _needed(change, rules, evidence, consequences)),
         location=change.at(),

@@ -1,36 +1,22 @@
-"""The table of all consequences of a change of access, and their protocol.
+"""The table of all consequences of a change of access.
 
 Those of one kind are modules of ``kinds/<kind>/consequences/``; those of every kind are here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from topicwarden.kinds import KINDS, modules
-from topicwarden.model.planned_change import Consequence
 from topicwarden.plan.access_change import AccessChange
 from topicwarden.plan.access_consequences import access_drift, access_unseen, undeclared_resource
 from topicwarden.plan.access_context import AccessContext
-from topicwarden.plan.change_guard import ChangeGuard
+from topicwarden.plan.change_guard import GuardedConsequence
 
 if TYPE_CHECKING:
     from topicwarden.kafka.read.cluster import Cluster
     from topicwarden.plan.earlier_use import EarlierUse
-
-
-class AccessConsequenceRule(Protocol):
-    """A module with these names; its docstring describes the effect, its inputs, and how exact it is.
-
-    ``KIND`` is the kind of its consequences, and ``GUARDS`` has their rows of the page of all guards.
-    """
-
-    KIND: str
-    GUARDS: tuple[ChangeGuard, ...]
-
-    def evaluate(self, context: AccessContext) -> Iterable[Consequence]:
-        """Return the consequences of the change. Without the ACLs of the cluster, there are no effects of ACLs."""
 
 
 KindEvidence: TypeAlias = Callable[["Cluster", AccessChange, "EarlierUse | None", "str | None"], Mapping[Any, Any]]
@@ -38,7 +24,7 @@ KindEvidence: TypeAlias = Callable[["Cluster", AccessChange, "EarlierUse | None"
 KIND_EVIDENCE: Final[Mapping[str, KindEvidence]] = {
     kind: each.EVIDENCE for kind, each in zip(KINDS, modules("consequences"), strict=True) if hasattr(each, "EVIDENCE")
 }
-ACCESS_CONSEQUENCES: Final[tuple[AccessConsequenceRule, ...]] = (
+ACCESS_CONSEQUENCES: Final[tuple[GuardedConsequence[AccessContext], ...]] = (
     access_unseen,
     undeclared_resource,
     *(rule for each in modules("consequences") for rule in each.CONSEQUENCES),

@@ -176,7 +176,7 @@ def principal_text(principal: PrincipalAccess) -> str:
 
 
 def foreign_text(access: AccessPlan) -> str:
-    """Return ``not of this stack, and not touched: 301 ACLs, 2 quotas``; empty if there are none."""
+    """Return ``not of this stack, and not touched: 301 ACLs, 2 users``; empty if there are none."""
     counts = [
         f"{number:,} {_OWNERS[kind] if number != 1 else kind.value}" for kind, number in sorted(access.foreign.items())
     ]
