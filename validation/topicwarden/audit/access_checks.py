@@ -6,15 +6,15 @@ A check is a module of ``kinds/<kind>/checks/`` with ``applies`` and ``judge``. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, cast
 
 from topicwarden.audit.access_check import AccessCheck, AccessResult, AuditedAccess
-from topicwarden.kinds import modules
+from topicwarden.kinds import members
 from topicwarden.model.finding import OF_CLUSTER, Finding
 from topicwarden.model.verdict import Verdict
 
 ACCESS_CHECKS: Final[dict[str, AccessCheck]] = {
-    check.__name__.rpartition(".")[2].replace("_", "-"): check for each in modules("checks") for check in each.CHECKS
+    module.__name__.rpartition(".")[2].replace("_", "-"): cast("AccessCheck", module) for module in members("checks")
 }
 
 

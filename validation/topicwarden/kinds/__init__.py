@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Final
 
@@ -24,6 +25,12 @@ _FIRST_IN_FILES: Final = ("acl", "scram_user")
 def modules(layer: str) -> tuple[ModuleType, ...]:
     """Return the module ``layer`` of each kind. A package calls this for its own layer only."""
     return tuple(import_module(f"{__name__}.{kind}.{layer}") for kind in KINDS)
+
+
+def members(layer: str) -> tuple[ModuleType, ...]:
+    """Return the modules in the package ``layer`` of each kind, sorted by name within a kind."""
+    found = ((package.__name__, each.name) for package in modules(layer) for each in iter_modules(package.__path__))
+    return tuple(import_module(f"{package}.{name}") for package, name in found)
 
 
 def every_kind(layer: str) -> tuple[ModuleType, ...]:
