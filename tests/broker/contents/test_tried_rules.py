@@ -16,13 +16,13 @@ from topicwarden.deploy.rule_trials import with_tried_rules
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.write.config_admin import connected
+from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.planned_change import Action, Severity
 from topicwarden.model.project import Project
 from topicwarden.operations.audit import audit_request
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.plan.changed_rules import recorded_rules
-from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.predict import Prediction
 from topicwarden.specs.schema_files import ProjectSchemas
 
