@@ -27,7 +27,7 @@ class Draw:
     name: str
     random: random.Random
 
-    def topic(self, most: int = 4, least: int = 1, **settings: str) -> Topic:
+    def topic(self, most: int = 4, least: int = 1, /, **settings: str) -> Topic:
         config = {name.replace("_", "."): value for name, value in settings.items()}
         return Topic(self.name, self.random.randint(least, most), 1, _QUICK | config)
 

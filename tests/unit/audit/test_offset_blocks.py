@@ -11,7 +11,7 @@ import pytest
 from topicwarden.audit.history.offset_blocks import OffsetBlocks, block_totals, from_bytes, to_bytes
 from topicwarden.audit.scan.counts import BANDS, PersonalField, SchemaIdCount
 from topicwarden.audit.scan.partition_reads import BANDS_AT_MOST, BLOCK
-from topicwarden.audit.scan.reader_notes import arrivals, personal_fields, schema_ids
+from topicwarden.audit.scan.reader_notes import Note, arrivals, personal_fields, schema_ids
 from topicwarden.usage.history_files import LocalFiles, is_local
 
 NOW = 1_800_000_000_000
@@ -86,7 +86,7 @@ def test_personal_fields_of_blocks_that_begin_before_the_log_start_are_left_out(
 
 
 def test_schema_ids_of_all_notes_are_added_up() -> None:
-    notes = [
+    notes: list[Note] = [
         {"start": 9, "ids": {"value": [[0, 7, False, 5, 9], [0, None, True, 1, 12]]}},
         {"start": 0, "ids": {"value": [[0, 7, False, 2, 3], [0, "others", False, 4, 5]], "key": []}},
         {"start": 20},

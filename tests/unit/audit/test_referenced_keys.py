@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 
 from topicwarden.audit.scan.counts import ContentFault
 from topicwarden.audit.scan.offset_ranges import OffsetRange
+from topicwarden.audit.scan.reader_notes import Note
 from topicwarden.audit.scan.referenced_keys import incomplete_reason
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent
 from topicwarden.model.topic import Topic
@@ -19,9 +19,9 @@ LIVE = LiveTopic(Topic("customers", 2, 1), "id", {}, (), {0: WHOLE, 1: EMPTY})
 RANGES = {("customers", 0): OffsetRange(7, "customers", 0, 0, 10)}
 
 
-def notes(*records: int, **more: object) -> dict[int, list[str]]:
+def notes(*records: int, **more: object) -> dict[int, list[Note]]:
     """Return the notes of the reader about ranges with these numbers of records."""
-    return {7: [json.dumps({"types": {"CreateTime": [each, 9]}, **more}) for each in records]}
+    return {7: [{"types": {"CreateTime": [each, 9]}, **more} for each in records]}
 
 
 def unknown(live: LiveTopic, partition: int) -> bool:
@@ -62,7 +62,7 @@ def test_gaps_of_a_whole_log_are_markers_and_aborted_records() -> None:
     ],
 )
 def test_absence_is_no_proof_if_a_key_may_be_missing(
-    extent: PartitionExtent | None, found: dict[int, list[str]], reason: str
+    extent: PartitionExtent | None, found: dict[int, list[Note]], reason: str
 ) -> None:
     live = replace(LIVE, extents={1: EMPTY} | ({0: extent} if extent else {}))
     assert reason in (incomplete_reason(live, RANGES, found, [], unknown) or "")

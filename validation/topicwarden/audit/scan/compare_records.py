@@ -29,7 +29,7 @@ from topicwarden.audit.scan.offset_ranges import (
     pack_tasks,
     read_ranges,
 )
-from topicwarden.audit.scan.reader_notes import merge_faults, unread_reason
+from topicwarden.audit.scan.reader_notes import Note, merge_faults, unread_reason
 from topicwarden.audit.scan.record_comparison import BrokenRule, ComparedRecords
 from topicwarden.audit.scan.referenced_keys import incomplete_reason
 from topicwarden.audit.scan.spark_source import SparkSource, literal
@@ -154,9 +154,9 @@ def compare_records(
     by_partition = {(each.topic, each.partition): each for each in ranges}
     for rule in rules:
         own_notes = {each.partition: notes.get(part, []) for part, each in by_part.items() if each.topic == rule.topic}
-        texts = [note for each in own_notes.values() for note in each]
-        unjudged = tuple(fault for fault in merge_faults(texts, None) if fault.rule == str(rule.number))
-        unread = {partition: why for partition, own in own_notes.items() if (why := unread_reason(own))}
+        all_notes = chain.from_iterable(own_notes.values())
+        unjudged = tuple(fault for fault in merge_faults(all_notes, None) if fault.rule == str(rule.number))
+        unread = {partition: why for partition, each in own_notes.items() if (why := unread_reason(each))}
         result = results.get(rule.number, ComparedRecords())
         broken = {
             by_part[part].partition: confirmed.get((rule.number, part), each) for part, each in result.broken.items()
@@ -194,7 +194,7 @@ def _key_format(rule: _Declared, declarations: Mapping[str, Declaration]) -> str
 
 def _compared(
     rows: DataFrame, rules: list[_Rule], parts: Mapping[int, OffsetRange], now: int
-) -> tuple[dict[int, ComparedRecords], dict[int, list[str]]]:
+) -> tuple[dict[int, ComparedRecords], dict[int, list[Note]]]:
     """Return the result of each rule, with ``broken`` by the number of the read, and the reader's notes by the same."""
     ordered = F.col("rule").isin([rule.number for rule in rules if isinstance(rule.declared, OrderedRule)])
     rows = rows.withColumn("referenced", F.coalesce(F.col("rule") >= len(rules), F.lit(False)))
@@ -231,10 +231,10 @@ def _compared(
         F.collect_list("note").alias("notes"),
     )
     results: dict[int, ComparedRecords] = {}
-    notes: dict[int, list[str]] = {}
+    notes: dict[int, list[Note]] = {}
     for total in totals.collect():
         if total["rule"] is None:
-            notes[total["part"]] = total["notes"]
+            notes[total["part"]] = [json.loads(note) for note in total["notes"]]
             continue
         before = results.get(total["rule"], ComparedRecords())
         found = dict(before.broken)

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.offset_ranges import READ_COMMITTED, OffsetRange, pack_tasks, read_ranges
+from topicwarden.audit.scan.reader_notes import Note
 from topicwarden.kafka.connect.connection import Connection
 
 
@@ -28,7 +29,7 @@ class ScannedTopic:
     """The summary of one topic as JSON, and the reader's notes by partition. ``summary`` None: it has no records."""
 
     summary: str | None
-    notes: Mapping[int, list[str]]
+    notes: Mapping[int, list[Note]]
 
 
 def summarize(
@@ -59,14 +60,14 @@ def summarize(
         spark, connection, tasks, READ_COMMITTED, contracts, counted="summaries", counting=settings
     ).collect()
     by_part = {each.part: each for each in ranges}
-    notes: dict[str, dict[int, list[str]]] = {each.topic: {} for each in ranges}
-    summaries: dict[str, list[str]] = {}
+    notes: dict[str, dict[int, list[Note]]] = {each.topic: {} for each in ranges}
+    summaries: dict[str, list[Note]] = {}
     for row in rows:
         if row["note"] is None:
             summaries.setdefault(row["topic"], []).append(row["summary"])
         else:
             read = by_part[row["part"]]
-            notes[read.topic].setdefault(read.partition, []).append(row["note"])
+            notes[read.topic].setdefault(read.partition, []).append(json.loads(row["note"]))
     jvm: Any = spark._jvm
     merge = jvm.io.topicwarden.reader.inference.TopicSummary.merge
     merged = {topic: str(merge(each, settings)) for topic, each in summaries.items()}

@@ -72,7 +72,7 @@ def personal_fields(notes: Iterable[Note]) -> tuple[tuple[PersonalField, ...], i
 
 def without_blocks_before(note: Note, block: int) -> Note:
     """Return a note without what the reader counted by block of offsets, in the blocks before ``block``."""
-    kept = {name: [row for row in note[name] if row[0] >= block] for name in _BY_BLOCK & note.keys()}
+    kept: Note = {name: [row for row in note[name] if row[0] >= block] for name in _BY_BLOCK & note.keys()}
     if "ids" in note:
         kept["ids"] = {part: [row for row in rows if row[0] >= block] for part, rows in note["ids"].items()}
     return note | kept

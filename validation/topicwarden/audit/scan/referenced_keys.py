@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.scan.counts import ContentFault
 from topicwarden.audit.scan.offset_ranges import OffsetRange
-from topicwarden.audit.scan.reader_notes import unread_reason
+from topicwarden.audit.scan.reader_notes import Note, unread_reason
 from topicwarden.kafka.read.snapshot import LiveTopic
 
 
 def incomplete_reason(
     live: LiveTopic | None,
     ranges: Mapping[TopicPartition, OffsetRange],
-    notes: Mapping[int, list[str]],
+    notes: Mapping[int, list[Note]],
     unjudged: Iterable[ContentFault],
     is_whole: Callable[[LiveTopic, int], bool],
 ) -> str | None:
@@ -39,7 +38,7 @@ def incomplete_reason(
     return "some of its keys are not in the declared format" if any(unjudged) else None
 
 
-def _partition_reason(live: LiveTopic, number: int, found: OffsetRange | None, notes: list[str]) -> str | None:
+def _partition_reason(live: LiveTopic, number: int, found: OffsetRange | None, notes: list[Note]) -> str | None:
     extent = live.extents.get(number)
     if extent is None or (found is None and extent.start < extent.end):
         return "its records could not be read"
@@ -53,5 +52,5 @@ def _partition_reason(live: LiveTopic, number: int, found: OffsetRange | None, n
     return next((reason for reason, applies in reasons.items() if applies), None)
 
 
-def _records(notes: list[str]) -> int:
-    return sum(records for note in notes for records, _ in json.loads(note)["types"].values())
+def _records(notes: list[Note]) -> int:
+    return sum(records for note in notes for records, _ in note["types"].values())
