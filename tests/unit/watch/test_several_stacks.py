@@ -156,7 +156,7 @@ def test_each_stack_has_its_report_and_all_have_one_with_links() -> None:
     assert page(pages, "/stacks/dev/report.json")[0] == 200
     assert "orders.placed.v1" in page(pages, "/stacks/dev/report")[1]
     status, text = page(pages, "/stacks/prod/report")
-    assert (status, "no audit has finished: the last one failed (the cluster does not respond)" in text) == (503, True)
+    assert (status, "No audit has finished: the last one failed (the cluster does not respond)" in text) == (503, True)
     for path in (
         "/stacks/other/report",
         "/stacks/dev",

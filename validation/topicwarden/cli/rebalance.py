@@ -67,7 +67,7 @@ def rebalance(
 ) -> int:
     """Move replicas to reach the declared replication factor, on live brokers, across all racks, with few moves.
 
-    Removes replicas only from topics whose YAML has `allow: [{change: reduce-replicas, until: DATE}]`.
+    Removes replicas only from topics whose YAML allows reduce-replicas, until a date.
     """
     from topicwarden.operations.rebalance import rebalancing
 
