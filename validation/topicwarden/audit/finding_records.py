@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.java_errors import remedy, root_cause
 from topicwarden.audit.scan.offset_ranges import READ_COMMITTED, OffsetRange, pack_tasks, read_ranges
+from topicwarden.audit.scan.reader_notes import unread_reason
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.finding import Finding
@@ -44,8 +45,6 @@ SUPPORTED: Final = tuple(sorted((*_BY_COLUMN, *_BY_RULE)))
 _LARGEST: Final = (1 << 31) - 2
 """The most records that a search can be limited to: the reader and Spark add one, and have integers of 32 bits."""
 
-_DENIED: Final = "TopicAuthorizationException"
-_GRANT: Final = "grant Read on the topic"
 _NUMBERS: Final = ("records", "partition", "offset")
 """The evidence of a finding whose records can be found again."""
 _EXPRESSION: Final = "that do not satisfy "
@@ -151,10 +150,8 @@ def _by_rule(rows: DataFrame, rule: str) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     for row in rows.select("part", "note").where(F.col("note").isNotNull()).collect():
         note = json.loads(row["note"])
-        if note.get("unread_from") is not None:
-            reason = str(note["unread_reason"])
-            advice = f"; {_GRANT}" if _DENIED in reason else ""
-            raise Refusal(f"a partition cannot be read beyond offset {note['unread_from']}: {reason}{advice}")
+        if reason := unread_reason([note]):
+            raise Refusal(f"a partition cannot be read: {reason}")
         for fault in (each for each in note["faults"] if each["rule"] == rule):
             if fault["undecided"]:
                 raise Refusal(f"{fault['count']:,} records cannot be judged now: {fault['reason']}; correct this first")

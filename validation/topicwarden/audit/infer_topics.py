@@ -156,11 +156,11 @@ def _infer(
     request: InferenceRequest,
 ) -> TopicInference:
     name, retained = live.topic.name, sum(map(committed_size, live.extents.values()))
-    if scanned is None or scanned.summary is None:
-        return TopicInference(name, retained=retained, read=read, unread="it has no committed records that can be read")
-    for partition, notes in sorted(scanned.notes.items()):
+    for partition, notes in sorted(scanned.notes.items() if scanned else ()):
         if reason := unread_reason(notes):
             return TopicInference(name, retained=retained, unread=f"partition {partition} could not be read: {reason}")
+    if scanned is None or scanned.summary is None:
+        return TopicInference(name, retained=retained, read=read, unread="it has no committed records that can be read")
     summary = TopicSummary.from_json(scanned.summary)
     declaration = (request.declarations or {}).get(name)
     max_late = declaration.topic.contents.timestamps.max_late if declaration else None

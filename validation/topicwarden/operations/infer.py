@@ -17,6 +17,7 @@ from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.cluster_address import ClusterAddress
+from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.model.topic_selection import none_selected, selected
@@ -152,7 +153,8 @@ def _matching(snapshot: Snapshot, patterns: Sequence[str], scope: StackScope) ->
     ]
     names = sorted(name for name in known if selected(name, patterns))
     if not names:
-        raise none_selected("topic on the cluster", tuple(patterns), known, option="")
+        unmatched = none_selected("topic on the cluster", tuple(patterns), known, option="")
+        raise Refusal(f"{unmatched} (topics on which this user lacks Describe are not seen)")
     return names
 
 

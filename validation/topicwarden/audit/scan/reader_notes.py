@@ -15,6 +15,10 @@ Note: TypeAlias = dict[str, Any]
 MOST_OFFSETS = 5
 """The most offsets that a fault lists."""
 
+DENIED = "TopicAuthorizationException"
+"""The exception in the reason of a range that the user may not read."""
+GRANT_READ = "grant Read on the topic"
+
 _LATE = "timestamp-late"
 _BY_BLOCK = frozenset({"arrivals", "personal"})
 """Lists of rows that begin with the block of offsets."""
@@ -101,7 +105,8 @@ def unread_reason(notes: Iterable[Note]) -> str | None:
     if not given_up:
         return None
     first = min(given_up, key=lambda note: int(note["unread_from"]))
-    return f"{first['unread_reason']}, from offset {first['unread_from']:,} on"
+    advice = f"; {GRANT_READ}" if DENIED in first["unread_reason"] else ""
+    return f"{first['unread_reason']}, from offset {first['unread_from']:,} on{advice}"
 
 
 def _add(merged: dict[tuple[str, str, bool], ContentFault], fault: ContentFault) -> None:
