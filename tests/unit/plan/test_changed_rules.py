@@ -74,6 +74,18 @@ def test_a_changed_schema_file_is_a_changed_rule(tmp_path: Path) -> None:
     assert trial.checks == {"value-schema"}
 
 
+def test_the_plan_of_a_subject_tries_its_new_schema(tmp_path: Path) -> None:
+    contents = {"value": {"format": "json", "schema": "t.json", "registry": {"compatibility": "BACKWARD"}}}
+    file = tmp_path / "topics" / "t.json"
+    file.parent.mkdir()
+    file.write_text("{}")
+    before = recorded_rules(declaration(contents), ProjectSchemas(tmp_path))
+    unregistered = recorded_rules(declaration({"value": {"format": "json"}}), ProjectSchemas(tmp_path))
+    file.write_text('{"required": ["id"]}')
+    assert rule_trial(declaration(contents), before, ProjectSchemas(tmp_path)) is None
+    assert rule_trial(declaration(contents), unregistered, ProjectSchemas(tmp_path)) is not None
+
+
 def test_a_trial_has_only_the_new_rules_of_a_list() -> None:
     before = {"unique": [UNIQUE], "headers": {"required": ["trace"]}}
     after = {"unique": [UNIQUE, {"key": True}], "headers": {"required": ["trace", "id"]}, "ordered": [ORDER]}
