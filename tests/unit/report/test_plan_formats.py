@@ -269,3 +269,16 @@ def test_values_have_human_units(shown: str, expected: str) -> None:
 
 def test_severities_are_those_of_the_models() -> None:
     assert digest(plans.rich()).severities == {Severity.REFUSED: 1, Severity.DANGER: 2, Severity.NOTE: 2}
+
+
+def test_a_terminal_counts_many_allowances_that_nothing_needs() -> None:
+    report = plans.rich()
+    needed = next(each for each in report.allowances if each.needed)
+    unneeded = [needed.model_copy(update={"topic": f"t{number}", "needed": False}) for number in range(1_000)]
+    report = report.model_copy(update={"allowances": [*unneeded, needed]})
+    drawn = printed(report, Console(file=io.StringIO(), width=100))
+    shown = [line for line in drawn.splitlines() if line.startswith("allowed ")]
+    assert len(shown) == 12
+    assert "nothing in this plan" not in shown[-2]
+    assert shown[-1] == "allowed 990 more changes; nothing in this plan needs them"
+    assert render(report, "text").count("nothing in this plan needs it") == 1_000

@@ -24,7 +24,20 @@ from topicwarden.model.planned_change import (
 from topicwarden.model.problem import Location
 from topicwarden.report import display
 from topicwarden.report import document as doc
-from topicwarden.report.document import Document, Line, Medium, Tone, code, cut, line, muted, name, prose, strong
+from topicwarden.report.document import (
+    Document,
+    Line,
+    Medium,
+    Tone,
+    code,
+    cut,
+    line,
+    muted,
+    name,
+    prose,
+    shortened,
+    strong,
+)
 from topicwarden.report.plan import tables
 from topicwarden.report.plan.digest import (
     SYMBOLS,
@@ -89,9 +102,13 @@ class _PlanDocument:
             yield from (doc.Note("Pulumi", line(error)) for error in self._report.engine.errors)
         yield from (doc.Note("not visible", prose(each)) for each in self._report.unseen)
         yield from (doc.Note("remark", prose(each)) for each in self._report.remarks)
-        for each in self._report.allowances:
+        unneeded = [each for each in self._report.allowances if not each.needed]
+        shown, more = shortened(unneeded, len(unneeded) if self._most is None else _MOST_BRIEF)
+        for each in (each for each in self._report.allowances if each.needed or each in shown):
             location = (" (", code(str(each.location)), ")") if each.location else ()
             yield doc.Note("allowed", line(allowance_text(each), *location))
+        if more:
+            yield doc.Note("allowed", line(f"{counted_more(more, 'change')}; nothing in this plan needs them"))
 
     def _blocks(self) -> Iterator[doc.Block]:
         view = self._view
