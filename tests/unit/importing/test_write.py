@@ -208,6 +208,14 @@ def test_all_files_are_created_or_none(tmp_path: Path) -> None:
     assert {file.path: (tmp_path / file.path).read_text() for file in FILES} == {f.path: f.text for f in FILES}
 
 
+def test_an_import_without_new_files_removes_those_of_a_killed_one(tmp_path: Path) -> None:
+    (tmp_path / ".importing").mkdir()
+    (tmp_path / ".importing" / "0").write_text("partitions: 1")
+    write_files(tmp_path, [])
+    assert not list(tmp_path.iterdir())
+    write_files(tmp_path / "missing", [])
+
+
 @pytest.mark.parametrize("in_the_way", ["pay", "pay/pay.b.yaml"])
 def test_an_unfixable_document_is_not_changed(tmp_path: Path, in_the_way: str) -> None:
     (tmp_path / in_the_way).parent.mkdir(exist_ok=True)

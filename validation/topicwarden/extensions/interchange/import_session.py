@@ -139,8 +139,7 @@ class ImportSession:
 
     def write(self, files: Sequence[NewFile]) -> None:
         """Write the files: either all or none, and never over an existing file."""
-        if files:
-            write_files(self.project.topics, files)
+        write_files(self.project.topics, files)
 
     def differences(self, topics: Mapping[str, Topic], where: str) -> list[Problem]:
         """Return a problem for each declared setting that differs from ``topics``, at the setting's location.

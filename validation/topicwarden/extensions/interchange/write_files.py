@@ -25,9 +25,12 @@ def write_files(topics: Path, files: Sequence[NewFile]) -> None:
     """Write ``files`` into ``topics`` and the folders beside it, in their order. Raise Refusal if one fails, and remove
     the others.
 
-    A killed process can leave some of the files. The next import treats their topics as declared.
+    A killed process can leave some of the files. The next import treats their topics as declared, and removes the
+    folder of incomplete files, also if it has nothing to write.
     """
     staging = topics / _STAGING_FOLDER
+    if not files and not staging.exists():
+        return
     written_files: dict[Path, os.stat_result] = {}
     created_folders: list[Path] = []
     with _exclusive_lock(topics):
