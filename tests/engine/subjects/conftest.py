@@ -116,6 +116,7 @@ class SubjectStack:
 @pytest.fixture
 def stack(sandbox: Sandbox, folder: Path, registry_url: str, request: pytest.FixtureRequest) -> Iterator[SubjectStack]:
     name = "s" + "".join(character for character in request.node.name if character.isalnum())[-14:].lower()
+    name += f"x{repeated}" if (repeated := getattr(request.node, "execution_count", 1) - 1) else ""
     project = project_of(folder / name, {})
     with RegistryClient(RegistrySettings(registry_url)) as client:
         stack = SubjectStack(project, empty_stack(project, folder / f"state-{name}"), name, client)
