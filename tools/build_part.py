@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 import types
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,10 +43,17 @@ def build_reader(project: Project, say: Callable[[str], None]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(".partial")
     maven_jars.run([*_options(spark_reader.LINES[-1]), "package"], spark_reader.MODULE, "build the Spark reader")
-    shutil.copyfile(spark_reader.MODULE / "target" / spark_reader.LINES[-1] / target.name, partial)
+    _pack(spark_reader.MODULE / "target" / spark_reader.LINES[-1] / target.name, partial)
     partial.replace(target)
     replace_file(spark_reader.stamp_file(target), spark_reader.fingerprint())  # a cache may be a copy with hard links
     say(f"Spark reader: {target.stat().st_size >> 20} MiB in {time.monotonic() - started:.0f} s")
+
+
+def _pack(source: Path, target: Path) -> None:
+    """Copy a jar without its entries for folders, and compress the others as much as possible: Maven cannot do so."""
+    with zipfile.ZipFile(source) as jar, zipfile.ZipFile(target, "w") as packed:
+        for entry in (each for each in jar.infolist() if not each.is_dir()):
+            packed.writestr(entry, jar.read(entry), zipfile.ZIP_DEFLATED, compresslevel=9)
 
 
 def compile_classes(line: str) -> Path:
