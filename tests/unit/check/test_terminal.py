@@ -61,7 +61,7 @@ def test_help_has_an_example_and_fits_80_columns(path: tuple[str, ...], command:
     for parameter in command.params:
         text = getattr(parameter, "help", "") or ""
         assert " ".join(text.split()) in words, text
-    assert "<bool>" not in shown
+    assert not re.search(r"<[a-z]+[]>[]", shown)
 
 
 @pytest.mark.parametrize("group", ["", "sandbox", "ci"])

@@ -9,11 +9,15 @@ from copy import copy
 from typing import Any
 
 from typer import Typer
+from typer.core import TyperArgument
 from typer.main import get_command_name
 from typer.models import CommandInfo
 
 COMPLETION = "_TOPICWARDEN_COMPLETE"
 """The variable with which a shell asks for completions; they need the options of all commands."""
+
+# In a help, typer writes the Python type of an argument after its name: TOPIC <list[str]>.
+TyperArgument.display_type_rich = lambda self, ctx: None  # type: ignore[method-assign]
 
 
 class CommandLine(Typer):

@@ -31,10 +31,15 @@ CLUSTER_COMMANDS = ("audit", "usage", "import")
 @app.command(epilog="Example: topicwarden doctor --stack prod --command audit")
 def doctor(
     stack: Annotated[str | None, stack_option("Also ask the cluster of this stack. Changes nothing.")] = None,
-    form: Annotated[str, typer.Option("--format", "-f", help="text or json.")] = "text",
+    form: Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="text or json.")] = "text",
     commands: Annotated[
         list[str] | None,
-        typer.Option("--command", "-c", help="Only what this command needs (default: all commands). Can be repeated."),
+        typer.Option(
+            "--command",
+            "-c",
+            metavar="NAME",
+            help="Only what this command needs (default: all commands). Can be repeated.",
+        ),
     ] = None,
     *,
     bootstrap_server: BootstrapServer = None,

@@ -44,7 +44,8 @@ def init(
         Path, typer.Argument(metavar="[DIR]", help="The folder of the project (default: this one).", show_default=False)
     ] = Path(),
     ci: Annotated[
-        str | None, typer.Option("--ci", help="Also write CI files: github or gitlab.", show_default=False)
+        str | None,
+        typer.Option("--ci", metavar="SERVICE", help="Also write CI files: github or gitlab.", show_default=False),
     ] = None,
     *,
     empty: Annotated[bool, typer.Option("--empty", help="Write no example topics: for an import.")] = False,

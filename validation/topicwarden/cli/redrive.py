@@ -43,7 +43,7 @@ def redrive(
         ),
     ] = None,
     max_records: Annotated[
-        int, typer.Option("--max-records", min=1, help="Refuse a finding with more records.")
+        int, typer.Option("--max-records", metavar="NUMBER", min=1, help="Refuse a finding with more records.")
     ] = 10_000,
     master: Annotated[
         str | None, typer.Option("--master", metavar="URL", help="The Spark master (default: all cores).")

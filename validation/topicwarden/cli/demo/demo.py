@@ -26,8 +26,9 @@ def demo(
         list[str] | None,
         typer.Option(
             "--chapter",
-            help="Run this chapter in place of the story: access, schemas, usage, compaction, broker-loss, watch. "
-            "Can be repeated.",
+            metavar="NAME",
+            help="Run this chapter in place of the story: contract, access, schemas, usage, compaction, broker-loss, "
+            "watch. Can be repeated.",
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Run the story and all chapters.")] = False,
