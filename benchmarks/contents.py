@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Final
 
 from brokers import create_topics, started
 from confluent_kafka import Producer
+from rounds import in_turn
 
 from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.model.project import Project, find_project
@@ -57,15 +57,8 @@ def main() -> int:
             for number, (title, rule) in enumerate(rules.items())
         }
         works[INFERENCE] = partial(infer_stack, project(folder / "inferred", servers, ""), "dev", (ORDERS,))
-        seconds: dict[str, list[float]] = {title: [] for title in works}
         with spark_session(find_project()):
-            for round_ in range(ROUNDS + 1):
-                for title, work in works.items():
-                    began = time.perf_counter()
-                    work()
-                    if round_:  # the first round warms up the JVM
-                        seconds[title].append(time.perf_counter() - began)
-                        print(f"{title:20}{seconds[title][-1]:8.2f} s", flush=True)
+            seconds = in_turn(works, ROUNDS, lambda title, spent: print(f"{title:20}{spent:8.2f} s", flush=True))
     print(f"\n{records:,} records of {size:,} bytes; median of {ROUNDS} rounds, in turn")
     report(records, {title: median(spent) for title, spent in seconds.items()})
     return 0

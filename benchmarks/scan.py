@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from statistics import median
 
 from brokers import create_topics, started, use_spark_kafka
 from pyspark.sql import SparkSession
+from rounds import in_turn
 
 from topicwarden.audit.collect.horizon import horizons
 from topicwarden.audit.scan.contracts import build_contracts
@@ -78,13 +78,7 @@ def report(spark: SparkSession, connection: Connection) -> None:
             "bare count, our source": partial(ours, spark, connection, chosen),
             "the audit's whole scan": partial(scan, spark, connection, chosen, snapshot.taken_at, rules),
         }
-        seconds: dict[str, list[float]] = {name: [] for name in works}
-        for round_ in range(ROUNDS + 1):
-            for name, work in works.items():
-                started = time.perf_counter()
-                work()
-                if round_:  # the first round warms up the JVM
-                    seconds[name].append(time.perf_counter() - started)
+        seconds = in_turn(works, ROUNDS)
         total = sum(part.range.end - part.range.start for part in chosen)
         print(f"\n{title}: {total:,} records in {len(chosen)} partitions; median of {ROUNDS} rounds, in turn")
         peer = median(next(iter(seconds.values())))
