@@ -30,7 +30,7 @@ from tests.support.iam import token_check
 from tests.support.sandboxes import running
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.ports import CONTROLLER_PORT_OFFSET, is_free
-from topicwarden.kafka.connect.admin_client import open_admin
+from topicwarden.kafka.connect.clients import open_admin
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
 from topicwarden.specs.stacks.certificates import private_key

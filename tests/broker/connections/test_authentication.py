@@ -19,7 +19,7 @@ from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.extensions.sandbox.scenarios.writer import writing
-from topicwarden.kafka.connect.admin_client import open_admin
+from topicwarden.kafka.connect.clients import open_admin
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster

@@ -14,7 +14,7 @@ from tests.support.command import topicwarden
 from tests.support.projects import own_cache
 from tests.support.secured import PASSWORD, USER, SecuredBroker
 from topicwarden.extensions.sandbox.scenarios.writer import writing
-from topicwarden.kafka.connect.admin_client import open_admin
+from topicwarden.kafka.connect.clients import open_admin
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.toolchain import Toolchain
 

@@ -19,7 +19,7 @@ from kafka.errors import (
     UnknownBrokerIdError,
 )
 
-from topicwarden.kafka.connect import admin_client, broker_probe, retry
+from topicwarden.kafka.connect import broker_probe, clients, retry
 from topicwarden.kafka.connect.broker_probe import Probed
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.request_error import RequestError
@@ -37,19 +37,19 @@ class _Admin:
 
 @pytest.fixture(autouse=True)
 def _no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admin_client, "KafkaAdminClient", _Admin)
-    monkeypatch.setattr(admin_client, "probe", lambda _, addresses: Probed(tuple(addresses), {}))
-    monkeypatch.setattr(admin_client, "advertised_addresses", lambda _: ["127.0.0.1:1"])
+    monkeypatch.setattr(clients, "KafkaAdminClient", _Admin)
+    monkeypatch.setattr(clients, "probe", lambda _, addresses: Probed(tuple(addresses), {}))
+    monkeypatch.setattr(clients, "advertised_addresses", lambda _: ["127.0.0.1:1"])
 
 
 def test_an_internal_error_is_no_cluster_error() -> None:
-    with pytest.raises(RuntimeError, match="ours"), admin_client.open_admin(Connection(("127.0.0.1:1",), tls=False)):
+    with pytest.raises(RuntimeError, match="ours"), clients.open_admin(Connection(("127.0.0.1:1",), tls=False)):
         raise RuntimeError("ours")
 
 
 def test_a_kafka_error_is_a_cluster_error() -> None:
     refused = pytest.raises(Refusal, match=r"the Kafka cluster at 127\.0\.0\.1:1 stopped answering")
-    with refused, admin_client.open_admin(Connection(("127.0.0.1:1",), tls=False)):
+    with refused, clients.open_admin(Connection(("127.0.0.1:1",), tls=False)):
         raise KafkaConnectionError("gone")
 
 
@@ -63,7 +63,7 @@ def test_a_kafka_error_is_a_cluster_error() -> None:
 def test_a_lost_broker_is_named(error: KafkaError, reason: str) -> None:
     with (
         pytest.raises(Refusal, match=reason),
-        admin_client.open_admin(Connection(("127.0.0.1:1",), tls=False)),
+        clients.open_admin(Connection(("127.0.0.1:1",), tls=False)),
     ):
         raise error
 
@@ -112,7 +112,7 @@ def test_a_handshake_with_a_frozen_broker_ends(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_warning_of_the_client_is_not_printed() -> None:
-    code = """import logging, topicwarden.kafka.connect.admin_client
+    code = """import logging, topicwarden.kafka.connect.clients
 logging.getLogger('kafka.net.selector').warning('slow')"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""

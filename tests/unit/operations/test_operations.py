@@ -24,8 +24,8 @@ from topicwarden import operations
 from topicwarden.audit.scan import spark_session as spark_session_module
 from topicwarden.extensions.interchange.export_operation import export_topics
 from topicwarden.extensions.interchange.import_files import import_files
-from topicwarden.kafka.connect import record_clients
-from topicwarden.kafka.connect.admin_client import client_settings
+from topicwarden.kafka.connect import clients
+from topicwarden.kafka.connect.clients import client_settings
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Level, Refusal
@@ -237,8 +237,8 @@ def test_own_kafka_clients_log_nothing_and_those_of_the_program_log_as_before(
     settings = {"bootstrap_timeout_ms": 300}
     with pytest.MonkeyPatch.context() as patch:
         own = client_settings(nobody, nobody.bootstrap_servers) | settings
-        patch.setattr(record_clients, "client_settings", lambda *_: own)
-        assert _log_of(lambda: record_clients.new_consumer(nobody), caplog) == []
+        patch.setattr(clients, "client_settings", lambda *_: own)
+        assert _log_of(lambda: clients.new_consumer(nobody), caplog) == []
     assert _log_of(lambda: KafkaConsumer(bootstrap_servers="localhost:1", **settings), caplog)
     assert {name: _state(name) for name in states} == states
 

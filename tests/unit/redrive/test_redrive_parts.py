@@ -20,7 +20,7 @@ from topicwarden.audit.finding_records import RecordSearch, confirmed, rule_of
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.extensions.redrive.redrive_operation import redrive_name
 from topicwarden.extensions.redrive.redrive_target import RedriveTarget, allowed_target
-from topicwarden.kafka.connect import record_clients
+from topicwarden.kafka.connect import clients
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.denied_permissions import denied_permission
 from topicwarden.kafka.read.records_at_offsets import StoredRecord, read_progress
@@ -267,7 +267,7 @@ def test_progress_that_another_program_has_committed_is_refused(metadata: str, m
 
         def close(self, **_: object) -> None: ...
 
-    monkeypatch.setattr(record_clients, "KafkaConsumer", Consumer)
+    monkeypatch.setattr(clients, "KafkaConsumer", Consumer)
     with pytest.raises(Refusal, match=r"partition 3 in the group topicwarden-redrive-1 is not of a redrive"):
         read_progress(Connection(("b:1",)), "topicwarden-redrive-1", "orders", [3], settled=False)
 

@@ -13,7 +13,7 @@ from topicwarden.extensions.sandbox.jvm import Jvm
 from topicwarden.extensions.sandbox.ports import is_free
 from topicwarden.extensions.sandbox.sandbox_state import BrokerPorts, SandboxState, Say, new_uuid
 from topicwarden.extensions.sandbox.server_properties import server_properties
-from topicwarden.kafka.connect.reachability import brokers as brokers_that_answer
+from topicwarden.kafka.write.config_admin import unfenced_brokers
 from topicwarden.model.problem import Refusal
 
 _READY_S = 120.0
@@ -40,7 +40,7 @@ class BrokerFleet:
     def joined(self, broker_ports: Collection[BrokerPorts]) -> set[int]:
         """Return the ids of the brokers in the cluster's metadata, from the brokers of ``broker_ports`` that listen."""
         listening = [ports.address for ports in broker_ports if not is_free(ports.port)]
-        return brokers_that_answer(listening, _PROBE_S) if listening else set()
+        return unfenced_brokers(listening, _PROBE_S) if listening else set()
 
     def prepare(self, state: SandboxState, broker_ports: Collection[BrokerPorts], say: Say) -> None:
         """Write each broker's properties, and format all new folders: StorageTool the first, which the others copy."""

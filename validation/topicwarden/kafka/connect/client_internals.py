@@ -22,7 +22,7 @@ The ``kafka`` package also imports modules without a leading underscore that kaf
 - ``kafka.partitioner.default.murmur2``, Java's hash of keys (``partition_functions``).
 - ``kafka.net.sasl.get_sasl_mechanism``, the tokens of a SASL mechanism (``sasl``), and
   ``kafka.net.sasl.oauth.AbstractTokenProvider`` (``sasl``).
-- The module names ``kafka`` and ``asyncio`` in tracebacks, to recognize errors of the client (``admin_client``).
+- The module names ``kafka`` and ``asyncio`` in tracebacks, to recognize errors of the client (``clients``).
 """
 
 from __future__ import annotations

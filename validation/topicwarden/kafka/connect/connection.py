@@ -1,6 +1,6 @@
 """The address and the credentials of a cluster, and the settings for each client.
 
-``admin_client`` translates them for kafka-python.
+``clients`` translates them for kafka-python.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import UnknownTopicOrPartitionError, UnsupportedVersionError
 from kafka.protocol.consumer import OffsetSpec
 
-from topicwarden.kafka.connect.admin_client import open_admin
 from topicwarden.kafka.connect.client_internals import describe_topics
+from topicwarden.kafka.connect.clients import open_admin
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.read.access_reads import read_access

@@ -16,9 +16,9 @@ from typing import Any, Final
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError, OffsetOutOfRangeError
 
+from topicwarden.kafka.connect.clients import new_consumer
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.denied_permissions import denied_permission
-from topicwarden.kafka.connect.record_clients import new_consumer
 from topicwarden.model.problem import Refusal
 
 PROGRESS_GROUP: Final = "topicwarden-redrive-"

@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
-from topicwarden.kafka.connect.admin_client import open_admin
+from topicwarden.kafka.connect.clients import open_admin
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.request_error import RequestError, request_error
 from topicwarden.kafka.connect.retry import retry_transient

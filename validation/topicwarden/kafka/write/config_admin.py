@@ -1,12 +1,11 @@
-"""Change topics and records of the sandbox behind the declarations, and query its partitions.
+"""Change topics and records of the sandbox behind the declarations, and query its brokers and partitions.
 
 Only the sandbox, the demo and the tests use this module. No command changes settings of a user's cluster with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kafka import KafkaAdminClient, TopicPartition
@@ -15,6 +14,7 @@ from kafka.errors import KafkaError
 from kafka.protocol.consumer import OffsetSpec
 
 from topicwarden.kafka.connect.client_internals import describe_topics
+from topicwarden.kafka.connect.clients import connected as connected  # noqa: PLC0414 - for the tests
 from topicwarden.kafka.read.topic_reads import TopicProperties, wait_until_visible
 from topicwarden.kafka_facts.services import APACHE
 
@@ -101,11 +101,17 @@ def in_sync_replicas(servers: Sequence[str], topic: str) -> list[tuple[int, froz
     return [(state["leader_id"], frozenset(state["isr_nodes"])) for state in described["partitions"]]
 
 
-@contextmanager
-def connected(servers: Sequence[str]) -> Iterator[KafkaAdminClient]:
-    """Yield an Admin client, and close it at the end."""
-    admin = KafkaAdminClient(bootstrap_servers=list(servers))
+def unfenced_brokers(servers: Sequence[str], timeout_s: float) -> set[int]:
+    """Return the ids of the brokers that the cluster's metadata lists and that are not fenced.
+
+    Empty if none answers within ``timeout_s`` seconds. A broker that died stays listed until its session times out
+    (``broker.session.timeout.ms``).
+    """
+    timeout_ms = int(timeout_s * 1000)
+    timeouts = {"request_timeout_ms": timeout_ms, "bootstrap_timeout_ms": timeout_ms}
     try:
-        yield admin
-    finally:
-        admin.close()
+        with connected(servers, client_id="topicwarden-probe", **timeouts) as admin:
+            described = admin.describe_cluster()
+    except (KafkaError, OSError):
+        return set()
+    return {broker["broker_id"] for broker in described["brokers"] if not broker.get("is_fenced", False)}

@@ -12,6 +12,7 @@ from kafka.errors import ResourceNotFoundError
 from kafka.protocol.admin import AlterUserScramCredentialsRequest
 
 from topicwarden.kafka.connect.client_internals import send_to_any_broker
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.request_error import RequestError, error_of_code
 from topicwarden.kafka.read.broker_visibility import wait_for_every_broker
 from topicwarden.kafka.read.user_reads import list_users
@@ -39,7 +40,7 @@ class Password:
 def set_password(servers: Sequence[str], user: str, mechanism: str, password: str) -> None:
     """Write the password of a user, and wait until every broker has it. Raises KafkaError if the brokers refuse it."""
     credential = {Credential(user, mechanism): Password(password, FEWEST_ITERATIONS)}
-    with KafkaAdminClient(bootstrap_servers=list(servers)) as admin:
+    with connected(servers) as admin:
         for error in write_credentials(admin, credential).values():
             raise error
         wait_for_credentials(admin, credential)

@@ -11,8 +11,8 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError, NotControllerError
 from kafka.protocol.admin import ElectionType
 
-from topicwarden.kafka.connect.admin_client import open_admin
 from topicwarden.kafka.connect.client_internals import describe_topics, forget_controller
+from topicwarden.kafka.connect.clients import open_admin
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.partition_extents import log_sizes

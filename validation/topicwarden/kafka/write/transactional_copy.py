@@ -15,9 +15,9 @@ from typing import Any, Final
 from kafka import KafkaProducer, OffsetAndMetadata, TopicPartition
 from kafka.errors import KafkaError
 
+from topicwarden.kafka.connect.clients import new_producer
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.denied_permissions import denied_permission
-from topicwarden.kafka.connect.record_clients import new_producer
 from topicwarden.kafka.read.records_at_offsets import CopiedSoFar
 from topicwarden.model.problem import Refusal
 

@@ -54,7 +54,7 @@ def read_cluster_state(connection: Connection, declared: Collection[str], scope:
     Raises Refusal if the cluster cannot be reached.
     """
     # Without a stack, this command needs no client, and tells how to install it.
-    from topicwarden.kafka.connect.admin_client import open_admin  # noqa: PLC0415
+    from topicwarden.kafka.connect.clients import open_admin  # noqa: PLC0415
     from topicwarden.kafka.read.broker_features import read_broker_features  # noqa: PLC0415
     from topicwarden.kafka.read.user_permissions import (  # noqa: PLC0415
         read_cluster_permissions,

@@ -1,18 +1,25 @@
-"""Opens Kafka's Admin client with the connection settings of a stack."""
+"""Makes all clients of kafka-python: Admin clients, and the consumers and producers of records.
+
+No client of topicwarden creates a topic. With Kafka's default ``auto.create.topics.enable=true``, the metadata request
+of a consumer or producer creates a topic that is gone, unless the client forbids it (``allow.auto.create.topics``,
+KIP-361). Admin clients send metadata requests that never create topics. The settings of the Java consumers are in
+``Connection.for_java``.
+"""
 
 from __future__ import annotations
 
+import logging
+import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Final
 
-from kafka import KafkaAdminClient
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka.errors import KafkaError, NodeNotReadyError, UnknownBrokerIdError
 
 from topicwarden.kafka.connect.broker_probe import probe
 from topicwarden.kafka.connect.client_internals import advertised_addresses
-from topicwarden.kafka.connect.client_logs import CLIENT_ID, mute_own_clients
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.sasl import refused_by_listener, sasl_settings
 from topicwarden.kafka.connect.tls_context import tls_context
@@ -20,6 +27,12 @@ from topicwarden.model.problem import Refusal
 
 _TIMEOUT_MS = 20_000
 _BOOTSTRAP_MS = 10_000
+_NO_TOPICS: Final = {"allow_auto_create_topics": False}
+_CLIENT_ID: Final = "topicwarden"
+"""The ``client.id`` of each client. kafka-python names the thread of a client after it."""
+_THREAD: Final = f"kafka-io-{_CLIENT_ID}"
+_LIBRARY: Final = "kafka"
+_OURS: Final = "topicwarden"
 
 
 @contextmanager
@@ -94,13 +107,30 @@ def _close(admin: KafkaAdminClient) -> None:
         admin.close()
 
 
+def new_consumer(connection: Connection, **settings: Any) -> KafkaConsumer:
+    """Return a consumer of the cluster. Raises KafkaError, OSError or ValueError."""
+    return KafkaConsumer(**client_settings(connection, connection.bootstrap_servers), **settings, **_NO_TOPICS)
+
+
+def new_producer(connection: Connection, **settings: Any) -> KafkaProducer:
+    """Return a producer to the cluster. Raises KafkaError, OSError or ValueError."""
+    return KafkaProducer(**client_settings(connection, connection.bootstrap_servers), **settings, **_NO_TOPICS)
+
+
+@contextmanager
+def connected(servers: Sequence[str], **settings: Any) -> Iterator[KafkaAdminClient]:
+    """Yield an Admin client of plaintext listeners, such as those of the sandbox. Raises KafkaError or OSError."""
+    with KafkaAdminClient(bootstrap_servers=list(servers), **settings) as admin:
+        yield admin
+
+
 def client_settings(connection: Connection, servers: Sequence[str]) -> dict[str, Any]:
     """Return the settings that all clients of kafka-python share: address, TLS, SASL and timeouts; mute their logs."""
     mute_own_clients()
     settings: dict[str, Any] = {
         "bootstrap_servers": list(servers),
         "security_protocol": connection.security_protocol,
-        "client_id": CLIENT_ID,
+        "client_id": _CLIENT_ID,
         "request_timeout_ms": _TIMEOUT_MS,
         "bootstrap_timeout_ms": _BOOTSTRAP_MS,
     }
@@ -121,3 +151,35 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, NodeNotReadyError) and error.args and isinstance(error.args[0], int):
         return f"broker {error.args[0]} does not answer; run the command again when it does"
     return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+class _OwnClients(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not ((record.threadName or "").startswith(_THREAD) or _called_by_us())
+
+
+_FILTER: Final = _OwnClients()
+
+
+def mute_own_clients() -> None:
+    """Keep the log lines of topicwarden's own clients out of the log of the program that calls topicwarden.
+
+    An error of a client becomes a ``Refusal``, so its log lines would only repeat it. The lines of clients that the
+    calling program opens itself are left alone, as are the levels and handlers of every logger. Each logger of
+    kafka-python that exists gets the filter, because a filter does not apply to the loggers below it.
+    """
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == _LIBRARY:
+            logging.getLogger(name).addFilter(_FILTER)
+
+
+def _called_by_us() -> bool:
+    """Return whether topicwarden called the code of kafka-python that logs."""
+    frame = sys._getframe()
+    client_seen = False
+    while frame := frame.f_back:  # type: ignore[assignment]
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        client_seen = client_seen or package == _LIBRARY
+        if client_seen and package not in (_LIBRARY, *sys.stdlib_module_names):
+            return package == _OURS
+    return False

@@ -1,4 +1,4 @@
-"""Test that one place makes the clients that read and write records, and that none of them creates topics."""
+"""Test that one place makes all clients of Kafka, and that none of them creates topics."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from topicwarden.kafka.connect import record_clients
+from topicwarden.kafka.connect import clients
 from topicwarden.kafka.connect.connection import Connection
 
-PACKAGE = Path(record_clients.__file__).parents[2]
+PACKAGE = Path(clients.__file__).parents[2]
 READER = PACKAGE.parent / "spark-reader" / "src" / "main"
 CONNECTION = Connection(("a:9092",), tls=False)
 
@@ -25,9 +25,9 @@ def constructions(names: set[str]) -> set[tuple[str, str]]:
     }
 
 
-def test_one_module_makes_the_clients_of_records() -> None:
-    module = "kafka/connect/record_clients.py"
-    assert constructions({"KafkaConsumer", "KafkaProducer"}) == {(module, "KafkaConsumer"), (module, "KafkaProducer")}
+def test_one_module_makes_all_clients() -> None:
+    names = {"KafkaAdminClient", "KafkaConsumer", "KafkaProducer"}
+    assert constructions(names) == {("kafka/connect/clients.py", name) for name in names}
 
 
 def test_the_consumer_of_the_scan_has_the_settings_of_the_connection() -> None:
@@ -39,6 +39,6 @@ def test_the_consumer_of_the_scan_has_the_settings_of_the_connection() -> None:
 @pytest.mark.parametrize("client", ["consumer", "producer"])
 def test_clients_of_records_create_no_topics(client: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[dict[str, object]] = []
-    monkeypatch.setattr(record_clients, f"Kafka{client.capitalize()}", lambda **settings: found.append(settings))
-    getattr(record_clients, f"new_{client}")(CONNECTION, linger_ms=5)
+    monkeypatch.setattr(clients, f"Kafka{client.capitalize()}", lambda **settings: found.append(settings))
+    getattr(clients, f"new_{client}")(CONNECTION, linger_ms=5)
     assert (found[0]["allow_auto_create_topics"], found[0]["linger_ms"]) == (False, 5)
