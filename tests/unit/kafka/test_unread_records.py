@@ -101,49 +101,53 @@ def response(*offsets: int, error: int = 0, end: int = 100, stable: int | None =
     )
 
 
+def take(search: _PartitionSearch, answer: Any, *, committed: bool = True, larger: bool = True) -> None:
+    search.take(answer, committed=committed, larger=larger)
+
+
 def found(search: _PartitionSearch) -> dict[int, int | None]:
     return {requested: None if record is None else record.offset for (_, _, requested), record in search.found.items()}
 
 
 def test_one_response_settles_all_offsets_that_it_covers() -> None:
     search = _PartitionSearch("t", 0, [3, 5, 9])
-    search.take(response(4, 6), committed=True)
+    take(search, response(4, 6))
     assert (found(search), search.next) == ({3: 4, 5: 6}, {9: 9})
-    search.take(response(end=9), committed=True)
+    take(search, response(end=9))
     assert found(search) == {3: 4, 5: 6, 9: None}
 
 
 def test_a_response_without_a_batch_raises_the_limit_and_then_counts_as_a_failure() -> None:
     search = _PartitionSearch("t", 0, [3])
-    for limit in (1, 2, 2):
-        search.take(response(), committed=True)
+    for limit, larger in ((1, True), (2, True), (2, False)):
+        take(search, response(), larger=larger)
         assert search.limit == limit
     for _ in range(4):
-        search.take(response(), committed=True)
+        take(search, response(), larger=False)
     assert search.unknown == {("t", 0, 3): "its leader returned no batch"}
 
 
 def test_offsets_in_open_transactions_are_searched_again() -> None:
     search = _PartitionSearch("t", 0, [3])
-    search.take(response(stable=3), committed=True)
+    take(search, response(stable=3))
     assert (search.next, search.found) == ({}, {})
     search.search_open_transactions()
-    search.take(response(3), committed=False)
+    take(search, response(3), committed=False)
     assert search.found == {("t", 0, 3): UnreadRecord(3, 1_003, False, 0, committed=False)}
 
 
 def test_an_error_of_the_leader_is_repeated_and_then_reported() -> None:
     search = _PartitionSearch("t", 0, [3, 4])
     for _ in range(4):
-        search.take(response(error=6), committed=True)
+        take(search, response(error=6))
     assert search.unknown == {}
-    search.take(response(error=6), committed=True)
+    take(search, response(error=6))
     assert search.unknown == dict.fromkeys((("t", 0, 3), ("t", 0, 4)), "its leader returned NotLeaderForPartitionError")
 
 
 def test_a_damaged_batch_only_hides_the_offset_that_needs_it() -> None:
     search = _PartitionSearch("t", 0, [3, 9])
-    search.take(response(3, damaged=True), committed=True)
+    take(search, response(3, damaged=True))
     assert search.unknown == {("t", 0, 3): "its batch is damaged, too large, or has an unknown codec"}
     assert search.next == {9: 9}
 

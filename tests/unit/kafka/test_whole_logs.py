@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from topicwarden.kafka.read import whole_logs
+from topicwarden.kafka.read import record_batches
 
 
 def batch(base: int, offsets: int, records: int | None = None, magic: int = 2) -> bytes:
@@ -21,9 +21,9 @@ def is_whole(monkeypatch: pytest.MonkeyPatch, batches: list[bytes], at_once: int
         later = [each for each in batches if int.from_bytes(each[:8], "big") >= offset]
         return b"".join(later[:at_once])
 
-    monkeypatch.setattr(whole_logs, "batches_from", from_offset)
+    monkeypatch.setattr(record_batches, "_batches_from", from_offset)
     admin: Any = None
-    return whole_logs.is_whole(admin, ("t", 0), 1, end)
+    return record_batches.is_whole(admin, ("t", 0), 1, end)
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 9])
@@ -47,6 +47,6 @@ def test_a_log_is_whole_if_its_batches_have_every_offset(
 
 def test_more_bytes_than_the_limit_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     batches = [batch(0, 4), batch(4, 6)]
-    monkeypatch.setattr(whole_logs, "MOST_BYTES", len(batches[0]))
+    monkeypatch.setattr(record_batches, "MOST_BYTES", len(batches[0]))
     assert is_whole(monkeypatch, batches, 2, 11) is False
     assert is_whole(monkeypatch, batches, 1, 4) is True

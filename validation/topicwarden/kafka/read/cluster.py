@@ -21,14 +21,19 @@ from topicwarden.kafka.read.group_lags import Position, UnreadRecords
 from topicwarden.kafka.read.keys_at_offsets import read_keys
 from topicwarden.kafka.read.newest_records import NewestRecords, read_newest_records
 from topicwarden.kafka.read.partition_extents import read_extents, read_offsets
-from topicwarden.kafka.read.record_batches import batch_starts, batch_timestamps, denied_partitions, largest_batches
+from topicwarden.kafka.read.record_batches import (
+    batch_starts,
+    batch_timestamps,
+    denied_partitions,
+    is_whole,
+    largest_batches,
+)
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot, TopicIdentity
 from topicwarden.kafka.read.snapshot_reads import take_snapshot
 from topicwarden.kafka.read.transaction_reads import read_producers, read_transactions
 from topicwarden.kafka.read.transactions import TopicProducers, Transactions
 from topicwarden.kafka.read.unread_records import read_unread_records
 from topicwarden.kafka.read.use_reads import ClusterUse, read_use
-from topicwarden.kafka.read.whole_logs import is_whole
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.access import LiveAccess
 
@@ -147,7 +152,7 @@ class Cluster:
         return frozenset(name for name, _ in denied_partitions(self._admin, offsets, leaders))
 
     def is_whole(self, live: LiveTopic, partition: int) -> bool:
-        """Return whether the log of a partition has lost nothing since its first offset; see ``whole_logs``."""
+        """Return whether the log of a partition has lost nothing since its first offset; see ``record_batches``."""
         leader = next((state.leader for state in live.replicas if state.partition == partition), None)
         if leader is None:
             return False

@@ -16,13 +16,17 @@ from kafka.protocol.consumer import FetchRequest
 from topicwarden.kafka.connect.client_internals import send_to_broker
 from topicwarden.kafka.connect.retry import retry_transient
 
-MAGIC = 16
+_MAGIC = 16
 """Position of the format version in a batch; its base offset is in the first eight bytes."""
 
 _MAX_TIMESTAMP = slice(35, 43)
 """Position of the largest record timestamp in a batch (``DefaultRecordBatch``)."""
 
-LOG_OVERHEAD = 12
+_LAST_OFFSET_DELTA = slice(23, 27)
+_RECORDS = slice(57, 61)
+"""Positions of the last offset, relative to the base offset, and of the number of records."""
+
+_LOG_OVERHEAD = 12
 """Bytes of a batch that its length field does not count: the base offset and the length itself."""
 
 NEWEST = 1_000
@@ -36,6 +40,9 @@ MOST_BYTES = 64 << 20
 
 _LAST_VERSION_BY_NAME = 12
 """Last version of the fetch request that names topics; later versions use topic ids (KIP-516)."""
+
+_MOST_OF_LOG = 256 << 20
+"""The most bytes of one log that ``is_whole`` fetches."""
 
 PartitionNumbers = Mapping[tuple[str, int], int]
 """A number for each (topic, partition)."""
@@ -52,7 +59,7 @@ def batch_starts(
     return {
         topic_partition: int.from_bytes(records[:8], "big")
         for topic_partition, records in _first_batches(admin, offsets, leaders).items()
-        if records[MAGIC] >= 2
+        if records[_MAGIC] >= 2
     }
 
 
@@ -66,7 +73,7 @@ def batch_timestamps(
     return {
         topic_partition: int.from_bytes(records[_MAX_TIMESTAMP], "big", signed=True)
         for topic_partition, records in _first_batches(admin, offsets, leaders).items()
-        if records[MAGIC] >= 2
+        if records[_MAGIC] >= 2
     }
 
 
@@ -103,7 +110,37 @@ def largest_batches(
     return {topic_partition: max(_sizes(records)) for topic_partition, records in records_by_partition.items()}
 
 
-def batches_from(admin: KafkaAdminClient, partition: tuple[str, int], leader: int, offset: int) -> bytes:
+def is_whole(admin: KafkaAdminClient, partition: tuple[str, int], leader: int, end: int) -> bool:
+    """Return whether the log has a record or a marker at each offset from 0 to ``end``: it has lost nothing.
+
+    A consumer sees no records of aborted transactions and no markers, so it cannot tell their offsets from those that
+    the cleaner has emptied. The batches can: brokers accept only batches with a record at each offset
+    (``LogValidator.validateBatch``), and append them without a gap. The cleaner removes whole batches, or keeps the
+    first and last offset of a batch with fewer records (``MemoryRecords.buildRetainedRecordsInto``).
+
+    False if it cannot be seen: batches of more than 32 MiB or from before Kafka 0.11, or more than ``_MOST_OF_LOG``.
+    """
+    following, fetched = 0, 0
+    while following < end:
+        data = _batches_from(admin, partition, leader, following)
+        fetched += len(data)
+        first = following
+        position = 0
+        while position + _RECORDS.stop <= len(data):
+            header = data[position : position + _RECORDS.stop]
+            records = int.from_bytes(header[_LAST_OFFSET_DELTA], "big", signed=True) + 1
+            if header[_MAGIC] < 2 or int.from_bytes(header[:8], "big") != following:
+                return False
+            if int.from_bytes(header[_RECORDS], "big", signed=True) != records:
+                return False
+            following += records
+            position += _LOG_OVERHEAD + int.from_bytes(header[8:_LOG_OVERHEAD], "big")
+        if following == first or fetched > _MOST_OF_LOG:
+            return False
+    return True
+
+
+def _batches_from(admin: KafkaAdminClient, partition: tuple[str, int], leader: int, offset: int) -> bytes:
     """Return the bytes of the log from ``offset`` on, with at least the header of one batch; none at its end."""
     limits = (4 << 20, 32 << 20)
     return _first_batches(admin, {partition: offset}, {partition: leader}, limits).get(partition, b"")
@@ -112,8 +149,8 @@ def batches_from(admin: KafkaAdminClient, partition: tuple[str, int], leader: in
 def _sizes(records: bytes) -> Iterator[int]:
     """Yield the size of each batch; the last batch may be cut off (``DefaultRecordBatch``)."""
     position = 0
-    while position + LOG_OVERHEAD <= len(records):
-        size = LOG_OVERHEAD + int.from_bytes(records[position + 8 : position + LOG_OVERHEAD], "big")
+    while position + _LOG_OVERHEAD <= len(records):
+        size = _LOG_OVERHEAD + int.from_bytes(records[position + 8 : position + _LOG_OVERHEAD], "big")
         yield size
         position += size
 
@@ -146,7 +183,7 @@ def _records(
         for topic in _fetched(admin, leader, offsets, limit)
         for partition in topic.partitions
         for records in [bytes(partition.records or b"")]
-        if partition.error_code == 0 and len(records) > MAGIC
+        if partition.error_code == 0 and len(records) > _MAGIC
     }
 
 
