@@ -6,18 +6,19 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from kafka import KafkaAdminClient
-from kafka.admin import ConfigResourceType, ConfigSourceType
-from kafka.errors import GroupAuthorizationFailedError, UnsupportedVersionError, for_code
-from kafka.protocol.admin import DescribeConfigsRequest, ListConfigResourcesRequest
+from kafka.admin import ConfigResourceType
+from kafka.errors import GroupAuthorizationFailedError, KafkaError, UnsupportedVersionError
+from kafka.protocol.admin import ListConfigResourcesRequest
 
 from topicwarden.kafka.connect.client_internals import send_to_any_broker
 from topicwarden.kafka.connect.request_error import raise_if_refused
+from topicwarden.kafka.read.described_configs import describe_configs
 
 _AT_ONCE: Final = 1_000
 _LACKS: Final = "this user lacks DescribeConfigs on"
-SOURCES: Final = {
-    ConfigResourceType.GROUP: ConfigSourceType.DYNAMIC_GROUP_CONFIG,
-    ConfigResourceType.CLIENT_METRICS: ConfigSourceType.DYNAMIC_CLIENT_METRICS_CONFIG,
+_OWN: Final = {
+    ConfigResourceType.GROUP: "DYNAMIC_GROUP_CONFIG",
+    ConfigResourceType.CLIENT_METRICS: "DYNAMIC_CLIENT_METRICS_CONFIG",
 }
 """The source of a setting that is set on the resource itself."""
 
@@ -58,23 +59,26 @@ def _described(
     found: dict[str, dict[str, str]] = {}
     denied: list[str] = []
     for start in range(0, len(names), _AT_ONCE):
-        request = DescribeConfigsRequest(
-            resources=[(type, name, None) for name in names[start : start + _AT_ONCE]],
-            include_synonyms=False,
-            min_version=1,  # the first version with the source of a setting
-        )
-        for result in send_to_any_broker(admin, request).results:
-            if result.error_code == GroupAuthorizationFailedError.errno:
-                denied.append(result.resource_name)
-            elif result.error_code:
-                raise for_code(result.error_code)(result.error_message)
+        for name, own in own_settings(admin, type, names[start : start + _AT_ONCE]).items():
+            if isinstance(own, GroupAuthorizationFailedError):
+                denied.append(name)
+            elif isinstance(own, KafkaError):
+                raise own
             else:
-                found[result.resource_name] = {
-                    entry.name: entry.value
-                    for entry in result.configs
-                    if entry.config_source == SOURCES[type] and entry.value is not None
-                }
+                found[name] = own
     return found, denied
+
+
+def own_settings(
+    admin: KafkaAdminClient, type: ConfigResourceType, names: Collection[str], broker: int | None = None
+) -> dict[str, dict[str, str] | KafkaError]:
+    """Return the settings that are set on each resource itself, as ``broker`` knows them (None: any), or its error."""
+    return {
+        name: found
+        if isinstance(found, KafkaError)
+        else {key: value for key, (value, source) in found.items() if source == _OWN[type] and value is not None}
+        for name, found in describe_configs(admin, type, dict.fromkeys(names), broker).items()
+    }
 
 
 def _configured_groups(admin: KafkaAdminClient) -> tuple[list[str], str | None]:

@@ -7,16 +7,16 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from kafka import KafkaAdminClient
-from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.admin import ConfigResourceType
 from kafka.errors import KafkaError, UnknownTopicOrPartitionError, UnsupportedVersionError
 
 from topicwarden.kafka.connect.client_internals import describe_topics, forget_controller
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.read.cluster_service import service_of, setting_source
+from topicwarden.kafka.read.described_configs import Settings, describe_brokers, describe_configs
 from topicwarden.kafka.read.partition_extents import read_extents
 from topicwarden.kafka.read.snapshot import LiveTopic, LogDirsAnswer, PartitionReplicas, Snapshot
-from topicwarden.kafka.read.topic_reads import effective_settings
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.topic import Topic
 
@@ -114,27 +114,24 @@ def _reassigned(admin: KafkaAdminClient) -> dict[tuple[str, int], Mapping[str, A
     return {(partition.topic, partition.partition): state for partition, state in listed.items()}
 
 
-def _settings(
-    admin: KafkaAdminClient, topic_names: list[str], service: ServiceProfile
-) -> dict[str, dict[str, tuple[str | None, str]]]:
-    settings: dict[str, dict[str, tuple[str | None, str]]] = {}
+def _settings(admin: KafkaAdminClient, topic_names: list[str], service: ServiceProfile) -> dict[str, Settings]:
+    """Return the settings in force of each topic; none of a topic whose settings this user may not read."""
+    described: dict[str, Settings | KafkaError] = {}
     for start in range(0, len(topic_names), _DESCRIBED_AT_ONCE):
-        settings |= effective_settings(admin, topic_names[start : start + _DESCRIBED_AT_ONCE])
+        names = dict.fromkeys(topic_names[start : start + _DESCRIBED_AT_ONCE])
+        described |= describe_configs(admin, ConfigResourceType.TOPIC, names)
     return {
-        topic: {
-            name: (value, setting_source(service, name, value, source)) for name, (value, source) in entries.items()
-        }
-        for topic, entries in settings.items()
+        topic: {name: (value, setting_source(service, name, value, source)) for name, (value, source) in found.items()}
+        for topic, found in described.items()
+        if not isinstance(found, KafkaError)
     }
 
 
 def _broker_settings(admin: KafkaAdminClient, brokers: Iterable[int]) -> dict[int, dict[str, str]]:
-    resources = [ConfigResource(ConfigResourceType.BROKER, str(broker)) for broker in brokers]
-    described = admin.describe_configs(resources, config_filter="all")
     return {
-        int(broker): {name: entry["value"] for name, entry in entries.items() if entry["value"] is not None}
-        for broker, entries in described.get("broker", {}).items()
-        if entries
+        broker: {name: value for name, (value, _) in settings.items() if value is not None}
+        for broker, settings in describe_brokers(admin, brokers).items()
+        if settings
     }
 
 

@@ -7,22 +7,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from kafka import KafkaAdminClient
-from kafka.admin import ConfigResource, ConfigResourceType, ConfigSourceType
+from kafka.admin import ConfigResourceType
 from kafka.errors import KafkaError, UnknownTopicOrPartitionError
-from kafka.protocol.admin import DescribeConfigsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from topicwarden.kafka.connect.client_internals import describe_topics, send_to_any_broker, send_to_broker
-from topicwarden.kafka.connect.request_error import RequestError, error_of_code
+from topicwarden.kafka.connect.client_internals import describe_topics, send_to_broker
+from topicwarden.kafka.connect.request_error import RequestError, error_of_code, request_error
 from topicwarden.kafka.read.broker_visibility import living_brokers, wait_for_every_broker
 from topicwarden.kafka.read.cluster_service import setting_source
+from topicwarden.kafka.read.described_configs import Settings, describe_brokers, describe_configs
 from topicwarden.kafka.read.snapshot import CORDONED, LOG_DIRS, SET_ON_TOPIC, cordoned_brokers
 from topicwarden.kafka_facts.services import APACHE
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 
 _UNKNOWN_TOPIC = UnknownTopicOrPartitionError.errno
 _UNKNOWN_TOPIC_NAME = UnknownTopicOrPartitionError.message
-_SOURCES = {int(source): source.name for source in ConfigSourceType}
 _VISIBLE_WITHIN_S = 60.0
 
 
@@ -90,15 +89,11 @@ def open_brokers(admin: KafkaAdminClient) -> dict[int, str | None]:
     A broker whose settings are denied, or that does not answer, counts as open: Kafka refuses a wrong placement itself.
     """
     brokers = living_brokers(admin)
-    names = dict.fromkeys((CORDONED, *LOG_DIRS))
-    resources = [ConfigResource(ConfigResourceType.BROKER, str(broker), names) for broker in brokers]
     try:
-        described = admin.describe_configs(resources, config_filter="all").get("broker", {})
+        described = describe_brokers(admin, brokers, (CORDONED, *LOG_DIRS))
     except KafkaError:
         return brokers
-    settings = {
-        int(broker): {name: entry["value"] for name, entry in entries.items()} for broker, entries in described.items()
-    }
+    settings = {broker: {name: value or "" for name, (value, _) in own.items()} for broker, own in described.items()}
     return {broker: rack for broker, rack in brokers.items() if broker not in cordoned_brokers(settings)}
 
 
@@ -123,23 +118,7 @@ def _read_settings(
 ) -> dict[str, _Settings | RequestError]:
     requested = {name: settings for name, settings in names.items() if settings is None or settings}
     found: dict[str, _Settings | RequestError] = {name: _Settings({}, {}) for name in names}
-    if requested:
-        found |= _settings(send_to_any_broker(admin, _describe_configs(requested)), service)
-    return found
-
-
-def effective_settings(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, dict[str, tuple[str | None, str]]]:
-    """Return each setting of each topic: the value in force, and Kafka's ``ConfigSource`` of it.
-
-    A topic that this user may not see has no settings. The value of a sensitive setting is None.
-    """
-    if not names:
-        return {}
-    answer = send_to_any_broker(admin, _describe_configs(dict.fromkeys(names)))
-    return {
-        result.resource_name: {entry.name: (entry.value, _source(entry)) for entry in result.configs}
-        for result in answer.results
-    }
+    return found | _split(describe_configs(admin, ConfigResourceType.TOPIC, requested), service)
 
 
 def wait_until_visible(
@@ -167,8 +146,8 @@ def _visible(
     visible = {topic.name for topic in metadata.topics if _as_expected(topic, expected[topic.name])}
     settings = {name: state.config for name in visible if (state := expected[name]) is not None and state.config}
     if settings:
-        answer = _settings(send_to_broker(admin, _describe_configs(settings), broker), service)
-        visible -= {name for name, config in settings.items() if not _shows(answer.get(name), config)}
+        found = _split(describe_configs(admin, ConfigResourceType.TOPIC, settings, broker), service)
+        visible -= {name for name, config in settings.items() if not _shows(found.get(name), config)}
     return visible
 
 
@@ -198,32 +177,19 @@ def _as_expected(topic: Any, state: TopicProperties | None) -> bool:
     return topic.error_code == 0 and len(topic.partitions) >= state.partitions and led
 
 
-def _describe_configs(names: Mapping[str, Collection[str] | None]) -> DescribeConfigsRequest:
-    return DescribeConfigsRequest(
-        resources=[
-            (ConfigResourceType.TOPIC, name, None if settings is None else list(settings))
-            for name, settings in names.items()
-        ],
-        include_synonyms=False,
-        min_version=1,  # the first version with the source of a setting
-    )
-
-
-def _settings(answer: Any, service: ServiceProfile) -> dict[str, _Settings | RequestError]:
-    """Return the settings of each topic in ``answer``; sensitive ones, which have no value, are left out."""
+def _split(
+    described: Mapping[str, Settings | KafkaError], service: ServiceProfile
+) -> dict[str, _Settings | RequestError]:
+    """Return the settings of each topic, or its error; sensitive settings, which have no value, are left out."""
     found: dict[str, _Settings | RequestError] = {}
-    for result in answer.results:
-        if result.error_code:
-            found[result.resource_name] = error_of_code(result.error_code, result.error_message)
+    for topic, entries in described.items():
+        if isinstance(entries, KafkaError):
+            found[topic] = request_error(entries)
             continue
         settings = _Settings({}, {})
-        for entry in result.configs:
-            if entry.value is not None:
-                source = setting_source(service, entry.name, entry.value, _source(entry))
-                (settings.own if source == SET_ON_TOPIC else settings.inherited)[entry.name] = entry.value
-        found[result.resource_name] = settings
+        for name, (value, source) in entries.items():
+            if value is not None:
+                set_by = setting_source(service, name, value, source)
+                (settings.own if set_by == SET_ON_TOPIC else settings.inherited)[name] = value
+        found[topic] = settings
     return found
-
-
-def _source(entry: Any) -> str:
-    return str(_SOURCES.get(entry.config_source, "UNKNOWN"))

@@ -10,12 +10,13 @@ from typing import Final
 
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResourceType
-from kafka.protocol.admin import DescribeConfigsRequest, IncrementalAlterConfigsRequest
+from kafka.errors import KafkaError
+from kafka.protocol.admin import IncrementalAlterConfigsRequest
 
-from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
-from topicwarden.kafka.connect.request_error import RequestError, error_of_code
+from topicwarden.kafka.connect.client_internals import send_to_any_broker
+from topicwarden.kafka.connect.request_error import RequestError, error_of_code, request_error
 from topicwarden.kafka.read.broker_visibility import wait_for_every_broker
-from topicwarden.kafka.read.settings_reads import SOURCES
+from topicwarden.kafka.read.settings_reads import own_settings
 
 _SET, _DELETE = 0, 1
 
@@ -54,15 +55,8 @@ class SettingsAdmin:
         self, admin: KafkaAdminClient, names: Collection[str], broker: int | None = None
     ) -> dict[str, dict[str, str] | RequestError]:
         """Return the settings that are set on each resource itself, as ``broker`` knows them; None for any broker."""
-        request = DescribeConfigsRequest(
-            resources=[(self._type, name, None) for name in names], include_synonyms=False, min_version=1
-        )
-        return {
-            result.resource_name: error_of_code(result.error_code, result.error_message)
-            if result.error_code
-            else {each.name: str(each.value) for each in result.configs if each.config_source == SOURCES[self._type]}
-            for result in send_to_broker(admin, request, broker).results
-        }
+        found = own_settings(admin, self._type, names, broker)
+        return {name: request_error(own) if isinstance(own, KafkaError) else own for name, own in found.items()}
 
     def wait(self, admin: KafkaAdminClient, expected: Mapping[str, Mapping[str, str | None]]) -> frozenset[str]:
         """Wait until every broker has the settings; return the names for which one is late.

@@ -16,6 +16,7 @@ from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 from kafka.errors import ClusterAuthorizationFailedError, KafkaError
 
 from topicwarden.kafka.connect.retry import retry_transient
+from topicwarden.kafka.read.described_configs import describe_brokers, describe_configs
 from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
 from topicwarden.model.problem import Refusal
 
@@ -66,13 +67,15 @@ class ThrottleAdmin:
         a topic are unknown if DescribeConfigs on the topic is denied.
         """
         names = sorted(request_or_refuse(self._admin.list_topics) if topics is None else topics)
-        described = self._described(ConfigResourceType.TOPIC, names, REPLICAS)
+        requested = dict.fromkeys(names, REPLICAS)
+        described = request_or_refuse(lambda: describe_configs(self._admin, ConfigResourceType.TOPIC, requested))
+        visible = {topic: found for topic, found in described.items() if found and not isinstance(found, KafkaError)}
         lists_by_topic = {}
-        for topic, entries in described.items():
-            values = [str(entry["value"]) for entry in entries.values() if entry["value"]]
+        for topic, settings in visible.items():
+            values = [value for value, _ in settings.values() if value]
             if values:
                 lists_by_topic[topic] = _lists(values)
-        unknown = {topic for topic in names if not described.get(topic)}
+        unknown = set(names) - visible.keys()
         # A topic that was deleted since the first request has no settings either.
         return lists_by_topic, frozenset(unknown & {*request_or_refuse(self._admin.list_topics)} if unknown else ())
 
@@ -81,22 +84,21 @@ class ThrottleAdmin:
 
         The cluster-wide default is not a broker's own rate, and stays in force when the broker's own rate is removed.
         """
-        described = self._described(ConfigResourceType.BROKER, map(str, sorted(brokers)), RATES)
+        described = request_or_refuse(lambda: describe_brokers(self._admin, sorted(brokers), RATES))
         rates_by_broker = {
-            int(broker): {
-                name: str(entry["value"])
-                for name, entry in sorted(entries.items())
-                if entry["value"] and entry["config_source"] == "DYNAMIC_BROKER_CONFIG"
+            broker: {
+                name: value
+                for name, (value, source) in sorted(settings.items())
+                if value and source == "DYNAMIC_BROKER_CONFIG"
             }
-            for broker, entries in described.items()
+            for broker, settings in described.items()
         }
         return {broker: rates for broker, rates in rates_by_broker.items() if rates}
 
     def unreadable(self, brokers: Collection[int]) -> frozenset[int]:
         """Return those of ``brokers`` whose settings this user may not read (DescribeConfigs on Cluster)."""
-        resources = [ConfigResource(ConfigResourceType.BROKER, str(broker)) for broker in sorted(brokers)]
-        described = request_or_refuse(lambda: self._admin.describe_configs(resources, config_filter="all"))
-        return frozenset(int(broker) for broker, entries in described.get("broker", {}).items() if not entries)
+        described = request_or_refuse(lambda: describe_brokers(self._admin, sorted(brokers)))
+        return frozenset(broker for broker, settings in described.items() if not settings)
 
     def validate_rate(self, brokers: Collection[int], rate: int) -> None:
         """Refuse if this user may not throttle ``brokers`` to ``rate`` bytes per second. Changes nothing."""
@@ -119,17 +121,6 @@ class ThrottleAdmin:
         self._alter(_brokers(brokers, dict.fromkeys(RATES, (AlterConfigOp.DELETE, None))))
         removed = dict.fromkeys(REPLICAS, (AlterConfigOp.DELETE, None))
         self._alter([ConfigResource(ConfigResourceType.TOPIC, topic, removed) for topic in topics])
-
-    def _described(
-        self, kind: ConfigResourceType, names: Iterable[str], settings: Collection[str]
-    ) -> dict[str, dict[str, dict[str, Any]]]:
-        """Return Kafka's entries for ``settings`` by resource; empty entries if DescribeConfigs is denied."""
-        resources = [ConfigResource(kind, name, list(settings)) for name in names]
-        if not resources:
-            return {}
-        described = request_or_refuse(lambda: self._admin.describe_configs(resources, config_filter="all"))
-        entries: dict[str, dict[str, dict[str, Any]]] = described.get(kind.name.lower(), {})
-        return entries
 
     def _alter(self, resources: list[ConfigResource], *, validate_only: bool = False) -> None:
         if not resources:
