@@ -3,17 +3,48 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
+import pulumi
 import pulumi_kafka as kafka
 
 from topicwarden.deploy import topic_resources
-from topicwarden.deploy.topic_registration import TopicRegistration
+from topicwarden.deploy.topic_registration import TopicRegistration, deployed
 from topicwarden.deploy.topic_resources import TopicResources
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
 
+
+async def register_with_sdk(
+    registrations: Sequence[tuple[TopicRegistration, pulumi.Resource]], provider: kafka.Provider | None, *_: object
+) -> list[dict[str, Any]]:
+    """Register the topics as a program of Pulumi does: the reference for ``lean_registration``."""
+    resources = [
+        kafka.Topic(
+            each.topic.name,
+            name=each.topic.name,
+            partitions=each.topic.partitions,
+            replication_factor=each.topic.replication_factor,
+            config=each.config,
+            opts=pulumi.ResourceOptions(
+                parent=parent, provider=provider, protect=each.protect, ignore_changes=each.ignored
+            ),
+        )
+        for each, parent in registrations
+    ]
+    outputs = [
+        pulumi.Output.all(
+            name=each.name, partitions=each.partitions, replicationFactor=each.replication_factor, config=each.config
+        )
+        for each in resources
+    ]
+    return [deployed(values) for output in outputs if (values := await output.future()) is not None]
+
+
 if os.environ["TEST_REGISTRATION"] == "sdk":
-    topic_resources._needs_sdk = lambda registration: True
+    patch.object(topic_resources, "register_topics", register_with_sdk).start()
 PREFIX = os.environ["TEST_PREFIX"]
 
 

@@ -25,7 +25,7 @@ from topicwarden.deploy.linked_environment import PROVIDER, link_environment
 from topicwarden.deploy.program_run import ProgramRun, current_run, running
 from topicwarden.deploy.pulumi_engine import PartialState, PulumiEngine, raise_if_partial
 from topicwarden.deploy.pulumi_project import require_program
-from topicwarden.deploy.sdk_registration import shortened
+from topicwarden.deploy.topic_resources import shortened
 from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.model.planned_change import AccessPlan, Action, Consequence, Severity, TopicPlan, planned_parts
 from topicwarden.model.problem import Refusal

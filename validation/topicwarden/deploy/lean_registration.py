@@ -49,6 +49,7 @@ class LeanResource:
     - ``import_id``: the id under which Pulumi imports it; empty to create it.
     - ``ignored``: properties that the deploy does not change.
     - ``dependencies``: URNs of registered resources that are deleted later than this one.
+    - ``hook``: the engine deletes the resource only in a program that registers this hook.
     """
 
     type: str
@@ -60,6 +61,7 @@ class LeanResource:
     protect: bool = False
     ignored: Sequence[str] = ()
     dependencies: Sequence[str] = ()
+    hook: pulumi.ResourceHook | None = None
 
 
 async def register_topics(
@@ -89,6 +91,9 @@ async def register(
     parents = {parent: str(await parent.urn.future()) for parent in {each.parent for each in resources}}
     by_type = {each.type: each for each in resources}
     templates = {type: _template(each, reference) for type, each in by_type.items()}
+    for each in resources:
+        if each.hook is not None:
+            await each.hook._registered
     monitor: Any = get_monitor()
     responses = []
     for each in resources:
@@ -139,7 +144,22 @@ def _topic(registration: TopicRegistration, parent: pulumi.Resource) -> LeanReso
         registration.protect,
         registration.ignored,
         registration.dependencies,
+        _only_this_deploy(topic.name) if registration.hooked else None,
     )
+
+
+def _only_this_deploy(topic: str) -> pulumi.ResourceHook:
+    """Return a hook that allows only a program that replaces the topic to delete it.
+
+    The engine does not replace a protected resource. So the new resource is unprotected until the next deploy. Until
+    then `pulumi destroy` fails because it cannot run the hook, and so does a program that does not register the hook
+    (Pulumi's ``newDestroySource`` and ``Deployment.RunHooks``).
+    """
+    return pulumi.ResourceHook(f"topicwarden:replace:{topic}", _pass)
+
+
+def _pass(args: pulumi.ResourceHookArgs) -> None:
+    """Allow the deletion: only the deploy that may delete the topic registers this hook."""
 
 
 def _request(
@@ -151,6 +171,8 @@ def _request(
     request.importId = resource.import_id
     request.ignoreChanges.extend(resource.ignored)
     request.dependencies.extend(resource.dependencies)
+    if resource.hook is not None:
+        request.hooks.before_delete.append(resource.hook.name)
     request.object.update(resource.properties)
     if resource.location is not None:
         request.sourcePosition.uri = (root / resource.location.file).as_uri()

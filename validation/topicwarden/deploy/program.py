@@ -27,11 +27,10 @@ from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Purpose, Ref
 from topicwarden.deploy.provider_choice import require_cluster, require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.rule_trials import SEVERITIES, with_tried_rules
-from topicwarden.deploy.sdk_registration import shorten_debug_messages
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.deploy.subject_resources import SubjectResources
 from topicwarden.deploy.topic_registration import TopicRegistration
-from topicwarden.deploy.topic_resources import TopicResources
+from topicwarden.deploy.topic_resources import TopicResources, shorten_debug_messages
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.schema_registry import registry_from
 from topicwarden.kafka.connect.stack_connection import (

@@ -1,8 +1,12 @@
-"""Topics as Pulumi resources, grouped by domain."""
+"""Topics as Pulumi resources, grouped by domain.
+
+``register_resource_outputs`` of the SDK sends the outputs of each resource to the engine's debug log, twice. The
+outputs of a stack have all topics, and the engine keeps the texts: 200 MB for 10,000 topics. So they are cut.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +15,6 @@ import pulumi
 import pulumi_kafka as kafka
 
 from topicwarden.deploy.lean_registration import known_output, register_topics
-from topicwarden.deploy.sdk_registration import register_with_sdk
 from topicwarden.deploy.stack_state import recorded
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.kafka_facts.throttle_settings import REPLICAS
@@ -20,6 +23,10 @@ from topicwarden.model.deployed_stack import DeployedTopic
 
 DANGERS: Final = "dangers"
 """The output of ``TopicResources`` that the policy pack reports."""
+
+_DEBUG: Final = pulumi.log.debug
+_LONGEST: Final = 10_000
+"""Characters of a debug message."""
 
 
 class DomainResource(pulumi.ComponentResource):
@@ -39,7 +46,7 @@ class TopicResources(pulumi.ComponentResource):
     ``provider`` defaults to the stack's default provider. ``root`` is the folder of the project. Replicas of an
     existing topic are never changed, because the official provider would place them on random brokers;
     ``topicwarden rebalance`` places them. No topic is created before ``after`` is done: a topic without ACLs may be
-    open to everyone. A topic that is replaced exists already.
+    open to everyone.
     """
 
     topics: pulumi.Output[dict[str, dict[str, Any]]]
@@ -68,8 +75,7 @@ class TopicResources(pulumi.ComponentResource):
             for domain in [DomainResource(f"{name}/{folder or 'topics'}", pulumi.ResourceOptions(parent=self))]
             for registration in members
         ]
-        by_sdk = [register_with_sdk(*each, provider) for each in placed if _needs_sdk(each[0])]
-        leanly = register_topics([each for each in placed if not _needs_sdk(each[0])], provider, root, after)
+        registered = register_topics(placed, provider, root, after)
         declared = {each.topic.name: each.topic.config.keys() for each in ordered}
 
         async def records() -> dict[str, dict[str, Any]]:
@@ -77,8 +83,7 @@ class TopicResources(pulumi.ComponentResource):
             return last | {each.topic.name: recorded(each.topic, each.file, each.rules) for each in ordered}
 
         async def by_name() -> dict[str, dict[str, Any]]:
-            by_urn = {await urn.future(): await topic.future() for urn, topic in by_sdk}
-            return _by_name([*await leanly, *filter(None, by_urn.values())], declared)
+            return _by_name(await registered, declared)
 
         self.topics = known_output(by_name())
         self.register_outputs(
@@ -89,11 +94,6 @@ class TopicResources(pulumi.ComponentResource):
                 DANGERS: list(dangers),
             }
         )
-
-
-def _needs_sdk(registration: TopicRegistration) -> bool:
-    """Return whether only the SDK can register the topic; see ``lean_registration``."""
-    return registration.hooked
 
 
 def _by_name(topics: Iterable[dict[str, Any]], declared: Mapping[str, Collection[str]]) -> dict[str, dict[str, Any]]:
@@ -111,3 +111,17 @@ def _by_name(topics: Iterable[dict[str, Any]], declared: Mapping[str, Collection
         }
         for topic in ordered
     }
+
+
+def shorten_debug_messages() -> None:
+    """Cut the debug messages of this process to a length that a person may read."""
+    pulumi.log.debug = shortened(_DEBUG)
+
+
+def shortened(debug: Callable[..., None]) -> Callable[..., None]:
+    """Return ``debug``, which takes a message and options, for messages of any length."""
+
+    def short(msg: str, *arguments: Any, **options: Any) -> None:
+        debug(msg if len(msg) <= _LONGEST else f"{msg[:_LONGEST]}… ({len(msg):,} characters)", *arguments, **options)
+
+    return short
