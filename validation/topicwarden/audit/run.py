@@ -40,10 +40,9 @@ from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.verdict import ReadScope
 from topicwarden.specs.resolve import Declaration
 from topicwarden.usage.assemble_report import usage_report
-from topicwarden.usage.observation_age import too_young
 from topicwarden.usage.usage_facts import UsageFacts
 from topicwarden.usage.use_context import UseContext
-from topicwarden.usage.use_history import RememberedUse, remember_in_context
+from topicwarden.usage.use_history import RememberedUse, remember_in_context, too_young
 
 T = TypeVar("T")
 

@@ -16,7 +16,6 @@ import gzip
 import hashlib
 import json
 import time
-import uuid
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -29,7 +28,7 @@ from topicwarden.model.access import DeclaredAccess
 from topicwarden.model.timestamps import utc
 from topicwarden.model.usage import GroupUse, TopicUse
 from topicwarden.usage.declared_use import DeclaredUse
-from topicwarden.usage.history_files import VERSION, HistoryFiles, LocalFiles, history_root
+from topicwarden.usage.history_files import COMPLETE, HistoryFiles, HistoryParts, LocalFiles, part_name
 from topicwarden.usage.join_records import join
 from topicwarden.usage.observe import observe_use
 from topicwarden.usage.remember import interrupt, remember_or_join
@@ -38,13 +37,11 @@ from topicwarden.usage.use_records import GroupRecord, TopicRecord, UseRecords
 
 if TYPE_CHECKING:
     from topicwarden.kafka.read.use_reads import ClusterUse
+    from topicwarden.policies.usage_policy import UsagePolicy
 
 _FOLDER: Final = "use"
 _FILE: Final = "use.json.gz"
-_COMPLETE: Final = "_complete"
 _FORMAT: Final = 1
-_ABANDONED_MS: Final = 86_400_000
-"""Incomplete parts are deleted after this time."""
 _ATTEMPTS: Final = 3
 _FASTEST: Final = 1
 
@@ -172,31 +169,30 @@ class UseHistory:
 
     def __init__(self, location: str | None, files: HistoryFiles | None = None) -> None:
         self._location = location
-        self._root = history_root(location).rstrip("/") if location is not None else None
-        self._files = files or LocalFiles()
+        self._parts = HistoryParts(location, files or LocalFiles()) if location is not None else None
         self._joined: list[str] = []
         self.notes: list[str] = []
 
     def load(self, cluster_id: str | None) -> UseRecords:
         """Return the use of a cluster in all saved parts; empty without a history. Problems become notes."""
         records = UseRecords(cluster_id or "")
-        if self._root is None or cluster_id is None:
+        if self._parts is None or cluster_id is None:
             return records
         try:
             for _ in range(_ATTEMPTS):
-                loaded = self._load(records)
+                loaded = self._load(self._parts, records)
                 if loaded is not None:
                     return loaded
         except OSError as error:
             self._note(f"cannot be read, and is ignored: {_reason(error)}")
         return records
 
-    def _load(self, records: UseRecords) -> UseRecords | None:
+    def _load(self, parts: HistoryParts, records: UseRecords) -> UseRecords | None:
         """Return the joined parts; None if another run has deleted one of them in the meantime."""
         self._joined = []
         problems = list[str]()
-        for name in self._names():
-            marker = self._files.read(self._url(name, _COMPLETE))
+        for name in [part.name for part in parts.all_parts(_FOLDER)]:
+            marker = parts.read_bytes(_FOLDER, name, COMPLETE)
             if marker is None:
                 continue  # a run writes it now, or was killed
             try:
@@ -210,9 +206,9 @@ class UseHistory:
             except _DAMAGE:
                 problems.append(f"has a damaged part, which is ignored and can be deleted: {name}")
                 continue
-            content = self._files.read(self._url(name, _FILE))
+            content = parts.read_bytes(_FOLDER, name, _FILE)
             if content is None:
-                if self._files.exists(self._url(name, _COMPLETE)):
+                if parts.is_complete(_FOLDER, name):
                     problems.append(f"has a damaged part, which is ignored and can be deleted: {name}")
                     continue
                 return None
@@ -228,9 +224,10 @@ class UseHistory:
 
     def save(self, records: UseRecords) -> None:
         """Save ``records``, which contain all that ``load`` has returned, and delete the parts that they replace."""
-        if self._root is None:
+        parts = self._parts
+        if parts is None:
             return
-        name = f"{records.observed_at:013d}-{uuid.uuid4().hex}"
+        name = part_name(records.observed_at)
         saved = _Saved(list(records.topics.values()), list(records.groups.values()), records.observed_at)
         content = gzip.compress(_SAVED.dump_json(saved), _FASTEST)
         marker = {
@@ -239,28 +236,14 @@ class UseHistory:
             "sha256": hashlib.sha256(content).hexdigest(),
         }
         try:
-            self._files.write(self._url(name, _FILE), content)
-            self._files.write(self._url(name, _COMPLETE), json.dumps(marker).encode())
+            parts.write_bytes(_FOLDER, name, _FILE, content)
+            parts.complete(_FOLDER, name, json.dumps(marker).encode())
             for part in self._joined:
-                # The marker is deleted first, so that no run reads a partly deleted part.
-                self._files.delete(self._url(part, _COMPLETE))
-                self._files.delete(self._url(part))
+                parts.delete(_FOLDER, part)
             self._joined = [name]
-            self._delete_abandoned()
+            parts.delete_abandoned(_FOLDER, int(time.time() * 1000))
         except OSError as error:
             self._note(f"cannot be written: {_reason(error)}; the next run cannot compare with this one")
-
-    def _delete_abandoned(self) -> None:
-        oldest = int(time.time() * 1000) - _ABANDONED_MS
-        for name, written in self._files.names(self._url()):
-            if written < oldest and not self._files.exists(self._url(name, _COMPLETE)):
-                self._files.delete(self._url(name))
-
-    def _names(self) -> list[str]:
-        return sorted(name for name, _ in self._files.names(self._url()) if name.partition("-")[0].isdigit())
-
-    def _url(self, *parts: str) -> str:
-        return "/".join((f"{self._root}/{VERSION}/{_FOLDER}", *parts))
 
     def _note(self, problem: str) -> None:
         note = f"the history of use at {self._location} {problem}"
@@ -286,3 +269,29 @@ def _decoded(content: bytes, digest: str, cluster_id: str) -> UseRecords | None:
 
 def _reason(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+
+
+def too_young(policy: UsagePolicy | None, remembered: RememberedUse) -> list[str]:
+    """Return a note on the periods of ``policy`` that are longer than topics have been observed; none if no period is.
+
+    A new project has this note instead of a finding for each topic.
+    """
+    if policy is None or remembered.observed_ms < 0:
+        return []
+    since = remembered.observed_at - remembered.observed_ms
+    subjects: dict[int, list[str]] = {}
+    for subject, period in (
+        ("idle topics", policy.idle_after),
+        ("idle groups", policy.idle_groups_after),
+        ("unused access", policy.unused_access_after),
+    ):
+        if period is not None and period > remembered.observed_ms:
+            subjects.setdefault(since + period, []).append(subject)
+    if not subjects:
+        return []
+    parts = [f"{_listed(names)} from {utc(at)} on" for at, names in sorted(subjects.items())]
+    return [f"the use of topics has been observed since {utc(since)}; it shows {', '.join(parts)}"]
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

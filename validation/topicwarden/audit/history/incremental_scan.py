@@ -17,7 +17,7 @@ from topicwarden.audit.history.scan_plan import (
     known_partition,
     renewed_records,
 )
-from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnavailable, part_name
+from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnavailable
 from topicwarden.audit.history.topic_state import CommittedRead, FoundPairs, KnownPartition
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import PartitionCounts
@@ -28,6 +28,7 @@ from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.message_text import counted
+from topicwarden.usage.history_files import part_name
 
 
 @dataclass(frozen=True)

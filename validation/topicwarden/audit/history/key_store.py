@@ -19,7 +19,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from topicwarden.audit.history.offset_blocks import FILE, OffsetBlocks, block_totals, from_bytes, to_bytes
-from topicwarden.audit.history.store import FAILURES, HistoryPart, HistoryStore, HistoryUnavailable, reason_of
+from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnavailable, reason_of
 from topicwarden.audit.history.stored_partitions import StoredPartition, merged_name
 from topicwarden.audit.scan.aggregate import GROUP, add_up, merge_groups
 from topicwarden.audit.scan.counts import METRICS
@@ -27,6 +27,7 @@ from topicwarden.audit.scan.merge import hottest_rank
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
 from topicwarden.audit.scan.range_totals import Counted, RangeTotals
 from topicwarden.audit.scan.spark_source import SparkSource, literal
+from topicwarden.usage.history_files import HistoryPart
 
 _ADDED = ("keys", "superseded", "clean_bytes_at_most", *(algorithm.name for algorithm in ALGORITHMS))
 _PAIR = ("pair_second", "pair_first", "pair_key")

@@ -18,14 +18,16 @@ from pydantic import TypeAdapter
 
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.check_revisions import revision
-from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnavailable, part_name
+from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnavailable
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, PastAudit, PastFinding
 from topicwarden.model.verdict import WORST_FIRST, Verdict
+from topicwarden.usage.history_files import part_name
 
 MOST_AUDITS = 60
 """The number of audits that are saved for one stack and one selection of topics."""
 
 _PARTS = 3
+_FILE = "part.json"
 _AUDITS = TypeAdapter(list[PastAudit])
 
 
@@ -125,13 +127,15 @@ def _worse(finding: Finding, worst: Mapping[str, Verdict]) -> Verdict:
 
 
 def _read(store: HistoryStore, folder: str) -> list[PastAudit]:
-    texts = [store.read_text(folder, part) for part in store.parts(folder)[-_PARTS:]]
-    audits = [audit for text in texts if text is not None for audit in _AUDITS.validate_json(text)]
+    contents = [store.read_bytes(folder, part.name, _FILE) for part in store.parts(folder)[-_PARTS:]]
+    audits = [audit for content in contents if content is not None for audit in _AUDITS.validate_json(content)]
     different = {(audit.started, *sorted(audit.topics.items())): audit for audit in audits}
     return [audit for _, audit in sorted(different.items())][-MOST_AUDITS:]
 
 
 def _write(store: HistoryStore, folder: str, audits: list[PastAudit]) -> None:
-    store.write_text(folder, part_name(audits[-1].started), _AUDITS.dump_json(audits).decode())
+    name = part_name(audits[-1].started)
+    store.write_bytes(folder, name, _FILE, _AUDITS.dump_json(audits))
+    store.complete(folder, name)
     for part in store.parts(folder)[:-_PARTS]:
-        store.delete(folder, part)
+        store.delete(folder, part.name)

@@ -1,4 +1,4 @@
-"""Store the history in a folder at any address that Hadoop supports; each audit writes its own parts.
+"""Store the history of audits at any address that Hadoop supports; see ``history_files.py`` for its parts.
 
 ::
 
@@ -9,20 +9,15 @@
     v4/use/                      the use of topics, see ``usage/use_history.py``
 
 Spark reads and writes the counts of keys, in Parquet. All other files are the driver's: on this machine it needs no
-Spark for them. A part is valid if it contains the file ``_complete``, which is written last, after Parquet was read
-back. Names of parts are unique. So two audits at the same time do not interfere, and an interrupted audit leaves no
-valid part. Another version of this format has its own folder, which this version neither reads nor changes.
+Spark for them. A part with Parquet becomes valid after this was read back.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-import time
-import uuid
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError
 from pydantic import TypeAdapter
@@ -36,10 +31,16 @@ from topicwarden.audit.history.topic_state import TopicState
 from topicwarden.audit.scan.hadoop_files import parquet_rows
 from topicwarden.audit.scan.java_errors import root_cause
 from topicwarden.audit.scan.spark_source import SparkSource, source_of
-from topicwarden.usage.history_files import LOCAL, VERSION, history_root, is_local, local_path
+from topicwarden.usage.history_files import (
+    LOCAL,
+    HistoryPart,
+    HistoryParts,
+    history_root,
+    is_local,
+    local_path,
+    part_name,
+)
 
-_COMPLETE = "_complete"
-_TEXT = "part.json"
 _STATES = "states.json.gz"
 _TOPICS = "topics.json"
 KEPT_PARTS = 20
@@ -47,8 +48,6 @@ KEPT_PARTS = 20
 
 _FORGET_MS = 90 * 86_400_000
 """The state of a topic that no audit has saved for this time is deleted."""
-_ABANDONED_MS = 86_400_000
-"""Incomplete and unreferenced parts are deleted after this time."""
 
 _FASTEST = 1
 """The compression level of states: a higher one takes longer than the rest of the write."""
@@ -57,14 +56,6 @@ _Topic = tuple[str, str]
 """The cluster id and the name of a topic."""
 
 _TOPIC_STATES = TypeAdapter(list[TopicState])
-
-
-@dataclass(frozen=True)
-class HistoryPart:
-    """The name of a part, and the start of its audit in milliseconds."""
-
-    name: str
-    started: int
 
 
 class HistoryUnavailable(Exception):
@@ -84,14 +75,12 @@ def reason_of(error: Exception) -> str:
     return f"a file is damaged ({type(error).__name__})"
 
 
-class HistoryStore:
+class HistoryStore(HistoryParts):
     """The history at ``url``: a path on this machine, or an address such as ``s3a://bucket/history``."""
 
     def __init__(self, spark: SparkSession | SparkSource, url: str) -> None:
         self._source = source_of(spark)
-        self._root = history_root(url)
-        self._url = f"{self._root.rstrip('/')}/{VERSION}"
-        self.files = files_at(self._root, self._source)
+        super().__init__(url, files_at(history_root(url), self._source))
 
     @property
     def _spark(self) -> SparkSession:
@@ -119,10 +108,9 @@ class HistoryStore:
             raise HistoryUnavailable(reason_of(error)) from error
 
     def other_versions(self) -> list[str]:
-        """Return the other versions of the format at this address, such as one of a newer topicwarden."""
+        """Return the other versions of the format at this address; raises ``HistoryUnavailable``."""
         try:
-            names = (name for name, _ in self.files.names(self._root))
-            return [name for name in names if name != VERSION and name.startswith("v")]
+            return super().other_versions()
         except FAILURES as error:
             raise HistoryUnavailable(reason_of(error)) from error
 
@@ -135,11 +123,11 @@ class HistoryStore:
         if not saved:
             return
         try:
-            path = self.path("states", part_name(started))
+            name = part_name(started)
             topics = [[state.cluster_id, state.topic, state.taken_at] for state in saved]
-            self.files.write(f"{path}/{_STATES}", gzip.compress(_TOPIC_STATES.dump_json(saved), _FASTEST))
-            self.files.write(f"{path}/{_TOPICS}", json.dumps(topics).encode())
-            self.files.write(f"{path}/{_COMPLETE}", b"")
+            self.write_bytes("states", name, _STATES, gzip.compress(_TOPIC_STATES.dump_json(saved), _FASTEST))
+            self.write_bytes("states", name, _TOPICS, json.dumps(topics).encode())
+            self.complete("states", name)
             self._delete_old_states(started)
             self.delete_unreferenced_keys(started)
         except FAILURES as error:
@@ -184,10 +172,6 @@ class HistoryStore:
                 "choose an address that the driver and all executors share"
             )
 
-    def complete(self, folder: str, name: str) -> None:
-        """Mark a part as valid."""
-        self.files.write(f"{self.path(folder, name)}/{_COMPLETE}", b"")
-
     def _rows(self, folder: str, name: str, schema: StructType) -> int:
         """Return the number of rows in the files of a part, from their footers."""
         path = self.path(folder, name)
@@ -206,24 +190,6 @@ class HistoryStore:
         paths = [f"{self.path(folder, part.name)}/{within}" for part in parts]
         return self._spark.read.schema(schema).option("ignoreMissingFiles", "true").parquet(*paths)
 
-    def write_bytes(self, folder: str, name: str, file: str, content: bytes) -> None:
-        """Add a file of the driver to a part."""
-        self.files.write(f"{self.path(folder, name)}/{file}", content)
-
-    def read_bytes(self, folder: str, name: str, file: str) -> bytes | None:
-        """Return a file of a part; None if there is none."""
-        return self.files.read(f"{self.path(folder, name)}/{file}")
-
-    def write_text(self, folder: str, name: str, text: str) -> None:
-        """Add a part of one file."""
-        self.write_bytes(folder, name, _TEXT, text.encode())
-        self.complete(folder, name)
-
-    def read_text(self, folder: str, part: HistoryPart) -> str | None:
-        """Return the text of a part; None if another audit has deleted it in the meantime."""
-        content = self.read_bytes(folder, part.name, _TEXT)
-        return None if content is None else content.decode()
-
     def has(self, folder: str, name: str, within: str) -> bool:
         """Return whether a part has a folder ``within``."""
         return self.files.exists(f"{self.path(folder, name)}/{within}")
@@ -232,48 +198,27 @@ class HistoryStore:
         """Delete the folder ``within`` of a part."""
         self.files.delete(f"{self.path(folder, name)}/{within}")
 
-    def path(self, folder: str, name: str) -> str:
-        return f"{self._url}/{folder}/{name}"
-
-    def parts(self, folder: str) -> list[HistoryPart]:
-        """Return the complete parts, the oldest first."""
-        found = [
-            HistoryPart(name, int(name.partition("-")[0]))
-            for name, _ in self.files.names(f"{self._url}/{folder}")
-            if name.partition("-")[0].isdigit()
-        ]
-        complete = (part for part in found if self.files.exists(f"{self.path(folder, part.name)}/{_COMPLETE}"))
-        return sorted(complete, key=lambda part: part.name)
-
-    def delete(self, folder: str, part: HistoryPart) -> None:
-        # The marker is deleted first, so that no audit reads a partly deleted part.
-        self.files.delete(f"{self.path(folder, part.name)}/{_COMPLETE}")
-        self.files.delete(self.path(folder, part.name))
-
     def _delete_old_states(self, now: int) -> None:
+        self.delete_abandoned("states", now)
         parts = self.parts("states")
-        complete = {part.name for part in parts}
-        for name, written in self.files.names(f"{self._url}/states"):
-            if name not in complete and written < now - _ABANDONED_MS:
-                self.delete("states", HistoryPart(name, 0))
         if len(parts) <= KEPT_PARTS:
             return
         topics = {part.name: set(self._topics(part)) for part in parts}
         for number, part in enumerate(parts[:-KEPT_PARTS]):
             newer = set().union(*(topics[other.name] for other in parts[number + 1 :]))
             if part.started < now - _FORGET_MS or topics[part.name] <= newer:
-                self.delete("states", part)
+                self.delete("states", part.name)
 
     def delete_unreferenced_keys(self, now: int) -> None:
         """Delete the parts of ``keys/`` that no last state refers to and that no running audit can still use."""
-        old = [name for name, written in self.files.names(f"{self._url}/keys") if written < now - _ABANDONED_MS]
+        old = self.old_names("keys", now)
         if not old:
             return
         partitions = [partition for state in self.last_states() for partition in state.partitions]
         referenced = {name for partition in partitions if partition.known for name in partition.known.parts}
         for name in old:
             if name not in referenced:
-                self.delete("keys", HistoryPart(name, 0))
+                self.delete("keys", name)
 
     def _topics(self, part: HistoryPart) -> dict[_Topic, int]:
         """Return the time (ms) of the state of each topic in a part; none if another audit has deleted the part."""
@@ -283,8 +228,3 @@ class HistoryStore:
     def _states(self, part: HistoryPart) -> list[TopicState]:
         content = self.read_bytes("states", part.name, _STATES)
         return [] if content is None else _TOPIC_STATES.validate_json(gzip.decompress(content))
-
-
-def part_name(started: int | None = None) -> str:
-    """Return a unique name that sorts by ``started`` (ms), which is now by default."""
-    return f"{int(time.time() * 1000) if started is None else started:013d}-{uuid.uuid4().hex}"
