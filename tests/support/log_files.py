@@ -11,7 +11,7 @@ from struct import Struct
 
 import cramjam
 
-from topicwarden.extensions.sandbox.log_files import checkpoint
+from topicwarden.extensions.sandbox.scenarios.log_cleaner import checkpoint
 
 _HEADER = Struct(">qiibIhiqqqhii")
 """The header of a ``DefaultRecordBatch``, from the base offset to the number of records."""

@@ -15,8 +15,7 @@ from tests.campaigns.authorizer.draw import Chance, Draw
 from tests.campaigns.authorizer.questions import ANY_TOPIC, Question, ask
 from tests.campaigns.authorizer.wire import Connection, create_coordinators, replace_acls
 from tests.support.authorizer_lines import decision_in_line
-from topicwarden.kafka_facts.access.authorizer import Authorizer, Decision
-from topicwarden.kafka_facts.access.logged_rule import logged_rule
+from topicwarden.kafka_facts.access.authorizer import Authorizer, Decision, logged_rule
 from topicwarden.model.access import WILDCARD, Operation, Resource
 
 _LOGGER, _BROKER_LOGGER = "kafka.authorizer.logger", 8

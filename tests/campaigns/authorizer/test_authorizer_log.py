@@ -16,8 +16,7 @@ from topicwarden.audit.authorizer_log.read_logs import read_authorizer_logs
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka_facts.access.authorizer import Authorizer
-from topicwarden.kafka_facts.access.logged_rule import logged_rule
+from topicwarden.kafka_facts.access.authorizer import Authorizer, logged_rule
 from topicwarden.model.access import Acl, Operation, PatternType, PermissionType, Resource, ResourceType
 
 LOGGING = """\

@@ -21,7 +21,7 @@ from tests.support.clients import commit
 from tests.support.projects import own_cache, project_of
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.extensions.sandbox.log_files import cleaner_checkpoint
+from topicwarden.extensions.sandbox.scenarios.log_cleaner import cleaner_checkpoint
 from topicwarden.kafka.read.broker_visibility import living_brokers
 from topicwarden.toolchain import kafka_jars
 from topicwarden.toolchain.prerequisites import require_java

@@ -13,8 +13,8 @@ from tests.support.clients import records
 from tests.support.reports import facts
 from topicwarden.audit.collect.horizon import horizons
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.extensions.sandbox.log_files import segments
 from topicwarden.extensions.sandbox.scenarios import compacted_cache, flights
+from topicwarden.extensions.sandbox.scenarios.log_cleaner import segments
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected

@@ -9,8 +9,7 @@ import pytest
 from tests.support.authorizer_lines import decision_in_line
 from tests.support.authorizer_log_lines import EXPLANATIONS, READABLE, UNREADABLE, ReadableLine
 from topicwarden.audit.authorizer_log.grammar import EXPLANATION, TIME
-from topicwarden.kafka_facts.access.authorizer import Authorizer
-from topicwarden.kafka_facts.access.logged_rule import logged_acl, logged_rule
+from topicwarden.kafka_facts.access.authorizer import Authorizer, logged_acl, logged_rule
 from topicwarden.model.access import (
     Acl,
     AuthorizerSettings,

@@ -21,9 +21,13 @@ from topicwarden.audit.collect.internal_topics import (
 )
 from topicwarden.audit.evidence import Counts
 from topicwarden.audit.judge import judge, results_of
-from topicwarden.audit.scan.internal_limits import MOST_BYTES, MOST_OFFSETS, limit_internal_topics
 from topicwarden.audit.scan.offset_ranges import OffsetRange
-from topicwarden.audit.scan.partition_reads import PartitionRead
+from topicwarden.audit.scan.partition_reads import (
+    INTERNAL_BYTES,
+    INTERNAL_OFFSETS,
+    PartitionRead,
+    limit_internal_topics,
+)
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import PartitionExtent
 from topicwarden.model.topic import INTERNAL_TOPICS
@@ -169,7 +173,7 @@ def test_every_internal_topic_has_a_role() -> None:
 
 @pytest.mark.parametrize(
     ("size", "offsets"),
-    [(MOST_BYTES, 10**10), (1000 * MOST_BYTES, 10**7), (None, MOST_OFFSETS), (10, 10**10)],
+    [(INTERNAL_BYTES, 10**10), (1000 * INTERNAL_BYTES, 10**7), (None, INTERNAL_OFFSETS), (10, 10**10)],
 )
 def test_only_the_head_of_an_endless_log_is_read(size: int | None, offsets: int) -> None:
     of, horizon = internal(GROUPS).live, replace(HORIZON, rolled=10**11, cleanable=10**11, lagging=5)

@@ -22,9 +22,8 @@ from topicwarden.model.diagnosis import Ability, Diagnosis, InstalledPart, Permi
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.operations.doctor import api_uses, installation
 from topicwarden.operations.doctor.command_permissions import ACCESS, AUDIT, COMMANDS
-from topicwarden.operations.doctor.diagnose import ALL_COMMANDS, ClusterState, diagnose
+from topicwarden.operations.doctor.diagnose import ALL_COMMANDS, ClusterState, diagnose, registry_state
 from topicwarden.operations.doctor.permission_states import UserPermissions, permission_states
-from topicwarden.operations.doctor.registry_state import registry_state
 from topicwarden.report import terminal
 from topicwarden.report.doctor.document import document
 from topicwarden.specs.stacks.registry_settings import RegistrySettings

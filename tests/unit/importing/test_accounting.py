@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from tests.support.cases import IMPORT_CASES as CASES
 from tests.support.cases import Case, cases, find_case, source, sources
-from topicwarden.extensions.interchange.access_file import access_file_text
 from topicwarden.extensions.interchange.convert import FORMATS, ConversionResult, SourceFile, read_all
+from topicwarden.extensions.interchange.live_access import access_file_text
 from topicwarden.extensions.interchange.subject_drafts import draft_subjects
 from topicwarden.kafka_facts.access.recognize import RecognizedAccess, expand, recognize
 from topicwarden.model.access import NO_TOPIC_ACCESS

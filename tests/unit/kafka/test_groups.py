@@ -20,8 +20,7 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, Consume
 from topicwarden.kafka.connect import retry
 from topicwarden.kafka.read import consumer_groups
 from topicwarden.kafka.read.consumer_groups import AllGroups, ConsumerGroup, read_all_groups, read_groups
-from topicwarden.kafka.read.member_groups import classic_group
-from topicwarden.kafka.read.streams_groups import streams_group
+from topicwarden.kafka.read.member_groups import classic_group, streams_group
 
 DENIED = GroupAuthorizationFailedError.errno
 

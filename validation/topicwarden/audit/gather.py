@@ -33,9 +33,8 @@ from topicwarden.audit.scan.compare_records import compare_records
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.full_scan import scan
-from topicwarden.audit.scan.internal_limits import limit_internal_topics
 from topicwarden.audit.scan.java_errors import remedy, root_cause
-from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead, partition_reads
+from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead, limit_internal_topics, partition_reads
 from topicwarden.audit.scan.progress import Progress, report_progress
 from topicwarden.audit.scan.record_comparison import ComparedRecords
 from topicwarden.audit.scan.spark_source import SparkSource

@@ -210,11 +210,11 @@ def _audit_stacks(
     stack. Returns 2 if a stack could not be audited; else as ``audit``.
     """
     from topicwarden.audit.check_docs import check_docs
+    from topicwarden.audit.scan.shared_spark import shared_spark
     from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_format
     from topicwarden.model.finding import AuditReport
     from topicwarden.model.fleet_report import StackOutcome
     from topicwarden.operations.audit import audit_topics
-    from topicwarden.operations.shared_spark import shared_spark
     from topicwarden.report import page
     from topicwarden.report.audit.background import ReportBackground
     from topicwarden.report.audit.digest import digest

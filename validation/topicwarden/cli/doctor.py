@@ -70,9 +70,8 @@ def doctor(
 def _diagnosed(stack: str | None, commands: Sequence[str]) -> Diagnosis:
     from topicwarden.kafka.connect.schema_registry import registry_of
     from topicwarden.kafka.connect.stack_connection import connect_to
-    from topicwarden.operations.doctor.diagnose import diagnose, read_cluster_state
+    from topicwarden.operations.doctor.diagnose import diagnose, read_cluster_state, registry_state
     from topicwarden.operations.doctor.installation import installed_parts
-    from topicwarden.operations.doctor.registry_state import registry_state
     from topicwarden.specs.stacks.stack_file import read_stack_file
 
     if stack is None:
@@ -90,9 +89,8 @@ def _diagnosed(stack: str | None, commands: Sequence[str]) -> Diagnosis:
 
 
 def _diagnosed_cluster(address: ClusterAddress, commands: Sequence[str]) -> Diagnosis:
-    from topicwarden.operations.doctor.diagnose import diagnose, read_cluster_state
+    from topicwarden.operations.doctor.diagnose import diagnose, read_cluster_state, registry_state
     from topicwarden.operations.doctor.installation import installed_parts
-    from topicwarden.operations.doctor.registry_state import registry_state
     from topicwarden.operations.undeclared_cluster import undeclared_cluster
     from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC
 

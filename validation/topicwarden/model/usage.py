@@ -198,7 +198,7 @@ class LoggedUse:
     """Equal decisions of the authorizers in the logs of the brokers, counted.
 
     - ``resource``: its name is empty if a broker asked about any resource of the type, which it does for a producer id.
-    - ``rule``: the ACL that decided, or another reason, in the words of ``kafka_facts/access/logged_rule.py``;
+    - ``rule``: the ACL that decided, or another reason, in the words of ``kafka_facts/access/authorizer.py``;
       empty in logs of ``AclAuthorizer``, which do not say it.
     - ``first`` and ``last``: the times of the first and the last of these lines.
     - ``request``: the request, such as ``Produce`` or ``Fetch``. Read on a topic also allows requests that read no

@@ -13,9 +13,8 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import Final
 
-from topicwarden.kafka_facts.access.authorizer import Authorizer, Decision, Reason
+from topicwarden.kafka_facts.access.authorizer import Authorizer, Decision, Reason, logged_rule
 from topicwarden.kafka_facts.access.implied import covers
-from topicwarden.kafka_facts.access.logged_rule import logged_rule
 from topicwarden.kafka_facts.access.roles import NamePattern
 from topicwarden.model.access import (
     ANY_PRINCIPAL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.scan.contracts import Contracts
@@ -17,6 +17,13 @@ BLOCK = 8_192
 BANDS_AT_MOST = 16
 """An upper bound for the number of age bands; the reader numbers a block's groups in steps of this size."""
 
+INTERNAL_BYTES = 64 << 20
+"""The bytes that are read of an internal topic, from the start of each partition.
+
+The cleaner starts there, so its backlog shows there first.
+"""
+INTERNAL_OFFSETS = 500_000
+"""The offsets that are read of such a partition if the brokers do not report its size."""
 
 DeletedKey = tuple[str, int, int, int]
 """Topic, partition, hash of a key, and offset of the tombstone that was the key's last record."""
@@ -81,3 +88,28 @@ def counting_options(
 def counted_by_key(read: PartitionRead, contracts: Contracts) -> bool:
     """Return whether the reader also counts the records by key."""
     return read.compacted or read.range.topic in contracts.by_key
+
+
+def limit_internal_topics(reads: Iterable[PartitionRead], topics: Mapping[str, LiveTopic]) -> list[PartitionRead]:
+    """Return ``reads``, with large partitions of internal topics cut to their oldest records and borders.
+
+    No retention bounds these topics, so if the cleaner has died, one of them grows without limit. The number of offsets
+    in ``INTERNAL_BYTES`` follows from the mean bytes of an offset. A cleaned part has fewer bytes an offset, so the
+    audit never reads much more than that.
+    """
+    return [_limit(read, topics[read.range.topic]) for read in reads]
+
+
+def _limit(read: PartitionRead, live: LiveTopic) -> PartitionRead:
+    size, span = live.extents[read.range.partition].log_bytes, read.range.size
+    most = INTERNAL_OFFSETS if size is None else span * INTERNAL_BYTES // max(size, INTERNAL_BYTES)
+    if not live.topic.internal or span <= most:
+        return read
+    end, horizon = read.range.start + max(1, most), read.horizon
+    limited = replace(
+        horizon,
+        rolled=min(horizon.rolled, end),
+        cleanable=min(horizon.cleanable, end),
+        lagging=min(horizon.lagging, end),
+    )
+    return replace(read, range=replace(read.range, end=end), horizon=limited)

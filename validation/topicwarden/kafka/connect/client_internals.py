@@ -16,7 +16,7 @@
 The ``kafka`` package also imports modules without a leading underscore that kafka-python does not document:
 
 - ``kafka.protocol.api_message.ApiMessage`` with ``load_json``, to build messages that kafka-python lacks
-  (``member_groups``, ``share_groups``, ``streams_groups``).
+  (``member_groups``, ``group_offsets``).
 - ``kafka.protocol.consumer`` for ``FetchRequest``, ``IsolationLevel`` and ``OffsetSpec``, and ``kafka.protocol.admin``
   for ``ElectionType``.
 - ``kafka.partitioner.default.murmur2``, Java's hash of keys (``partition_functions``).

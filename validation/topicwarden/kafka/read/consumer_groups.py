@@ -22,17 +22,24 @@ from kafka.protocol.admin import ListGroupsRequest
 
 from topicwarden.kafka.connect.client_internals import broker_ids, fetches_offsets_of_several_groups, send_to_brokers
 from topicwarden.kafka.connect.retry import retry_answers, retry_transient
-from topicwarden.kafka.read.committed_offsets import committed_offsets, committed_offsets_request, is_streams_metadata
+from topicwarden.kafka.read.group_offsets import (
+    committed_offsets,
+    committed_offsets_request,
+    is_streams_metadata,
+    share_groups_request,
+    share_offsets_request,
+    start_offsets,
+)
 from topicwarden.kafka.read.member_groups import (
     GroupDescription,
     classic_group,
     classic_groups_request,
     consumer_group,
     consumer_groups_request,
+    streams_group,
+    streams_groups_request,
 )
 from topicwarden.kafka.read.records_at_offsets import PROGRESS_GROUP
-from topicwarden.kafka.read.share_groups import share_groups_request, share_offsets_request, start_offsets
-from topicwarden.kafka.read.streams_groups import streams_group, streams_groups_request
 
 _WITHOUT_MEMBERS = ("Empty", "Dead")
 

@@ -1,4 +1,8 @@
-"""The two kinds of consumer groups: classic groups, and those of KIP-848. Their requests, and what the answers say."""
+"""The members of groups, by the protocol of the group: the requests, and what the answers say.
+
+Classic groups, and the groups of KIP-848, share groups (KIP-932) and streams groups (KIP-1071), for whose requests
+kafka-python has no classes.
+"""
 
 from __future__ import annotations
 
@@ -102,3 +106,47 @@ def consumer_group(group: Any) -> GroupDescription:
 def host_addresses(client_hosts: Iterable[str]) -> frozenset[str]:
     """Return the addresses in ``client_hosts``, which brokers write as ``/10.0.0.7`` (``InetAddress.toString``)."""
     return frozenset(host.rpartition("/")[2] for host in client_hosts if host)
+
+
+class StreamsGroupDescribeRequest(ApiMessage, load_json=messages):  # type: ignore[call-arg, misc]
+    """Request of Kafka 4.1 and later."""
+
+
+class StreamsGroupDescribeResponse(ApiMessage, load_json=messages):  # type: ignore[call-arg, misc]
+    """Response with the topology of each group, its members and their tasks."""
+
+
+def streams_groups_request(names: list[str]) -> Any:
+    """Return the request for the topology and the members of streams groups."""
+    return StreamsGroupDescribeRequest(group_ids=names)
+
+
+def streams_group(group: Any) -> GroupDescription:
+    """Return a group of the answer."""
+    sources = {topic for topics in _sources(group).values() for topic in topics}
+    return GroupDescription(
+        group.group_state,
+        len(group.members),
+        frozenset(_assigned(group)),
+        streams=True,
+        hosts=host_addresses(member.client_host for member in group.members),
+        subscribed=frozenset(sources) if group.members else frozenset(),
+    )
+
+
+def _assigned(group: Any) -> Iterator[tuple[str, int]]:
+    """Yield the partitions of the active tasks: a task reads its partition of every source topic."""
+    sources = _sources(group)
+    for member in group.members:
+        for task in member.assignment.active_tasks:
+            for topic in sources.get(task.subtopology_id, ()):
+                yield from ((topic, partition) for partition in task.partitions)
+
+
+def _sources(group: Any) -> dict[str, tuple[str, ...]]:
+    """Return the source topics of each subtopology, by its id."""
+    subtopologies = (group.topology.subtopologies or ()) if group.topology else ()
+    return {
+        each.subtopology_id: (*each.source_topics, *(topic.name for topic in each.repartition_source_topics))
+        for each in subtopologies
+    }

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any, Final
@@ -17,11 +20,13 @@ from openlineage.client import event_v2 as event
 from openlineage.client import facet_v2 as facets
 from openlineage.client.serde import Serde
 
-from topicwarden.model.finding import OF_CLUSTER, AuditReport
-from topicwarden.model.verdict import Verdict
+from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding
+from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.operations.catalogues.catalogue_target import CatalogueTarget
-from topicwarden.operations.catalogues.topic_verdicts import TopicVerdict, topic_verdicts
+from topicwarden.report.display import one_line
 
+MOST_TEXT: Final = 1_000
+"""The most characters of a message and of a remedy."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STATUS: Final = {Verdict.PASS: "pass", Verdict.FAIL: "fail", Verdict.SUSPECT: "fail", Verdict.UNDECIDABLE: "skip"}
 _SEVERITY: Final = {Verdict.FAIL: "error", Verdict.SUSPECT: "warn"}
@@ -122,3 +127,43 @@ def _details(verdict: TopicVerdict) -> dict[str, Any]:
         "since": verdict.since,
     }
     return {name: value for name, value in details.items() if value}
+
+
+@dataclass(frozen=True)
+class TopicVerdict:
+    """The worst verdict of a check on a topic, with the messages of its findings on one line."""
+
+    topic: str
+    check: str
+    verdict: Verdict
+    message: str = ""
+    remedy: str = ""
+    location: str | None = None
+    since: int | None = None
+
+
+def topic_verdicts(report: AuditReport) -> list[TopicVerdict]:
+    """Return the verdicts of ``report``, sorted by topic and check."""
+    groups: defaultdict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for finding in report.findings:
+        groups[finding.topic, finding.check].append(finding)
+    return [_worst(topic, check, groups[topic, check]) for topic, check in sorted(groups)]
+
+
+def _worst(topic: str, check: str, findings: list[Finding]) -> TopicVerdict:
+    verdict = min((finding.verdict for finding in findings), key=WORST_FIRST.index)
+    if verdict is Verdict.PASS:
+        return TopicVerdict(topic, check, verdict)
+    worst = [finding for finding in findings if finding.verdict is verdict]
+    location = next((str(finding.location) for finding in worst if finding.location), None)
+    since = min((finding.since for finding in worst if finding.since is not None), default=None)
+    # The reasons of an undecidable finding are in `because`.
+    messages = [finding.message or "; ".join(finding.because) for finding in worst]
+    return TopicVerdict(
+        topic, check, verdict, _text(messages), _text(finding.remedy for finding in worst), location, since
+    )
+
+
+def _text(texts: Iterable[str]) -> str:
+    text = one_line("; ".join(dict.fromkeys(filter(None, texts))))
+    return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 1]}…"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from topicwarden.extensions.sandbox.scenarios.planted_faults import ORDERS
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.write.credential_admin import set_password
 from topicwarden.model.problem import Refusal
 

@@ -1,11 +1,13 @@
-"""Audit several stacks, one after another, with one Spark session."""
+"""The Spark session that `topicwarden audit --all-stacks` uses for all stacks, one after another."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from topicwarden.audit.scan.ended_jvm import forget_ended_jvm
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 
@@ -52,3 +54,18 @@ def shared_spark() -> Iterator[SharedSpark]:
         yield shared
     finally:
         shared.close()
+
+
+def forget_ended_jvm() -> bool:
+    """Return whether the JVM that this process started has ended; the next session then starts another one.
+
+    PySpark keeps its gateway, context and session for the whole process, and would connect to the JVM that has ended.
+    """
+    gateway = SparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    if process is None or process.poll() is None:
+        return False
+    SparkContext._gateway = SparkContext._jvm = None
+    SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
+    return True
