@@ -21,6 +21,7 @@ from topicwarden.audit.authorizer_log.read_logs import log_notes, read_authorize
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.collect.observation import Observation
 from topicwarden.audit.collect.registry_subjects import subjects_of
+from topicwarden.audit.collect_usage import usage_facts
 from topicwarden.audit.gather import gather_despite_changes
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.outcomes import trend, with_changes
@@ -32,7 +33,6 @@ from topicwarden.audit.scan.progress import Progress
 from topicwarden.audit.scan.spark_source import SparkOnce, SparkSource, source_of
 from topicwarden.audit.schema_id_use import with_used_ids
 from topicwarden.audit.topic_facts import topic_facts
-from topicwarden.audit.unused_parts import usage_facts
 from topicwarden.kafka.read.group_lags import unread_groups
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.access import LiveAccess

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from topicwarden.audit.unused_parts import usage_facts
+from topicwarden.audit.collect_usage import usage_facts
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
 from topicwarden.kafka.read.cluster import open_cluster

@@ -1,4 +1,4 @@
-"""TLS of clients in Python, from the certificates that a stack declares."""
+"""TLS of the clients of brokers, the Schema Registry and webhooks, from the certificates of a stack's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Collect the facts for a usage report, with what the checks of use know of internal topics and of complete logs."""
+"""Collect the facts for a usage report, for audits and for `topicwarden usage`.
+
+The checks of an audit know which topics are internal, and which authorizer logs are complete.
+"""
 
 from __future__ import annotations
 
