@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.authorizer_lines import decision_in_line
-from tests.support.authorizer_log_lines import EXPLANATIONS, READABLE, UNREADABLE
+from tests.support.authorizer_lines import EXPLANATIONS, READABLE, UNREADABLE, decision_in_line
 from topicwarden.audit.authorizer_log.log_folder import log_address
 from topicwarden.audit.authorizer_log.read_logs import log_notes, read_authorizer_logs
 from topicwarden.model.access import Operation, Resource, ResourceType

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,12 +15,14 @@ from typing import Any
 import pytest
 from kafka.admin import NewTopic
 
-from tests.support.deploys import deploy_in_process, engine_in_process
 from tests.support.projects import Shell, empty_stack, own_cache, project_of, write_topics
 from tests.support.sandboxes import running
 from tests.support.stack_state import resources_in_state, write_resources
 from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.deploy.program_run import ProgramRun
+from topicwarden.deploy.pulumi_commands import pulumi_up
 from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios import log_cleaner
 from topicwarden.kafka.connect.stack_connection import connect_to
@@ -31,6 +33,7 @@ from topicwarden.kafka_facts.services import APACHE
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE
 from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
 from topicwarden.model.project import Project
+from topicwarden.operations.find_pulumi import engine_of
 from topicwarden.operations.plan import planned
 from topicwarden.toolchain import Toolchain
 
@@ -181,3 +184,23 @@ def edited(current: Deployment, edit: Callable[[list[dict[str, Any]]], None]) ->
     resources = resources_in_state(current.shell)
     edit(resources)
     write_resources(current.shell, resources)
+
+
+@contextmanager
+def engine_in_process(project: Project, shell: Shell) -> Iterator[PulumiEngine]:
+    """Yield the engine of the stack ``dev``, and set the variables of ``shell`` in this process within the block."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in shell.variables.items():
+            patch.setenv(name, value)
+        yield engine_of(project, "dev")
+
+
+def deploy_in_process(project: Project, shell: Shell) -> None:
+    """Deploy the stack ``dev`` as `topicwarden up` does after its plan.
+
+    The program and the provider run in this process, which saves two others. The plan is a run of the engine less.
+    """
+    with engine_in_process(project, shell) as engine:
+        options = write_options("up", backend_url(engine), resources=0)
+        done = pulumi_up(ProgramRun(engine), options, "--suppress-outputs")
+    assert done.returncode == 0, done.stdout + done.stderr

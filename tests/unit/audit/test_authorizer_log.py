@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from tests.support.authorizer_lines import decision_in_line
-from tests.support.authorizer_log_lines import EXPLANATIONS, READABLE, UNREADABLE, ReadableLine
+from tests.support.authorizer_lines import EXPLANATIONS, READABLE, UNREADABLE, ReadableLine, decision_in_line
 from topicwarden.audit.authorizer_log.grammar import EXPLANATION, TIME
 from topicwarden.kafka_facts.access.authorizer import Authorizer, logged_acl, logged_rule
 from topicwarden.model.access import (

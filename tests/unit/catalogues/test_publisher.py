@@ -8,19 +8,37 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
+from tests.support import reports
 from tests.support.captured_logs import without_kafka_clients
-from tests.support.catalogue_audits import SECRET, audit, target
 from tests.support.catalogue_servers import openlineage_stand_in
 from tests.support.http_answers import SLOW, Answer, answering, http
 from tests.support.notices import eventually
+from topicwarden.model.finding import AuditReport, Finding
+from topicwarden.model.verdict import Verdict
 from topicwarden.operations.catalogues import publisher as module
 from topicwarden.operations.catalogues.catalogue_target import CatalogueTarget
 from topicwarden.operations.catalogues.publisher import Publisher
 from topicwarden.operations.notices import webhook
+from topicwarden.specs.stacks.catalogue_settings import CatalogueSettings
 from topicwarden.specs.stacks.certificate_settings import Certificates
+
+SECRET: Final = "hunter2-token"
+
+
+def target(url: str | None = None, **settings: Any) -> CatalogueTarget:
+    return CatalogueTarget(CatalogueSettings("hub", url=url, token=SECRET, **settings), "kafka://b:9092")
+
+
+def audit(number: int = 0, verdict: Verdict = Verdict.PASS, check: str = "retention-time") -> AuditReport:
+    finding = Finding(check=check, verdict=verdict, topic="orders", message="" if verdict is Verdict.PASS else "why")
+    report = reports.report([reports.topic("orders", [5])], [finding])
+    return report.model_copy(
+        update={"started": report.started + 60_000 * number, "finished": report.finished + 60_000 * number}
+    )
 
 
 @pytest.fixture

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import asyncio
 import select
 import socket
 import ssl
 import subprocess
 import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
+from kafka import KafkaAdminClient
 from kafka.errors import (
     ClusterAuthorizationFailedError,
     KafkaConnectionError,
@@ -21,9 +28,9 @@ from kafka.errors import (
 
 from topicwarden.kafka.connect import broker_probe, clients, retry
 from topicwarden.kafka.connect.broker_probe import Probed
-from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.client_internals import send_to_broker
+from topicwarden.kafka.connect.connection import Connection, tls_context
 from topicwarden.kafka.connect.request_error import RequestError
-from topicwarden.kafka.connect.tls_context import tls_context
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.stacks import client_tls
@@ -116,3 +123,61 @@ def test_a_warning_of_the_client_is_not_printed() -> None:
 logging.getLogger('kafka.net.selector').warning('slow')"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+class Manager:
+    """Knows broker 3 only after an update of the metadata."""
+
+    def __init__(self) -> None:
+        self.known = {1}
+        self.cluster = SimpleNamespace(request_update=lambda: self.known.add(3))
+
+    def run(self, start: Callable[..., Coroutine[Any, Any, Any]], *arguments: object) -> Any:
+        return asyncio.run(start(*arguments))
+
+    async def send(self, request: str, node_id: int) -> str:
+        if node_id not in self.known:
+            raise UnknownBrokerIdError(node_id)
+        return f"{request} from {node_id}"
+
+
+def test_a_broker_that_started_meanwhile_is_found_by_the_next_attempt() -> None:
+    admin = cast("KafkaAdminClient", SimpleNamespace(_manager=Manager()))
+    assert send_to_broker(admin, "answer", 1) == "answer from 1"
+    with pytest.raises(UnknownBrokerIdError):
+        send_to_broker(admin, "answer", 3)
+    assert send_to_broker(admin, "answer", 3) == "answer from 3"
+
+
+PACKAGE = Path(clients.__file__).parents[2]
+READER = PACKAGE.parent / "spark-reader" / "src" / "main"
+CONNECTION = Connection(("a:9092",), tls=False)
+
+
+def constructions(names: set[str]) -> set[tuple[str, str]]:
+    """Return the modules of the package that call one of ``names``, with the name."""
+    return {
+        (path.relative_to(PACKAGE).as_posix(), node.func.id)
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+    }
+
+
+def test_one_module_makes_all_clients() -> None:
+    names = {"KafkaAdminClient", "KafkaConsumer", "KafkaProducer"}
+    assert constructions(names) == {("kafka/connect/clients.py", name) for name in names}
+
+
+def test_the_consumer_of_the_scan_has_the_settings_of_the_connection() -> None:
+    assert CONNECTION.for_java()["allow.auto.create.topics"] == "false"
+    created = [path.name for path in READER.rglob("*.java") if "new KafkaConsumer" in path.read_text(encoding="utf-8")]
+    assert created == ["RangeReader.java"]
+
+
+@pytest.mark.parametrize("client", ["consumer", "producer"])
+def test_clients_of_records_create_no_topics(client: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[dict[str, object]] = []
+    monkeypatch.setattr(clients, f"Kafka{client.capitalize()}", lambda **settings: found.append(settings))
+    getattr(clients, f"new_{client}")(CONNECTION, linger_ms=5)
+    assert (found[0]["allow_auto_create_topics"], found[0]["linger_ms"]) == (False, 5)

@@ -22,7 +22,7 @@ from topicwarden.extensions.redrive.redrive_operation import redrive_name
 from topicwarden.extensions.redrive.redrive_target import RedriveTarget, allowed_target
 from topicwarden.kafka.connect import clients
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.denied_permissions import denied_permission
+from topicwarden.kafka.connect.request_error import denied_permission
 from topicwarden.kafka.read.records_at_offsets import StoredRecord, read_progress
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.kafka.write.repair_function import repair_function

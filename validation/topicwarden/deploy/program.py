@@ -64,8 +64,8 @@ from topicwarden.plan.engine_steps import ResourceNames
 from topicwarden.plan.predict import Prediction, predict, refusals
 from topicwarden.plan.predicted_stack import predicted_stack
 from topicwarden.policies.check_specs import check
-from topicwarden.policies.personal_names import personal_names
 from topicwarden.policies.policy import Policy
+from topicwarden.policies.rules.personal_data import personal_names
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas

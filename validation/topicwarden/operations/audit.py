@@ -38,7 +38,7 @@ from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.check_specs import CheckedStacks
-from topicwarden.policies.personal_names import personal_names
+from topicwarden.policies.rules.personal_data import personal_names
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import contents
 from topicwarden.report.output_folder import require_writable, write_files

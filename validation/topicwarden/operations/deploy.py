@@ -33,12 +33,11 @@ from topicwarden.plan.predicted_stack import predicted_stack
 from topicwarden.plan.withdrawn_words import with_withdrawn_subjects, without_withdrawn
 from topicwarden.specs.access_files import load_access, resolve_access
 from topicwarden.specs.declared_subjects import resolve_subjects
-from topicwarden.specs.load import load
+from topicwarden.specs.load import load, load_subjects
 from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.schema_files import ProjectSchemas
 from topicwarden.specs.stacks.stack_file import read_stack_file
 from topicwarden.specs.stacks.stack_settings import HISTORY
-from topicwarden.specs.subject_files import load_subjects
 from topicwarden.toolchain import schema_checker
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.operation_options import InferOptions
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.operations.undeclared_cluster import undeclared_cluster
-from topicwarden.policies.personal_names import personal_names
+from topicwarden.policies.rules.personal_data import personal_names
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
 from topicwarden.specs.stacks.registry_settings import RegistrySettings

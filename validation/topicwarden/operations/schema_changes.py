@@ -12,12 +12,11 @@ from topicwarden.model.project import Project
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubject, DeclaredSubjects
 from topicwarden.operations.git_base import project_at
 from topicwarden.specs.declared_subjects import resolve_subjects
-from topicwarden.specs.load import load
+from topicwarden.specs.load import load, load_subjects
 from topicwarden.specs.record_schemas.schema_compatibility import Comparison, CompatibilityVerdict, incompatibilities
 from topicwarden.specs.resolve import resolve
 from topicwarden.specs.schema_files import ProjectSchemas
 from topicwarden.specs.schema_lines import schema_line
-from topicwarden.specs.subject_files import load_subjects
 from topicwarden.toolchain import schema_checker
 
 RULE = "schema-compatibility"

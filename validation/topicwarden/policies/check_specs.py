@@ -30,11 +30,10 @@ from topicwarden.policies.unmatched_patterns import unmatched_patterns
 from topicwarden.policies.waivers import WaiverEntry
 from topicwarden.specs.access_files import load_access, resolve_access
 from topicwarden.specs.declared_subjects import resolve_subjects
-from topicwarden.specs.load import LoadedDocuments, load
+from topicwarden.specs.load import LoadedDocuments, load, load_subjects
 from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.schema_files import ProjectSchemas
 from topicwarden.specs.spec_files import SpecFile
-from topicwarden.specs.subject_files import load_subjects
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Load ``topics/``: read every file once, for all stacks, and validate its documents."""
+"""Load ``topics/`` and ``subjects/``: read every file once, for all stacks, and validate its documents."""
 
 from __future__ import annotations
 
@@ -82,6 +82,14 @@ def load_documents(
             if validated is not None:
                 documents.append(validated)
     return LoadedDocuments(tuple(documents), tuple(limited(sorted(set(problems)))))
+
+
+def load_subjects(folder: Path, root: Path, stacks: Sequence[str]) -> LoadedDocuments:
+    """Read the files below ``folder``, which declare subjects that are no single topic's; see ``load_documents``.
+
+    Such a file has no defaults. Its section of ``stacks`` for the stack overrides it, as in ``access/``.
+    """
+    return load_documents(folder, root, stacks, SubjectDocument, "subjects")
 
 
 def load(

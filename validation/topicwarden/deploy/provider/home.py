@@ -21,11 +21,10 @@ from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.specs.access_files import load_access, resolve_access
 from topicwarden.specs.declared_subjects import resolve_subjects
-from topicwarden.specs.load import load
+from topicwarden.specs.load import load, load_subjects
 from topicwarden.specs.resolve import resolve
 from topicwarden.specs.schema_files import ProjectSchemas
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
-from topicwarden.specs.subject_files import load_subjects
 
 
 @dataclass(frozen=True)

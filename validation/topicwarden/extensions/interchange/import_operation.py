@@ -31,8 +31,8 @@ from topicwarden.operations.operation_options import InferOptions
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.operations.undeclared_cluster import UndeclaredCluster, undeclared_cluster
 from topicwarden.plan.cluster_identity import check_cluster
-from topicwarden.policies.personal_names import personal_names
 from topicwarden.policies.policy_file import load_policy
+from topicwarden.policies.rules.personal_data import personal_names
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 from topicwarden.specs.stacks.stack_settings import SCHEMA_REGISTRY
 

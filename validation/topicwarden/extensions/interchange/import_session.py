@@ -22,14 +22,13 @@ from topicwarden.model.topic_selection import EXCLUDED, selected
 from topicwarden.policies.check_specs import check
 from topicwarden.specs.access_files import load_access, resolve_access
 from topicwarden.specs.declared_subjects import REFERENCE, resolve_subjects
-from topicwarden.specs.load import LoadedSpecs, load
+from topicwarden.specs.load import LoadedSpecs, load, load_subjects
 from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.schema_files import ProjectSchemas, SchemaText
 from topicwarden.specs.spec_files import SpecFile
 from topicwarden.specs.stacks.stack_file import read_stack_file
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.specs.stacks.stack_selection import selected_stacks
-from topicwarden.specs.subject_files import load_subjects
 from topicwarden.specs.write import COUNTS, TOPICS, ContentsComments, ImportDraft, NewFile, draft, inherited_counts
 from topicwarden.specs.write.shared_defaults import flat_settings
 

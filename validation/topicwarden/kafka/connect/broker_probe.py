@@ -15,9 +15,8 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
-from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.connection import Connection, tls_context
 from topicwarden.kafka.connect.probe_requests import TIMEOUT_S, OfController, request_api_versions
-from topicwarden.kafka.connect.tls_context import tls_context
 
 if TYPE_CHECKING:
     from cryptography import x509

@@ -20,9 +20,8 @@ from kafka.errors import KafkaError, NodeNotReadyError, UnknownBrokerIdError
 
 from topicwarden.kafka.connect.broker_probe import probe
 from topicwarden.kafka.connect.client_internals import advertised_addresses
-from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.connection import Connection, tls_context
 from topicwarden.kafka.connect.sasl import refused_by_listener, sasl_settings
-from topicwarden.kafka.connect.tls_context import tls_context
 from topicwarden.model.problem import Refusal
 
 _TIMEOUT_MS = 20_000

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass
+from functools import cache
 
 from topicwarden.kafka.connect.aws_tokens import token_series
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.specs.stacks.aws_settings import AwsSettings
 from topicwarden.specs.stacks.certificate_settings import Certificates
+from topicwarden.specs.stacks.client_tls import client_context
 from topicwarden.specs.stacks.connection_settings import OAUTHBEARER
 
 _SECURITY = "org.apache.kafka.common.security"
@@ -125,3 +128,10 @@ def _jaas(text: str | None) -> str:
     """Quote ``text`` for JAAS: Java's ``StreamTokenizer`` ends a quoted text at a line break and has no \\u escapes."""
     escaped = (text or "").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
     return f'"{escaped}"'
+
+
+@cache
+def tls_context(connection: Connection) -> ssl.SSLContext:
+    """Return the context for a connection with TLS. Raises ValueError as ``client_context`` does."""
+    certificates = Certificates(connection.ca_cert, connection.client_cert, connection.client_key)
+    return client_context(certificates, verify=connection.verify_tls, verify_hosts=connection.verify_hosts)

@@ -1,10 +1,16 @@
-"""An error that Kafka, or the way to it, has for a request, by the name of Kafka's protocol."""
+"""An error that Kafka, or the way to it, has for a request, and the permission that a user lacks by it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from kafka.errors import KafkaError, for_code
+from kafka.errors import (
+    GroupAuthorizationFailedError,
+    KafkaError,
+    TopicAuthorizationFailedError,
+    TransactionalIdAuthorizationFailedError,
+    for_code,
+)
 
 
 class RequestError(Exception):
@@ -36,3 +42,21 @@ def request_error(error: KafkaError) -> RequestError:
     name = str(getattr(error, "message", "")) or type(error).__name__
     text = str(error.args[0]).strip() if error.args and error.args[0] else name
     return RequestError(name, text, bool(error.retriable))
+
+
+def denied_permission(error: BaseException, on_topics: str) -> str | None:
+    """Return the permission that ``error``, or the error that caused it, says is missing; None for another error.
+
+    ``on_topics`` is the operation on topics that the request needs. A user of groups and transactional ids needs
+    Read and Write, which Kafka grants together with Describe.
+    """
+    current: BaseException | None = error
+    while current is not None:
+        if isinstance(current, TopicAuthorizationFailedError):
+            return f"{on_topics} on the topic"
+        if isinstance(current, GroupAuthorizationFailedError):
+            return "Read on the group"
+        if isinstance(current, TransactionalIdAuthorizationFailedError):
+            return "Write on the transactional id"
+        current = current.__cause__ or current.__context__
+    return None

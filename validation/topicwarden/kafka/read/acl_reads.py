@@ -1,17 +1,30 @@
-"""Lists the access control lists (ACLs) of a cluster with one request (KIP-117, KIP-290)."""
+"""Lists the access control lists (ACLs) of a cluster with one request (KIP-117, KIP-290), by the protocol's numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from kafka import KafkaAdminClient
 from kafka.protocol.admin import DescribeAclsRequest
 
-from topicwarden.kafka.connect.acl_numbers import ANY, OPERATIONS, PATTERN_TYPES, PERMISSIONS, RESOURCE_TYPES
 from topicwarden.kafka.connect.client_internals import send_to_broker
 from topicwarden.kafka.connect.request_error import raise_if_refused
-from topicwarden.model.access import Acl
+from topicwarden.model.access import Acl, Operation, PatternType, PermissionType, ResourceType
+
+# kafka-python has fewer numbers: it lacks the operation TWO_PHASE_COMMIT (KIP-939).
+ANY: Final = 1
+"""Matches every value of a part, in a filter."""
+
+OPERATIONS: Final[Mapping[Operation, int]] = {operation: number for number, operation in enumerate(Operation, 2)}
+RESOURCE_TYPES: Final[Mapping[ResourceType, int]] = {kind: number for number, kind in enumerate(ResourceType, 2)}
+PATTERN_TYPES: Final[Mapping[PatternType, int]] = {PatternType.LITERAL: 3, PatternType.PREFIXED: 4}
+PERMISSIONS: Final[Mapping[PermissionType, int]] = {PermissionType.DENY: 2, PermissionType.ALLOW: 3}
+_OPERATIONS: Final = {number: operation for operation, number in OPERATIONS.items()}
+_TYPES: Final = {number: kind for kind, number in RESOURCE_TYPES.items()}
+_PATTERNS: Final = {number: pattern for pattern, number in PATTERN_TYPES.items()}
+_PERMISSIONS: Final = {number: permission for permission, number in PERMISSIONS.items()}
 
 
 @dataclass(frozen=True)
@@ -49,9 +62,3 @@ def list_acls(admin: KafkaAdminClient, broker: int | None = None) -> AclListing:
                 continue
             acls.append(Acl(acl.principal, acl.host, operation, permission, kind, resource.resource_name, pattern))
     return AclListing(frozenset(acls), unknown)
-
-
-_OPERATIONS: Final = {number: operation for operation, number in OPERATIONS.items()}
-_TYPES: Final = {number: kind for kind, number in RESOURCE_TYPES.items()}
-_PATTERNS: Final = {number: pattern for pattern, number in PATTERN_TYPES.items()}
-_PERMISSIONS: Final = {number: permission for permission, number in PERMISSIONS.items()}

@@ -18,9 +18,8 @@ from kafka.errors import GroupAuthorizationFailedError, KafkaError, TopicAuthori
 from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest, DescribeGroupsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from topicwarden.kafka.connect.acl_numbers import OPERATIONS
 from topicwarden.kafka.connect.client_internals import send_to_broker
-from topicwarden.kafka.read.acl_reads import AclListing
+from topicwarden.kafka.read.acl_reads import OPERATIONS, AclListing
 from topicwarden.kafka.read.broker_visibility import living_brokers
 from topicwarden.kafka_facts.access.implied import SUPPORTED_OPERATIONS
 from topicwarden.model.access import AuthorizerSettings, PatternType, Resource, ResourceType

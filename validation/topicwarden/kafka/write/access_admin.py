@@ -8,10 +8,9 @@ from typing import Final
 from kafka import KafkaAdminClient
 from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
 
-from topicwarden.kafka.connect.acl_numbers import OPERATIONS, PATTERN_TYPES, PERMISSIONS, RESOURCE_TYPES
 from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
 from topicwarden.kafka.connect.request_error import RequestError, error_of_code, raise_if_refused
-from topicwarden.kafka.read.acl_reads import list_acls
+from topicwarden.kafka.read.acl_reads import OPERATIONS, PATTERN_TYPES, PERMISSIONS, RESOURCE_TYPES, list_acls
 from topicwarden.kafka.read.broker_visibility import wait_for_every_broker
 from topicwarden.model.access import Acl
 

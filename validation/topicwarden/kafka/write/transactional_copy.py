@@ -17,7 +17,7 @@ from kafka.errors import KafkaError
 
 from topicwarden.kafka.connect.clients import new_producer
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.denied_permissions import denied_permission
+from topicwarden.kafka.connect.request_error import denied_permission
 from topicwarden.kafka.read.records_at_offsets import CopiedSoFar
 from topicwarden.model.problem import Refusal
 

@@ -9,7 +9,10 @@ An audit also notes undeclared fields that look like personal data. `fields` add
 Example: `personal-data: {level: error, fields: [customer_ref]}`
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -17,6 +20,9 @@ from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import Text
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
+
+if TYPE_CHECKING:
+    from topicwarden.policies.policy import Policy
 
 RULE = "personal-data"
 
@@ -42,3 +48,14 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if value is None or value < 0:
         kept = "does not declare how long it is kept" if value is None else "keeps it forever"
         yield RuleViolation(("config", setting), f"{topic.name} has personal data and {kept}; write {setting}: 30d")
+
+
+def personal_names(policy: Policy, stack: str) -> frozenset[str]:
+    """Return the names of fields that the rule ``personal-data`` adds on ``stack``."""
+    blocks = (placed.settings for placed in policy.rules.get(RULE, ()))
+    return frozenset(
+        name
+        for settings in blocks
+        if isinstance(settings, Settings) and settings.applies_on(stack)
+        for name in settings.fields
+    )

@@ -1,18 +1,26 @@
-"""Test that Kafka's StorageTool formats one broker of a cluster, and that the others have ids of their own."""
+"""Test parts of the sandbox: how brokers are formatted, and the writer to a topic whose leader applies settings late.
+
+The answers of the broker to the writer are stand-ins: a real one cannot be made to apply a setting late.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from confluent_kafka import KafkaError, Producer
 
 from topicwarden.extensions.sandbox.broker_fleet import BrokerFleet
 from topicwarden.extensions.sandbox.jvm import Jvm
 from topicwarden.extensions.sandbox.ports import assign
 from topicwarden.extensions.sandbox.sandbox_state import SandboxState
+from topicwarden.extensions.sandbox.scenarios import writer as module
+from topicwarden.extensions.sandbox.scenarios.writer import Writer, write_once_valid
 from topicwarden.model.problem import Refusal
 
 _META = "#\n#Sat Nov 28 11:16:04 UTC 2026\nnode.id=1\ndirectory.id=tiJAsB3Kvr68IEbv1WUevQ\nversion=1\ncluster.id=c\n"
@@ -96,3 +104,36 @@ def test_options_in_variables_do_not_change_which_class_archive_brokers_use(
     for name in ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"):
         monkeypatch.setenv(name, "-XX:TieredStopAtLevel=1")
     assert Jvm(tmp_path / "other", tmp_path).class_archive == plain
+
+
+def unused_answers(answers: Sequence[int | None], monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
+    """Let the broker answer each record with the next error code, None for accepted; return the answers left over."""
+    left = list(answers)
+
+    @contextmanager
+    def writing(servers: Sequence[str], refusals_expected: bool = False) -> Iterator[Writer]:
+        writer = Writer(Producer({"bootstrap.servers": ",".join(servers), "log_level": 0}))
+        monkeypatch.setattr(writer, "send", lambda *_, **__: None)
+        code = left.pop(0)
+        writer.errors.extend(KafkaError(one) for one in (code,) if one is not None)
+        yield writer
+
+    monkeypatch.setattr(module, "writing", writing)
+    return left
+
+
+def write() -> None:
+    write_once_valid(["127.0.0.1:1"], "shop.customers", None, "{}", partition=0)
+
+
+def test_a_record_is_sent_again_until_the_leader_applies_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = unused_answers([KafkaError.INVALID_RECORD, KafkaError.INVALID_RECORD, None, None], monkeypatch)
+    write()
+    assert left == [None], "an accepted record is not sent again"
+
+
+def test_a_record_with_an_unknown_result_is_not_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = unused_answers([KafkaError._MSG_TIMED_OUT, None], monkeypatch)
+    with pytest.raises(Refusal, match=r"refused a record for shop\.customers"):
+        write()
+    assert left == [None]
