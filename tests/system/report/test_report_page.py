@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support import reports, usage_reports
 from tests.support.browser import chromium
 from tests.support.fleet_reports import small, written
+from topicwarden.extensions.watch.http_access import ListenAddress
 from topicwarden.extensions.watch.http_server import serving
-from topicwarden.extensions.watch.listen_address import ListenAddress
 from topicwarden.extensions.watch.served_pages import ServedPages
 from topicwarden.extensions.watch.watch_state import WatchState
 from topicwarden.report.audit import formats

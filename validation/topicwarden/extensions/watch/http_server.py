@@ -24,7 +24,7 @@ from waitress.channel import HTTPChannel
 from waitress.server import TcpWSGIServer
 from waitress.task import ErrorTask, WSGITask
 
-from topicwarden.extensions.watch.listen_address import ListenAddress
+from topicwarden.extensions.watch.http_access import ListenAddress
 from topicwarden.model.problem import Refusal
 
 if TYPE_CHECKING:

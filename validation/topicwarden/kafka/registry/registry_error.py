@@ -27,7 +27,6 @@ _MOST_TEXT: Final = 600
 _NOT_FOUND: Final = range(40401, 40500)
 """The codes of ``io.confluent.kafka.schemaregistry.rest.exceptions.Errors`` for what is absent."""
 NO_SUBJECT: Final = 40401
-SOFT_DELETED: Final = 40404
 READ_ONLY: Final = 42205
 REFERENCED: Final = 42206
 PASSING_CODES: Final = (50002, 50003)
