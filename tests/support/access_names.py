@@ -6,11 +6,12 @@ from topicwarden.kinds.acl.resource import ACL_TYPE, acl_of, acl_properties
 from topicwarden.kinds.acl.resource import RESOURCE as ACLS
 from topicwarden.kinds.group_config.resource import GROUP_CONFIG_TYPE
 from topicwarden.kinds.group_config.resource import RESOURCE as GROUP_CONFIGS
+from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.kinds.quota.resource import CLIENT_QUOTA_TYPE, QUOTA_TYPE, quota_entity_of, quota_properties
 from topicwarden.kinds.quota.resource import RESOURCE as QUOTAS
 from topicwarden.kinds.scram_user.resource import RESOURCE as USERS
 from topicwarden.kinds.scram_user.resource import SCRAM_TYPE, user_properties
-from topicwarden.model.access import AccessKey, Acl, QuotaEntity
+from topicwarden.model.access import AccessKey, Acl
 
 __all__ = [
     "ACL_TYPE",

@@ -24,7 +24,7 @@ from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.record_decoder import UnreadableRecords
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kafka.write.quota_admin import alter_quotas, wait_for_quotas
-from topicwarden.model.access import QuotaEntity
+from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.model.finding import OF_CLUSTER, AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict

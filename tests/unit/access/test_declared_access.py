@@ -12,6 +12,9 @@ from jsonschema import Draft202012Validator
 
 from tests.support.cases import POLICY_CASES, TODAY, find_case, project_of
 from tests.support.command import topicwarden
+from topicwarden.kinds.group_config.change import GROUP_CONFIGS
+from topicwarden.kinds.quota.change import QUOTAS
+from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import DeclaredAccess, SecretReference
 from topicwarden.model.topic import Allowance, AllowedChange
 from topicwarden.operations.check import check_topics
@@ -79,7 +82,7 @@ def test_a_list_of_a_stack_replaces_the_list_for_all_stacks(declared: dict[str, 
 
 def test_quotas_users_and_groups_are_kafkas(declared: dict[str, DeclaredAccess]) -> None:
     access = declared["prod"]
-    assert {entity: rates for entity, (rates, _) in access.quotas.items()} == {
+    assert access.part(QUOTAS) == {
         (("user", "billing"),): {"producer_byte_rate": 1048576.0, "request_percentage": 150.5},
         (("user", None),): {"controller_mutation_rate": 10.0},
         (("client-id", "app"),): {"consumer_byte_rate": 1000.0},
@@ -91,12 +94,12 @@ def test_quotas_users_and_groups_are_kafkas(declared: dict[str, DeclaredAccess])
         (("ip", "2001:db8:0:0:0:0:0:1"),): {"connection_creation_rate": 50.0},
         (("ip", None),): {"connection_creation_rate": 50.0},
     }
-    user, location = access.users["a,b=c", "SCRAM-SHA-256"]
+    user, location = access.located(USERS)["a,b=c", "SCRAM-SHA-256"]
     assert (user.iterations, user.password, str(location)) == (8192, SecretReference("pw", "3"), "access/a.yaml:7:9")
-    assert ("a,b=c", "SCRAM-SHA-512") in access.users
-    settings, location = access.group_configs["billing"]
+    assert ("a,b=c", "SCRAM-SHA-512") in access.part(USERS)
+    settings, location = access.located(GROUP_CONFIGS)["billing"]
     assert settings == {"consumer.session.timeout.ms": "60000", "share.auto.offset.reset": "by_duration:PT1H"}
-    assert list(declared["dev"].group_configs["billing"][0]) == ["share.auto.offset.reset"]
+    assert list(declared["dev"].part(GROUP_CONFIGS)["billing"]) == ["share.auto.offset.reset"]
     assert access.allow == {"access/a.yaml": frozenset({Allowance(AllowedChange.REVOKE_ACCESS, date(2030, 1, 1))})}
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from topicwarden.kinds.quota.levels import QuotaClient, enforced, enforced_limit
-from topicwarden.model.access import QuotaEntity
+from topicwarden.kinds.quota.levels import QuotaClient, QuotaEntity, enforced, enforced_limit
 
 KEY = "producer_byte_rate"
 ORDER: tuple[QuotaEntity, ...] = (

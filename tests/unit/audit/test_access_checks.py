@@ -50,9 +50,7 @@ SOURCE = AccessSource(AT, "consume of orders", "orders")
 DECLARED = DeclaredAccess(acls={READ: (SOURCE,), GROUP: (SOURCE,)})
 LIVE = LiveAccess(
     acls=frozenset({READ, GROUP}),
-    quotas={},
-    users={},
-    group_configs={},
+    parts={"quotas": {}, "users": {}, "group_configs": {}},
     settings={1: AuthorizerSettings(STANDARD, frozenset(), open_without_acl=False)},
 )
 
@@ -112,9 +110,11 @@ def test_what_is_denied_is_undecidable() -> None:
     parts = ("acls", "quotas", "users", "group_configs", "authorizer")
     declared = replace(
         DECLARED,
-        quotas={(("user", "a"),): ({"producer_byte_rate": 1.0}, AT)},
-        users={("a", "SCRAM-SHA-512"): (ScramUser("a", "SCRAM-SHA-512", 4096), USER_AT)},
-        group_configs={"billing": ({"consumer.session.timeout.ms": "60000"}, AT)},
+        parts={
+            "quotas": {(("user", "a"),): ({"producer_byte_rate": 1.0}, AT)},
+            "users": {("a", "SCRAM-SHA-512"): (ScramUser("a", "SCRAM-SHA-512", 4096), USER_AT)},
+            "group_configs": {"billing": ({"consumer.session.timeout.ms": "60000"}, AT)},
+        },
     )
     findings = found(declared, LiveAccess(missing=dict.fromkeys(parts, reason)))
     assert [each.split(" ")[2] for each in findings] == ["undecidable:"] * 6
@@ -124,7 +124,9 @@ def test_what_is_denied_is_undecidable() -> None:
 def test_acls_of_absent_topics_and_users_are_suspect() -> None:
     gone, nobody = acl("User:orders", "orders.old"), acl("User:old", "orders")
     live = replace(
-        LIVE, acls=frozenset({READ, GROUP, gone, nobody}), users={("orders", "S"): ScramUser("orders", "S", 4096)}
+        LIVE,
+        acls=frozenset({READ, GROUP, gone, nobody}),
+        parts={"users": {("orders", "S"): ScramUser("orders", "S", 4096)}},
     )
     settings = {
         "principal.builder.class": "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
@@ -180,25 +182,29 @@ def test_settings_of_the_authorizer_that_differ_by_broker(
 def test_drift_of_quotas_users_and_settings_of_groups() -> None:
     entity = (("client-id", None), ("user", "a"))
     declared = DeclaredAccess(
-        quotas={entity: ({"producer_byte_rate": 1024.0, "request_percentage": 50.0}, AT)},
-        users={
-            ("a", "SCRAM-SHA-512"): (ScramUser("a", "SCRAM-SHA-512", 8192), USER_AT),
-            ("b", "SCRAM-SHA-512"): (ScramUser("b", "SCRAM-SHA-512", 4096), USER_AT),
-        },
-        group_configs={"billing": ({"consumer.session.timeout.ms": "60000"}, AT)},
+        parts={
+            "quotas": {entity: ({"producer_byte_rate": 1024.0, "request_percentage": 50.0}, AT)},
+            "users": {
+                ("a", "SCRAM-SHA-512"): (ScramUser("a", "SCRAM-SHA-512", 8192), USER_AT),
+                ("b", "SCRAM-SHA-512"): (ScramUser("b", "SCRAM-SHA-512", 4096), USER_AT),
+            },
+            "group_configs": {"billing": ({"consumer.session.timeout.ms": "60000"}, AT)},
+        }
     )
     live = replace(
         LIVE,
-        quotas={
-            entity: {"producer_byte_rate": 10.0, "request_percentage": 50.0, "consumer_byte_rate": 5.0},
-            (("user", "o1"),): {"producer_byte_rate": 1.0},
-            (("user", "x"),): {"producer_byte_rate": 1.0},
+        parts={
+            "quotas": {
+                entity: {"producer_byte_rate": 10.0, "request_percentage": 50.0, "consumer_byte_rate": 5.0},
+                (("user", "o1"),): {"producer_byte_rate": 1.0},
+                (("user", "x"),): {"producer_byte_rate": 1.0},
+            },
+            "users": {
+                ("a", "SCRAM-SHA-512"): ScramUser("a", "SCRAM-SHA-512", 4096),
+                ("o1", "SCRAM-SHA-256"): ScramUser("o1", "SCRAM-SHA-256", 4096),
+            },
+            "group_configs": {"billing": {"consumer.session.timeout.ms": "45000", "share.auto.offset.reset": "latest"}},
         },
-        users={
-            ("a", "SCRAM-SHA-512"): ScramUser("a", "SCRAM-SHA-512", 4096),
-            ("o1", "SCRAM-SHA-256"): ScramUser("o1", "SCRAM-SHA-256", 4096),
-        },
-        group_configs={"billing": {"consumer.session.timeout.ms": "45000", "share.auto.offset.reset": "latest"}},
     )
     assert found(declared, live) == [
         "quota-drift (cluster) fail: consumer_byte_rate of user a, default client-id is 5, declared not set "

@@ -30,6 +30,7 @@ from topicwarden.deploy.access_program import AccessBefore
 from topicwarden.deploy.access_state import deployed_access, recorded_access
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
 from topicwarden.kinds.announced_writes import Intent
+from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.model.access import (
     AccessSource,
     Acl,
@@ -40,7 +41,6 @@ from topicwarden.model.access import (
     Operation,
     PatternType,
     PermissionType,
-    QuotaEntity,
     ResourceType,
     ScramUser,
     SecretReference,
@@ -94,9 +94,11 @@ def test_the_state_gives_the_access_that_was_registered() -> None:
     }
     declared = DeclaredAccess(
         acls={READ: (AccessSource(HERE, "consume of orders", "orders"),), WRITE: (AccessSource(HERE, "an ACL"),)},
-        quotas={entity: (rates, HERE) for entity, rates in quotas.items()},
-        users={("a", "SCRAM-SHA-512"): (user, HERE)},
-        group_configs={"billing": ({"consumer.session.timeout.ms": "60000"}, HERE)},
+        parts={
+            "quotas": {entity: (rates, HERE) for entity, rates in quotas.items()},
+            "users": {("a", "SCRAM-SHA-512"): (user, HERE)},
+            "group_configs": {"billing": ({"consumer.session.timeout.ms": "60000"}, HERE)},
+        },
         allow={"access/a.yaml": frozenset({Allowance(AllowedChange.REVOKE_ACCESS, date(2030, 1, 2))})},
     )
     state: list[Mapping[str, Any]] = [
@@ -114,9 +116,11 @@ def test_the_state_gives_the_access_that_was_registered() -> None:
     assert [quota_type(entity) for entity in quotas] == [QUOTA_TYPE, CLIENT_QUOTA_TYPE]
     assert deployed_access(state) == DeployedAccess(
         acls=frozenset({READ, WRITE}),
-        quotas=quotas,
-        users={("a", "SCRAM-SHA-512"): user},
-        group_configs={"billing": {"consumer.session.timeout.ms": "60000"}},
+        parts={
+            "quotas": quotas,
+            "users": {("a", "SCRAM-SHA-512"): user},
+            "group_configs": {"billing": {"consumer.session.timeout.ms": "60000"}},
+        },
         homes={READ: ("orders",), **dict.fromkeys([WRITE, *quotas, ("a", "SCRAM-SHA-512"), "billing"], (HERE.file,))},
         allow=declared.allow,
         passwords=frozenset({("a", "SCRAM-SHA-512")}),
@@ -124,7 +128,7 @@ def test_the_state_gives_the_access_that_was_registered() -> None:
 
 
 DECLARED = DeclaredAccess(
-    {READ: (AccessSource(HERE, "an ACL"),)}, {(("user", "a"),): ({"producer_byte_rate": 1.0}, HERE)}
+    {READ: (AccessSource(HERE, "an ACL"),)}, {"quotas": {(("user", "a"),): ({"producer_byte_rate": 1.0}, HERE)}}
 )
 RECORD = resource(ACCESS_SET_TYPE, "dev", **recorded_access(DECLARED))
 LIMIT = {"entityName": "a", "entityType": "user"}
@@ -194,12 +198,12 @@ def test_only_a_password_that_a_deploy_has_written_is_ours(
 ) -> None:
     other = ScramUser("a", "SCRAM-SHA-512", 8192, SecretReference("secret", "1"))
     access = AccessBefore(
-        DeclaredAccess(users={KEY: (USER, HERE)}, allow=REPLACE if allowed else {}),
+        DeclaredAccess(parts={"users": {KEY: (USER, HERE)}}, allow=REPLACE if allowed else {}),
         DeployedAccess(
-            users={} if deployed == "no" else {KEY: other if deployed == "other" else USER},
+            parts={} if deployed == "no" else {"users": {KEY: other if deployed == "other" else USER}},
             passwords=frozenset({KEY} if deployed == "written" else ()),
         ),
-        LiveAccess(users={KEY: other if deployed == "other" else USER} if live else {}),
+        LiveAccess(parts={"users": {KEY: other if deployed == "other" else USER} if live else {}}),
     )
     writes = access.registration({KEY: "p"}).writes
     assert (KEY in writes.written, KEY in writes.protected) == (written, protected)
@@ -249,17 +253,17 @@ def test_only_a_user_of_somebody_else_that_is_as_declared_is_adopted(
     deployed: bool, live: ScramUser | None, intents: dict[str, Intent], adopted: bool
 ) -> None:
     access = AccessBefore(
-        DeclaredAccess(users={KEY: (USER, HERE)}),
-        DeployedAccess(users={KEY: USER} if deployed else {}),
-        LiveAccess(users={KEY: live} if live else {}),
+        DeclaredAccess(parts={"users": {KEY: (USER, HERE)}}),
+        DeployedAccess(parts={"users": {KEY: USER}} if deployed else {}),
+        LiveAccess(parts={"users": {KEY: live} if live else {}}),
         intents,
     )
     assert (KEY in access.registration({KEY: "p"}).writes.adopted) is adopted
 
 
 def test_declared_and_deployed_access_that_is_gone_is_named() -> None:
-    declared = DeclaredAccess(acls={acl("a"): (), acl("b"): ()}, users={KEY: (USER, HERE)})
-    deployed = DeployedAccess(acls=frozenset({acl("a")}), users={KEY: USER})
+    declared = DeclaredAccess(acls={acl("a"): (), acl("b"): ()}, parts={"users": {KEY: (USER, HERE)}})
+    deployed = DeployedAccess(acls=frozenset({acl("a")}), parts={"users": {KEY: USER}})
     gone = ["Allow Read on Topic a for User:a", "SCRAM-SHA-512 credential of user a"]
-    assert AccessBefore(declared, deployed, LiveAccess(acls=frozenset(), users={})).missing() == gone
+    assert AccessBefore(declared, deployed, LiveAccess(acls=frozenset(), parts={"users": {}})).missing() == gone
     assert AccessBefore(declared, deployed, LiveAccess()).missing() == []

@@ -12,6 +12,7 @@ import pytest
 
 from topicwarden.deploy.access_state import ACCESS_RESOURCES, deployed_access, recorded_access
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
+from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import DeclaredAccess, LiveAccess
 from topicwarden.plan.access_change import access_change
 from topicwarden.specs.access_files import load_access, resolve_access
@@ -35,7 +36,7 @@ def declared(tmp_path: Path) -> DeclaredAccess:
 def registered(access: DeclaredAccess) -> Iterator[dict[str, Any]]:
     """Yield what the program registers, in the form of `pulumi stack export`."""
     set_urn = f"urn:pulumi:dev::shop::{ACCESS_SET_TYPE}"
-    yield {"type": ACCESS_SET_TYPE, "urn": f"{set_urn}::dev", "outputs": recorded_access(access, access.users)}
+    yield {"type": ACCESS_SET_TYPE, "urn": f"{set_urn}::dev", "outputs": recorded_access(access, access.part(USERS))}
     for kind in ACCESS_RESOURCES:
         for key, value in access.part(kind.part).items():
             urn = f"{set_urn}${kind.type(key)}::{kind.name(key)}"

@@ -12,6 +12,8 @@ from topicwarden.extensions.interchange.import_session import open_session
 from topicwarden.extensions.interchange.live_access import AccessDraft, draft_access
 from topicwarden.kafka_facts.access import roles
 from topicwarden.kafka_facts.access.roles import NamePattern, StreamsApplication
+from topicwarden.kinds.quota.change import QUOTAS
+from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import (
     Acl,
     Grant,
@@ -48,15 +50,17 @@ ACLS = frozenset(
 )
 LIVE = LiveAccess(
     acls=ACLS,
-    quotas={
-        (("client-id", None), ("user", "billing")): {"producer_byte_rate": 1048576.0, "request_percentage": 12.5},
-        (("ip", None),): {"connection_creation_rate": 7.0},
+    parts={
+        "quotas": {
+            (("client-id", None), ("user", "billing")): {"producer_byte_rate": 1048576.0, "request_percentage": 12.5},
+            (("ip", None),): {"connection_creation_rate": 7.0},
+        },
+        "users": {
+            ("billing", "SCRAM-SHA-256"): ScramUser("billing", "SCRAM-SHA-256", 8192),
+            ("billing", "SCRAM-SHA-512"): ScramUser("billing", "SCRAM-SHA-512", 8192),
+        },
+        "group_configs": {"billing": {"consumer.session.timeout.ms": "50000"}, "empty": {}},
     },
-    users={
-        ("billing", "SCRAM-SHA-256"): ScramUser("billing", "SCRAM-SHA-256", 8192),
-        ("billing", "SCRAM-SHA-512"): ScramUser("billing", "SCRAM-SHA-512", 8192),
-    },
-    group_configs={"billing": {"consumer.session.timeout.ms": "50000"}, "empty": {}},
 )
 TOPIC_FILE = """\
 partitions: 3
@@ -114,8 +118,8 @@ def test_imported_access_is_declared_exactly_and_is_not_imported_again(tmp_path:
     imported(tmp_path, LIVE, stacks=stacks)
     session = open_session(project_of(tmp_path, {}), "dev", ())
     assert session.access.acls.keys() == ACLS
-    assert {entity: rates for entity, (rates, _) in session.access.quotas.items()} == LIVE.quotas
-    assert session.access.users.keys() == (LIVE.users or {}).keys()
+    assert session.access.part(QUOTAS) == LIVE.part(QUOTAS)
+    assert session.access.part(USERS).keys() == (LIVE.part(USERS) or {}).keys()
     assert draft_access(session, LIVE, ["orders.placed"], "dev") == AccessDraft()
     if stacks == 2:
         assert open_session(session.project, "other1", ()).access.empty
@@ -141,7 +145,7 @@ def test_only_access_in_the_scope_of_the_stack_is_imported(tmp_path: Path) -> No
 def test_settings_of_groups_outside_the_scope_are_not_imported(tmp_path: Path) -> None:
     project = project_of(tmp_path, {}, "config: {'topicwarden:scope': {topics: ['orders.*'], groups: ['orders-*']}}\n")
     settings = {"consumer.session.timeout.ms": "50000"}
-    live = LiveAccess(frozenset(), {}, {}, {"orders-billing": settings, "audit-trail": settings})
+    live = LiveAccess(frozenset(), {"group_configs": {"orders-billing": settings, "audit-trail": settings}})
     draft = draft_access(open_session(project, "dev", ()), live, (), "dev")
     assert draft.files[0].text == "group_configs:\n  orders-billing: {consumer.session.timeout.ms: 50000}\n"
 
@@ -155,8 +159,11 @@ def test_what_yaml_cannot_declare_is_reported_and_the_rest_is_imported(tmp_path:
     live = replace(
         LIVE,
         acls=ACLS | odd,
-        quotas={(("user", "x"),): {"unknown_rate": 1.0}},
-        group_configs={"g": {"unknown.setting": "1"}},
+        parts={
+            **LIVE.parts,
+            "quotas": {(("user", "x"),): {"unknown_rate": 1.0}},
+            "group_configs": {"g": {"unknown.setting": "1"}},
+        },
         missing={"users": "this user lacks Describe on the Cluster resource"},
     )
     draft = imported(tmp_path, live)

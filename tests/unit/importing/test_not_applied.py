@@ -59,7 +59,9 @@ def read(text: str, *, include_unmanaged: bool = False) -> ConversionResult:
 
 def declared(found: ConversionResult) -> int:
     access = found.access
-    return sum(map(len, (found.topics, found.subjects, access.acls or (), access.users or {}, access.quotas or {})))
+    return sum(
+        map(len, (found.topics, found.subjects, access.acls or (), *(part or () for part in access.parts.values())))
+    )
 
 
 def strimzi(topic: tuple[str, str], user: tuple[str, str]) -> str:

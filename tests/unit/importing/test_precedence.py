@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.command import project, topicwarden
 from topicwarden.extensions.interchange.convert import ConversionResult, SourceFile, read_all
+from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.problem import Problem
 
 
@@ -137,7 +138,7 @@ def test_the_iterations_of_a_user_are_those_that_jikkou_applies(written: int | N
         "apiVersion: kafka.jikkou.io/v1\nkind: KafkaUser\nmetadata: {name: u}\n"
         f"spec: {{authentications: [{{type: scram-sha-512{iterations}}}]}}\n"
     )
-    [user] = (read({"users.yaml": text}).access.users or {}).values()
+    [user] = (read({"users.yaml": text}).access.part(USERS) or {}).values()
     assert user.iterations == number
 
 

@@ -20,7 +20,9 @@ from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent
 from topicwarden.kafka.read.transactions import TopicProducers, Transaction
 from topicwarden.kinds.acl.consequences.self_lockout import NEEDED
 from topicwarden.kinds.quota.client_rates import LikelyRate
+from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.model.access import (
+    ACLS,
     AccessSource,
     Acl,
     AuthorizerSettings,
@@ -30,7 +32,6 @@ from topicwarden.model.access import (
     Operation,
     PatternType,
     PermissionType,
-    QuotaEntity,
     ResourceType,
     ScramUser,
     SecretReference,
@@ -87,26 +88,31 @@ def judged(case: Mapping[str, Any]) -> AccessPrediction:
     change = access_change(
         DeclaredAccess(
             declared,
-            {entity: (values, Location("access/quotas.yaml")) for entity, values in quotas(case, "quotas").items()},
-            {(user.name, user.mechanism): (user, Location("access/users.yaml")) for user in users(case, "users")},
-            {group: (values, Location("access/all.yaml")) for group, values in case.get("group_configs", {}).items()},
+            {
+                "quotas": {key: (rates, Location(FILES[1])) for key, rates in quotas(case, "quotas").items()},
+                "users": {key: (user, Location(FILES[2])) for key, user in users(case, "users").items()},
+                "group_configs": {
+                    group: (values, Location("access/all.yaml"))
+                    for group, values in case.get("group_configs", {}).items()
+                },
+            },
             allow=allowances(case.get("allow", ())),
         ),
         DeployedAccess(
             frozenset(deployed),
-            quotas(case, "deployed_quotas"),
-            {(user.name, user.mechanism): user for user in users(case, "deployed_users")},
+            {
+                "quotas": quotas(case, "deployed_quotas"),
+                "users": users(case, "deployed_users"),
+                "group_configs": case.get("deployed_group_configs", {}),
+            },
             homes={
                 **{acl_of(text): homes_of(text) for text in case.get("deployed", ())},
                 **dict.fromkeys(quotas(case, "deployed_quotas"), (FILES[1],)),
-                **{(user.name, user.mechanism): (FILES[2],) for user in users(case, "deployed_users")},
+                **dict.fromkeys(users(case, "deployed_users"), (FILES[2],)),
             },
-            group_configs=case.get("deployed_group_configs", {}),
             allow=allowances(case.get("deployed_allow", ())),
             passwords=frozenset(
-                (user.name, user.mechanism)
-                for user in users(case, "deployed_users")
-                if user.name not in case.get("adopted_users", ())
+                key for key in users(case, "deployed_users") if key[0] not in case.get("adopted_users", ())
             ),
             undeclared=tuple(
                 UndeclaredResource(f"urn:{text}", acl_of(text), f"ACL {acl_of(text)}", tainted=key == "tainted")
@@ -116,9 +122,11 @@ def judged(case: Mapping[str, Any]) -> AccessPrediction:
         ),
         LiveAccess(
             None if "missing" in case else frozenset(map(acl_of, case.get("live", ()))),
-            quotas(case, "live_quotas"),
-            {(user.name, user.mechanism): user for user in users(case, "live_users")},
-            case.get("live_group_configs", {}),
+            {
+                "quotas": quotas(case, "live_quotas"),
+                "users": users(case, "live_users"),
+                "group_configs": case.get("live_group_configs", {}),
+            },
             {1: settings},
             missing=({"acls": case["missing"]} if "missing" in case else {})
             | ({"group_configs": case["hidden_group"]} if "hidden_group" in case else {}),
@@ -184,7 +192,7 @@ def evidence_of(case: Mapping[str, Any], live: Sequence[str]) -> AccessEvidence:
         case.get("transactions_missing", ""),
         known,
         {
-            "quota": {
+            "clients-throttled": {
                 (entity(rate["entity"]), rate["key"]): LikelyRate(rate["rate"], ("orders",), 3)
                 for rate in case.get("likely_rates", ())
             }
@@ -236,8 +244,8 @@ def entity(text: str) -> QuotaEntity:
     return tuple(sorted((kind, name or None) for kind, _, name in (part.partition("=") for part in text.split(","))))
 
 
-def users(case: Mapping[str, Any], key: str) -> list[ScramUser]:
-    return [
+def users(case: Mapping[str, Any], key: str) -> dict[tuple[str, str], ScramUser]:
+    declared = [
         ScramUser(
             each["name"],
             each.get("mechanism", "SCRAM-SHA-512"),
@@ -246,6 +254,7 @@ def users(case: Mapping[str, Any], key: str) -> list[ScramUser]:
         )
         for each in case.get(key, ())
     ]
+    return {(user.name, user.mechanism): user for user in declared}
 
 
 FILES = ("access/all.yaml", "access/quotas.yaml", "access/users.yaml")
@@ -268,7 +277,7 @@ def test_a_change_creates_adopts_and_deletes_only_what_is_declared_or_in_the_sta
         DeployedAccess(frozenset({kept, deleted, drifted})),
         LiveAccess(frozenset({kept, adopted, deleted, foreign})),
     )
-    assert change.of("acls") == {
+    assert change.of(ACLS) == {
         created: Action.CREATE,
         adopted: Action.ADOPT,
         drifted: Action.DRIFT,
@@ -285,16 +294,28 @@ def test_quotas_users_and_settings_of_groups_are_compared_by_what_is_declared() 
     first, second = (ScramUser("a", "SCRAM-SHA-512", 8192, SecretReference("p", version)) for version in "12")
     change = access_change(
         DeclaredAccess(
-            quotas={limited: ({"producer_byte_rate": 10.0}, file), default: ({"consumer_byte_rate": 5.0}, file)},
-            users={("a", "SCRAM-SHA-512"): (second, file)},
-            group_configs={"g": ({"consumer.session.timeout.ms": "60000"}, file)},
+            parts={
+                "quotas": {limited: ({"producer_byte_rate": 10.0}, file), default: ({"consumer_byte_rate": 5.0}, file)},
+                "users": {("a", "SCRAM-SHA-512"): (second, file)},
+                "group_configs": {"g": ({"consumer.session.timeout.ms": "60000"}, file)},
+            },
         ),
-        DeployedAccess(quotas={limited: {"producer_byte_rate": 10.0}}, users={("a", "SCRAM-SHA-512"): first}),
+        DeployedAccess(
+            parts={
+                "quotas": {limited: {"producer_byte_rate": 10.0}},
+                "users": {("a", "SCRAM-SHA-512"): first},
+            }
+        ),
         LiveAccess(
             frozenset(),
-            {limited: {"producer_byte_rate": 20.0, "request_percentage": 1.0}, default: {"consumer_byte_rate": 5.0}},
-            {("a", "SCRAM-SHA-512"): ScramUser("a", "SCRAM-SHA-512", 8192)},
-            {},
+            {
+                "quotas": {
+                    limited: {"producer_byte_rate": 20.0, "request_percentage": 1.0},
+                    default: {"consumer_byte_rate": 5.0},
+                },
+                "users": {("a", "SCRAM-SHA-512"): ScramUser("a", "SCRAM-SHA-512", 8192)},
+                "group_configs": {},
+            },
         ),
     )
     items = {item.name: (item.action, item.before, item.after) for item in change.items}
@@ -317,9 +338,9 @@ def test_a_rate_in_the_state_that_no_deploy_has_declared_is_not_removed(kept: bo
     resource = UndeclaredResource("urn", entity, "quota of user a", registered=True)
     declared = rates if kept else {"producer_byte_rate": 1.0}
     change = access_change(
-        DeclaredAccess(quotas={entity: (declared, file)}),
-        DeployedAccess(quotas={entity: rates}, homes={entity: (file.file,)}, undeclared=(resource,)),
-        LiveAccess(frozenset(), {entity: rates}, {}, {}),
+        DeclaredAccess(parts={"quotas": {entity: (declared, file)}}),
+        DeployedAccess(parts={"quotas": {entity: rates}}, homes={entity: (file.file,)}, undeclared=(resource,)),
+        LiveAccess(frozenset(), {"quotas": {entity: rates}}),
     )
     assert change.undeclared == (() if kept else (resource,))
 
@@ -381,8 +402,8 @@ def test_a_removed_quota_shows_the_one_of_the_next_level() -> None:
     own, default = (("user", "a"),), (("user", None),)
     change = access_change(
         DeclaredAccess(),
-        DeployedAccess(quotas={own: {"producer_byte_rate": 20.0}}),
-        LiveAccess(frozenset(), {own: {"producer_byte_rate": 20.0}, default: {"producer_byte_rate": 10.0}}),
+        DeployedAccess(parts={"quotas": {own: {"producer_byte_rate": 20.0}}}),
+        LiveAccess(frozenset(), {"quotas": {own: {"producer_byte_rate": 20.0}, default: {"producer_byte_rate": 10.0}}}),
     )
     items = {item.name: (item.action, item.before, item.after) for item in change.items}
     assert items == {"user a": (Action.DELETE, "producer_byte_rate 20", "producer_byte_rate 10 (of default user)")}

@@ -11,6 +11,7 @@ import pytest
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas
 from topicwarden.kinds.quota.client_rates import LikelyRate, likely_rates
+from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.model.access import (
     Acl,
     DeclaredAccess,
@@ -19,7 +20,6 @@ from topicwarden.model.access import (
     Operation,
     PatternType,
     PermissionType,
-    QuotaEntity,
     ResourceType,
 )
 from topicwarden.model.problem import Location
@@ -46,9 +46,9 @@ def rates(key: str, *acls: Acl, limit: float = 1.0) -> dict[Any, LikelyRate]:
     cluster: Any = SimpleNamespace(snapshot=lambda names: SimpleNamespace(topics={"orders": live} if names else {}))
     earlier: Any = SimpleNamespace(read=lambda cluster_id: (records, ()))
     change = access_change(
-        DeclaredAccess(quotas={ENTITY: ({key: limit}, Location("access/q.yaml"))}),
+        DeclaredAccess(parts={"quotas": {ENTITY: ({key: limit}, Location("access/q.yaml"))}}),
         DeployedAccess(),
-        LiveAccess(frozenset(acls), {}),
+        LiveAccess(frozenset(acls), {"quotas": {}}),
     )
     return dict(likely_rates(cast("Cluster", cluster), change, cast("EarlierUse", earlier), "c"))
 

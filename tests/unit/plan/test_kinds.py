@@ -12,7 +12,7 @@ from topicwarden import kinds
 from topicwarden.kinds import KINDS, every_kind, members, modules
 from topicwarden.kinds.access_resource import AccessResource
 from topicwarden.kinds.client_metrics.change import Subscription
-from topicwarden.model.access import PARTS, AccessKey, Acl, Operation, PatternType, PermissionType, ResourceType
+from topicwarden.model.access import AccessKey, Acl, Operation, PatternType, PermissionType, ResourceType
 from topicwarden.model.planned_change import AccessKind
 
 ACL = Acl(
@@ -34,14 +34,14 @@ NAMES: Final[dict[str, dict[AccessKey, str]]] = {
 def test_each_folder_is_a_kind_and_complete() -> None:
     folders = {path.parent.name for path in Path(kinds.__path__[0]).glob("*/__init__.py")}
     assert folders == {*KINDS, "subject", "topic"}
-    assert [each.RESOURCE.part for each in every_kind("resource")] == [*PARTS, "topics", "subjects"]
     parts = [each.PART for each in modules("change")]
-    assert tuple(part.name for part in parts) == PARTS
+    names = [part.name for part in parts]
     assert [part.kind for part in parts] == [*AccessKind], "a plan sorts by the order of this enumeration"
-    assert [each.SPEC.part for each in modules("spec")] == [*PARTS]
-    assert [each.CONVERTER.part for each in modules("convert")] == [*PARTS]
-    assert [each.LIVE.name for each in modules("live")] == [*PARTS]
-    assert [each.RESOURCE.part for each in modules("resource")] == [*PARTS]
+    assert names == [*NAMES]
+    assert [each.RESOURCE.part for each in every_kind("resource")] == [*names, "topics", "subjects"]
+    assert [each.SPEC.part for each in modules("spec")] == names
+    assert [each.CONVERTER.part for each in modules("convert")] == names
+    assert [each.LIVE.name for each in modules("live")] == names
     assert {each.__name__.split(".")[2] for each in members("checks")} == {*KINDS}
     assert all(each.CONSEQUENCES for each in modules("consequences"))
 

@@ -292,7 +292,7 @@ def access() -> AccessPlan:
                 after="producer_byte_rate 1,048,576",
             ),
             AccessItem(
-                kind=AccessKind.USER,
+                kind=AccessKind.SCRAM_USER,
                 action=Action.DRIFT,
                 name="orders (SCRAM-SHA-512)",
                 before="4,096 iterations",
@@ -330,7 +330,7 @@ def access() -> AccessPlan:
         ],
         needs=[AllowedChange.OPEN_ACCESS],
         unchanged=40,
-        foreign={AccessKind.ACL: 80_000, AccessKind.USER: 1},
+        foreign={AccessKind.ACL: 80_000, AccessKind.SCRAM_USER: 1},
     )
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.command import topicwarden
 from tests.support.projects import project_of
+from topicwarden.kinds.client_metrics.change import CLIENT_METRICS
 from topicwarden.kinds.client_metrics.spec import ClientMetricsSpec, kafka_settings, yaml_settings
 from topicwarden.specs.access_files import load_access, resolve_access
 
@@ -47,7 +48,7 @@ stacks: {dev: {client_metrics: {p: {interval.ms: 1m}}}}
     (folder / "m.yaml").write_text(text, encoding="utf-8")
     loaded = load_access(folder, tmp_path, ["dev", "prod"])
     found = {
-        stack: {str(key): own for key, own in resolve_access(loaded, (), stack).access.part("client_metrics").items()}
+        stack: {str(key): own for key, own in resolve_access(loaded, (), stack).access.part(CLIENT_METRICS).items()}
         for stack in ("dev", "prod")
     }
     assert found == {

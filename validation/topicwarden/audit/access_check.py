@@ -84,7 +84,7 @@ def hidden(access: AuditedAccess, part: str, what: str) -> AccessResult:
 
 def settings_drift(
     access: AuditedAccess,
-    part: AccessPart,
+    part: AccessPart[Any, Any],
     owner: Callable[[Any], str],
     equal: Callable[[str, Any, Any], bool] = lambda _, expected, seen: bool(expected == seen),
     text: Callable[[Any], str] = str,
@@ -118,7 +118,7 @@ def settings_drift(
 
 
 def undeclared_in_scope(
-    access: AuditedAccess, part: AccessPart, user: Callable[[Any], str | None]
+    access: AuditedAccess, part: AccessPart[Any, Any], user: Callable[[Any], str | None]
 ) -> Iterator[AccessResult]:
     """Yield a failure for each live entry of a user in the scope of the stack that the stack does not declare."""
     for key in sorted((access.live.part(part.name) or {}).keys() - access.declared.part(part.name).keys(), key=str):

@@ -101,7 +101,10 @@ def import_(
     ] = False,
     access: Annotated[
         bool,
-        typer.Option("--access", help="Also write the access of the cluster: ACLs, quotas, users, settings of groups."),
+        typer.Option(
+            "--access",
+            help="Also write the cluster's access, of every kind that a file below access/ declares.",
+        ),
     ] = False,
     schemas: Annotated[
         bool,

@@ -12,6 +12,8 @@ from topicwarden.deploy.access_resources import AccessRegistration
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kinds.announced_writes import Intent, orphans, unfinished
+from topicwarden.kinds.group_config.change import requested_groups
+from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.kinds.scram_user.password_writes import password_writes
 from topicwarden.kinds.scram_user.resource import RESOURCE as USER
 from topicwarden.model.access import (
@@ -107,10 +109,10 @@ def access_before(
     """
     if declared.empty and deployed.empty and not intents:
         return AccessBefore(declared, deployed)
-    live = cluster.access(declared.group_configs.keys() | deployed.group_configs.keys())
+    live = cluster.access(requested_groups(declared, deployed))
     names = resource_names(live) if intents else {}
     remaining = unfinished(intents, deployed=resource_names(deployed), live=names)
-    begun = {key for key in declared.users if USER.name(key) in remaining}
+    begun = {key for key in declared.part(USERS) if USER.name(key) in remaining}
     deployed = replace(deployed, passwords=deployed.passwords | begun)
     return AccessBefore(declared, deployed, live, remaining)
 
@@ -119,7 +121,7 @@ def passwords(access: DeclaredAccess, stack: str) -> tuple[dict[tuple[str, str],
     """Return the password of each user from the stack's configuration, and the problems with the secrets."""
     found: dict[tuple[str, str], str] = {}
     problems = []
-    for key, (user, location) in access.users.items():
+    for key, (user, location) in access.located(USERS).items():
         password = _password(user, location, stack)
         if isinstance(password, Problem):
             problems.append(password)

@@ -14,6 +14,7 @@ from topicwarden.kinds import every_kind, modules
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE, AccessResource
 from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
 from topicwarden.kinds.resource_type import DEFAULTS
+from topicwarden.kinds.scram_user.resource import RESOURCE as USER
 from topicwarden.model.access import (
     ACLS,
     AccessKey,
@@ -38,7 +39,6 @@ RESOURCE_TYPES: Final[Mapping[str, AccessResource]] = {
     type.token: each.RESOURCE for each in every_kind("resource") for type in each.RESOURCE.types
 }
 """The kinds of access and the subjects by the types of their resources."""
-_USERS: Final = next(resource for resource in ACCESS_RESOURCES if resource.part == "users")
 _TITLES: Final = {part.name: part.title for part in ACCESS_PARTS}
 
 Properties: TypeAlias = Mapping[str, Any]
@@ -82,7 +82,7 @@ def recorded_access(
             for resource, key, value in [*_entries(departing, gone), *_entries(access, access.homes)]
         },
         "allow": {file: recorded_allowances(words) for file, words in sorted(allow.items())},
-        "passwords": sorted(_USERS.name(user) for user in passwords),
+        "passwords": sorted(USER.name(user) for user in passwords),
     }
 
 
@@ -112,7 +112,7 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
     A resource under another URN than the program registers, a tainted one, and one that no deploy has declared as it
     is there are in ``undeclared``.
     """
-    found: dict[str, dict[Any, Any]] = {resource.part: {} for resource in ACCESS_RESOURCES}
+    found: dict[str, dict[Any, Any]] = {}
     records: dict[str, Mapping[str, Any]] = {}
     allow: dict[str, frozenset[Allowance]] = {}
     passwords: set[str] = set()
@@ -141,18 +141,16 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
         registered = kind.registered(urn) and urn.endswith(f"::{name}")
         record = records.get(name) if registered else None
         if registered:
-            found[kind.part][key] = kind.value_of(properties)
+            found.setdefault(kind.part, {})[key] = kind.value_of(properties)
         if record is not None:
             homes[key] = tuple(record["in"])
         as_declared = record is not None and _names(properties) <= {*record.get("names", ())}
         tainted = bool(resource.get("taint"))
         if tainted or not as_declared:
             undeclared.append(UndeclaredResource(urn, key, access_title(key, type), registered, tainted, as_declared))
-    acls, users = found.pop(ACLS), found["users"]
-    written = frozenset(user for user in users if user in homes and _USERS.name(user) in passwords)
-    return DeployedAccess(
-        frozenset(acls), **found, homes=homes, allow=allow, passwords=written, undeclared=tuple(undeclared)
-    )
+    written = frozenset(user for user in found.get(USER.part, ()) if user in homes and USER.name(user) in passwords)
+    acls = frozenset(found.pop(ACLS, ()))
+    return DeployedAccess(acls, found, homes, allow, passwords=written, undeclared=tuple(undeclared))
 
 
 def _names(properties: Properties) -> frozenset[str]:

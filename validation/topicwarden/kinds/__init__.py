@@ -1,4 +1,4 @@
-"""One folder for each kind of access, with modules of the same names. ``KINDS`` lists the folders.
+"""One folder for each kind of access, with modules of the same names. ``AccessKind`` is the table of the kinds.
 
 - ``spec``: the YAML, as a pydantic model, and the entries that a file declares.
 - ``convert``: the YAML that an import writes, what is outside of a scope, and what a service or a version lacks.
@@ -17,7 +17,9 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Final
 
-KINDS: Final = ("acl", "quota", "scram_user", "group_config", "client_metrics")
+from topicwarden.model.planned_change import AccessKind
+
+KINDS: Final = tuple(kind.name.lower() for kind in AccessKind)
 """The folders, in the order in which a plan shows the kinds."""
 _FIRST_IN_FILES: Final = ("acl", "scram_user")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.services import PROFILES
-from topicwarden.model.access import ACLS, AccessSource, DeclaredAccess, Operation, ResourceType
+from topicwarden.model.access import ACLS, AccessSource, DeclaredAccess, Operation, Part, ResourceType
 
 if TYPE_CHECKING:
     from topicwarden.specs.stacks.stack_scope import StackScope
@@ -39,7 +39,7 @@ class Limit:
 class AccessConverter:
     """One kind of access, as an import writes it, and where it may be declared.
 
-    - ``part``: the attribute of the access that has the entries; see ``AccessPart``.
+    - ``part``: the part of the access that has the entries.
     - ``plural``: the words for several entries, such as ``SCRAM users``.
     - ``reads``, ``writes``: the permissions to read and to change the entries.
     - ``drift_check``: the check of an audit that compares them with the declared ones.
@@ -50,7 +50,7 @@ class AccessConverter:
     - ``comment``: lines above the entries in a file.
     """
 
-    part: str
+    part: Part[Any, Any]
     plural: str
     reads: tuple[Operation, ResourceType]
     writes: tuple[Operation, ResourceType]

@@ -12,7 +12,7 @@ from topicwarden.kinds.announced_writes import Announce
 from topicwarden.kinds.batches import EngineCalls
 from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.resource_type import PulumiType, as_texts
-from topicwarden.model.access import AccessKey
+from topicwarden.model.access import AccessKey, Part
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.topic import AllowedChange
 
@@ -64,7 +64,7 @@ class Target:
 class AccessResource:
     """One kind of access, the topics, or the subjects, as resources of Pulumi.
 
-    - ``part``: the attribute of the access that has the entries; see ``AccessPart``.
+    - ``part``: the part of the access that has the entries; ``topics`` and ``subjects`` are not of the access.
     - ``types``: the types of the resources.
     - ``parts_of``: the parts of a key whose hash is the resource's name. A name is never a position, so that moving a
       declaration to another file changes nothing.
@@ -81,7 +81,7 @@ class AccessResource:
       takes the resources and a value.
     """
 
-    part: str
+    part: Part[Any, Any]
     types: tuple[PulumiType, ...]
     parts_of: Callable[[Any], Iterable[object]]
     properties: Callable[[Any, Any], dict[str, Any]]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from topicwarden.model.access import Part
 from topicwarden.model.field_types import StrictModel
 from topicwarden.model.problem import Location, Problem
 
@@ -38,12 +39,12 @@ class Entry:
 class AccessSpec:
     """The YAML of one kind.
 
-    - ``part``: the attribute of ``DeclaredAccess`` that has the entries; see ``AccessPart``.
+    - ``part``: the part of the declared access that has the entries.
     - ``settings``: the pydantic model of its keys in a file.
     - ``entries``: yields what a file declares, and the problems that only show for a stack.
     """
 
-    part: str
+    part: Part[Any, Any]
     settings: type[StrictModel]
     entries: Callable[[AccessFile], Iterator[Entry | Problem]]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-from topicwarden.model.access import NO_ACCESS, AccessKey, DeclaredAccess, DeployedAccess, LiveAccess
+from topicwarden.model.access import NO_ACCESS, DeclaredAccess, DeployedAccess, Key, LiveAccess, Part, Value
 from topicwarden.model.planned_change import AccessItem, AccessKind, Action
 from topicwarden.model.problem import Location
 
@@ -37,16 +37,16 @@ class AccessComparison:
         found: T = self._computed[compute]
         return found
 
-    def of(self, part: str) -> Actions:
-        """Return the action of each entry of ``part`` that changes, such as ``acls``."""
+    def of(self, part: Part[Key, Any]) -> Mapping[Key, Action]:
+        """Return the action of each entry of ``part`` that changes."""
         return self.actions.get(part, {})
 
 
 @dataclass(frozen=True)
-class AccessPart:
+class AccessPart(Generic[Key, Value]):
     """One kind of access, for all that treats the kinds in the same way.
 
-    - ``name``: the attribute of ``DeclaredAccess``, ``DeployedAccess`` and ``LiveAccess`` that has the entries.
+    - ``name``: the part of declared, deployed and live access that has the entries.
     - ``plural``: the words for several changes, such as ``settings of groups``; ``owners`` are what has these.
     - ``title``: an entry in words, such as ``settings of group billing``.
     - ``as_live``: whether a live value is as declared. Values that only the cluster has were set by somebody else.
@@ -54,10 +54,10 @@ class AccessPart:
     """
 
     kind: AccessKind
-    name: str
+    name: Part[Key, Value]
     plural: str
-    title: Callable[[Any], str]
-    as_live: Callable[[Any, Any], bool]
+    title: Callable[[Key], str]
+    as_live: Callable[[Value, Value], bool]
     rows: Callable[[AccessComparison], Iterator[AccessItem]]
     owners: str = ""
 
@@ -65,7 +65,7 @@ class AccessPart:
         """Return the entries that change, sorted by name."""
         return sorted(self.rows(difference), key=lambda item: (item.name, item.action))
 
-    def actions(self, declared: DeclaredAccess, deployed: DeployedAccess, live: LiveAccess) -> dict[AccessKey, Action]:
+    def actions(self, declared: DeclaredAccess, deployed: DeployedAccess, live: LiveAccess) -> dict[Key, Action]:
         """Return the action of each entry that changes. Without live ones, each counts as it was deployed."""
         known = None if self.name in live.missing else live.part(self.name)
         return dict(_actions(declared.part(self.name), deployed.part(self.name), known, self.as_live))
@@ -86,10 +86,10 @@ def row(
 
 
 def setting_rows(
-    difference: AccessComparison, kind: AccessKind, part: str, name: Callable[[Any], str]
+    difference: AccessComparison, kind: AccessKind, part: Part[Key, Mapping[str, str]], name: Callable[[Key], str]
 ) -> Iterator[AccessItem]:
     """Yield the rows of a part whose values are settings by name; live settings of others are left out."""
-    live: Mapping[Any, Mapping[str, str]] = difference.live.part(part) or {}
+    live = difference.live.part(part) or {}
     declared, deployed = difference.declared.part(part), difference.deployed.part(part)
     for key, action in difference.of(part).items():
         after = declared.get(key, {})
@@ -110,11 +110,11 @@ def has_values(declared: Mapping[str, object], live: Mapping[str, object]) -> bo
 
 
 def _actions(
-    declared: Mapping[Any, Any],
-    deployed: Mapping[Any, Any],
-    live: Mapping[Any, Any] | None,
-    as_live: Callable[[Any, Any], bool],
-) -> Iterable[tuple[Any, Action]]:
+    declared: Mapping[Key, Value],
+    deployed: Mapping[Key, Value],
+    live: Mapping[Key, Value] | None,
+    as_live: Callable[[Value, Value], bool],
+) -> Iterable[tuple[Key, Action]]:
     for key, value in declared.items():
         edited = key not in deployed or value != deployed[key]
         if live is None:

@@ -14,7 +14,7 @@ Entries: TypeAlias = tuple[Any, str | None]
 class LivePart:
     """One kind of access on a cluster.
 
-    - ``name``: the attribute of ``LiveAccess`` that has the entries.
+    - ``name``: the part of the live access that has the entries.
     - ``request``: the request in words, for a service or brokers that do not offer it; ``permission``: what it needs.
     - ``read``: returns the entries, or raises KafkaError. Its arguments are an Admin client, and the groups whose
       settings are read in any case.

@@ -59,12 +59,7 @@ class SettingsResources:
         await self._writes.submit(self._kind.key_of(inputs), {**self._kind.value_of(inputs)})
 
     async def update(self, id: str, olds: Properties, news: Properties) -> None:
-        """Write the values, and remove those that are no longer declared.
-
-        The official provider replaces an entry instead: it writes the new values, and then removes all values of
-        the same name as the old ones.
-        https://github.com/Mongey/terraform-provider-kafka/blob/main/kafka/resource_kafka_quota.go
-        """
+        """Write the values, and remove those that are no longer declared."""
         removed = dict.fromkeys(self._kind.value_of(olds))
         await self._writes.submit(self._kind.key_of(news), {**removed, **self._kind.value_of(news)})
 

@@ -1,15 +1,15 @@
-"""Access to a cluster: access control lists (ACLs), quotas, SCRAM users, and settings of groups.
+"""Access to a cluster: access control lists (ACLs), and the entries of every other kind by the name of the kind's part.
 
 Declared and live access have the same types, so that each rule works for both. Words are those of Kafka's Java classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from topicwarden.model.problem import Location
 
@@ -154,24 +154,22 @@ class TopicAccess:
 NO_TOPIC_ACCESS: Final = TopicAccess()
 
 
-QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
-"""The clients that a quota limits: pairs of a type (``client-id``, ``ip``, ``user``) and a name, sorted by type.
-
-None as the name is the default of the type: it applies to clients that no quota names (KIP-546, KIP-612).
-"""
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 AccessKey: TypeAlias = Hashable
-"""What identifies an entry of access: an ACL, the entity of a quota, a user with a mechanism, a group, and so on.
+"""What identifies an entry of access: an ACL, a user with a mechanism, a group, and so on.
 
 No two kinds have equal keys.
 """
-ACLS: Final = "acls"
-PARTS: Final = (ACLS, "quotas", "users", "group_configs", "client_metrics")
-"""The attributes of declared, deployed and live access that have the entries."""
 
 
-def quota_clients(entity: QuotaEntity) -> str:
-    """Return the clients of a quota in the words of ``kafka-configs``: ``user billing, default client-id``."""
-    return ", ".join(f"default {kind}" if name is None else f"{kind} {name}" for kind, name in reversed(entity))
+class Part(str, Generic[Key, Value]):
+    """The name of the part of the access that has the entries of one kind, with the types of their keys and values."""
+
+
+ACLS: Final = Part[Acl, bool]("acls")
+"""An ACL has no value: that of each one is True."""
+Entries: TypeAlias = Mapping[Any, Any]
 
 
 FEWEST_ITERATIONS: Final = 4096
@@ -218,43 +216,44 @@ class AccessSource:
 class DeclaredAccess:
     """All access that one stack declares. Equal ACLs of several declarations are one ACL with several sources.
 
-    - ``quotas``: Kafka's keys, such as ``producer_byte_rate``, with their values.
-    - ``users``: by name and mechanism.
-    - ``group_configs``: Kafka's settings of groups by group (KIP-848, KIP-932, KIP-1071).
-    - ``client_metrics``: subscriptions with Kafka's settings (KIP-714).
+    - ``parts``: the entries of every other kind by the name of their part, each with its value and its location.
     - ``allow``: what each file below ``access/`` allows, by file, for the access that it declares.
     """
 
     acls: Mapping[Acl, tuple[AccessSource, ...]] = field(default_factory=dict)
-    quotas: Mapping[QuotaEntity, tuple[Mapping[str, float], Location]] = field(default_factory=dict)
-    users: Mapping[tuple[str, str], tuple[ScramUser, Location]] = field(default_factory=dict)
-    group_configs: Mapping[str, tuple[Mapping[str, str], Location]] = field(default_factory=dict)
+    parts: Mapping[str, Mapping[Any, tuple[Any, Location]]] = field(default_factory=dict)
     allow: Mapping[str, frozenset[Allowance]] = field(default_factory=dict)
-    client_metrics: Mapping[Any, tuple[Mapping[str, str], Location]] = field(default_factory=dict)
 
     @cached_property
     def homes(self) -> dict[AccessKey, tuple[str, ...]]:
         """The topics and the files below ``access/`` that declare each entry, sorted."""
         of_acls = {acl: tuple(sorted({each.home for each in sources})) for acl, sources in self.acls.items()}
-        others = (getattr(self, part) for part in PARTS if part != ACLS)
-        return {**of_acls, **{key: (location.file,) for part in others for key, (_, location) in part.items()}}
+        others = {key: (location.file,) for part in self.parts.values() for key, (_, location) in part.items()}
+        return {**of_acls, **others}
 
-    def part(self, name: str) -> Mapping[Any, Any]:
-        """Return the values of one of ``PARTS`` by key; of an ACL, its value is True."""
-        if name == ACLS:
-            return dict.fromkeys(self.acls, True)
-        return {key: value for key, (value, _) in getattr(self, name).items()}
+    def part(self, part: Part[Key, Value]) -> Mapping[Key, Value]:
+        """Return the values of ``part`` by key."""
+        return self._values.get(part, {})
 
-    def location(self, part: str, key: Any) -> Location | None:
+    @cached_property
+    def _values(self) -> dict[str, Entries]:
+        values = {name: {key: value for key, (value, _) in part.items()} for name, part in self.parts.items()}
+        return {**values, ACLS: dict.fromkeys(self.acls, True)}
+
+    def located(self, part: Part[Key, Value]) -> Mapping[Key, tuple[Value, Location]]:
+        """Return the values of ``part``, which is not that of the ACLs, with their locations, by key."""
+        return self.parts.get(part, {})
+
+    def location(self, part: Part[Key, Any], key: Key) -> Location | None:
         """Return where an entry is declared first; None if it is not declared."""
-        if part == ACLS:
-            return next((source.location for source in self.acls.get(key, ())), None)
-        located: tuple[Any, Location | None] = getattr(self, part).get(key, (None, None))
-        return located[1]
+        return next((source.location for source in self.sources(part, key)), None)
 
-    def sources(self, part: str, key: Any) -> tuple[AccessSource, ...]:
-        """Return the declarations of a declared entry; only an ACL may have several."""
-        return self.acls[key] if part == ACLS else (AccessSource(getattr(self, part)[key][1], part),)
+    def sources(self, part: Part[Key, Any], key: Any) -> tuple[AccessSource, ...]:
+        """Return the declarations of an entry, none if it is not declared; only an ACL may have several."""
+        if part == ACLS:
+            return self.acls.get(key, ())
+        found = self.located(part).get(key)
+        return () if found is None else (AccessSource(found[1], part),)
 
     @property
     def empty(self) -> bool:
@@ -264,7 +263,7 @@ class DeclaredAccess:
     @property
     def size(self) -> int:
         """The number of entries of all parts."""
-        return sum(len(getattr(self, part)) for part in PARTS)
+        return sum(map(len, (self.acls, *self.parts.values())))
 
 
 NO_ACCESS: Final = DeclaredAccess()
@@ -289,27 +288,31 @@ class AuthorizerSettings:
 class LiveAccess:
     """The access of a cluster as its brokers report it.
 
-    A part that this user may not read, or that the service does not offer, is None; ``missing`` says why, by part:
-    ``acls``, ``quotas``, ``users``, ``group_configs``, ``authorizer``, and of the authorizer's settings ``super_users``
-    and ``open_without_acl``. ``group_configs`` has groups with settings, and requested groups; if other groups may have
-    settings, ``missing`` says why they are not known. ``settings`` has the authorizer's settings by broker.
+    ``parts`` has the entries of all kinds but the ACLs, by the name of their part. A part that this user may not read,
+    or that the service does not offer, is None; ``missing`` says why, by part: ``acls``, those in ``parts``,
+    ``authorizer``, and of the authorizer's settings ``super_users`` and ``open_without_acl``. It may have a reason for
+    a part that was read, too: then more entries may exist. ``settings`` has the authorizer's settings by broker.
     ``unknown_acls`` counts ACLs with a type or operation that this version lacks. ``security_disabled`` is true if the
     brokers answered that they have no authorizer.
     """
 
     acls: frozenset[Acl] | None = None
-    quotas: Mapping[QuotaEntity, Mapping[str, float]] | None = None
-    users: Mapping[tuple[str, str], ScramUser] | None = None
-    group_configs: Mapping[str, Mapping[str, str]] | None = None
+    parts: Mapping[str, Entries | None] = field(default_factory=dict)
     settings: Mapping[int, AuthorizerSettings] | None = None
     unknown_acls: int = 0
     security_disabled: bool = False
     missing: Mapping[str, str] = field(default_factory=dict)
-    client_metrics: Mapping[Any, Mapping[str, str]] | None = None
 
-    def part(self, name: str) -> Mapping[Any, Any] | None:
-        """Return the values of one of ``PARTS`` by key; None if the brokers do not report it."""
-        return _by_key(getattr(self, name))
+    def part(self, part: Part[Key, Value]) -> Mapping[Key, Value] | None:
+        """Return the values of ``part`` by key; None if the brokers do not report it."""
+        return _part(self.acls, self.parts, part)
+
+    def __getattr__(self, name: str) -> Entries | None:
+        """Return the entries of the part ``name``, which was read, or requested."""
+        parts: Mapping[str, Entries | None] = vars(self).get("parts", {})
+        if name not in parts:
+            raise AttributeError(name)
+        return parts[name]
 
 
 @dataclass(frozen=True)
@@ -341,18 +344,15 @@ class DeployedAccess:
     """
 
     acls: frozenset[Acl] = frozenset()
-    quotas: Mapping[QuotaEntity, Mapping[str, float]] = field(default_factory=dict)
-    users: Mapping[tuple[str, str], ScramUser] = field(default_factory=dict)
-    group_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    parts: Mapping[str, Entries] = field(default_factory=dict)
     homes: Mapping[AccessKey, tuple[str, ...]] = field(default_factory=dict)
     allow: Mapping[str, frozenset[Allowance]] = field(default_factory=dict)
     passwords: frozenset[tuple[str, str]] = frozenset()
     undeclared: tuple[UndeclaredResource, ...] = ()
-    client_metrics: Mapping[Any, Mapping[str, str]] = field(default_factory=dict)
 
-    def part(self, name: str) -> Mapping[Any, Any]:
-        """Return the values of one of ``PARTS`` by key."""
-        return _by_key(getattr(self, name)) or {}
+    def part(self, part: Part[Key, Value]) -> Mapping[Key, Value]:
+        """Return the values of ``part`` by key."""
+        return _part(self.acls, self.parts, part) or {}
 
     @property
     def empty(self) -> bool:
@@ -362,9 +362,13 @@ class DeployedAccess:
     @property
     def size(self) -> int:
         """The number of entries of all parts."""
-        return sum(len(getattr(self, part)) for part in PARTS)
+        return sum(map(len, (self.acls, *self.parts.values())))
 
 
-def _by_key(entries: Mapping[Any, Any] | Collection[Any] | None) -> Mapping[Any, Any] | None:
-    """Return ACLs, which have no values, in the form of the other parts."""
-    return entries if entries is None or isinstance(entries, Mapping) else dict.fromkeys(entries, True)
+def _part(
+    acls: Iterable[Acl] | None, parts: Mapping[str, Entries | None], part: Part[Key, Value]
+) -> Mapping[Key, Value] | None:
+    if part != ACLS:
+        return parts.get(part)
+    of_acls: Entries | None = None if acls is None else dict.fromkeys(acls, True)
+    return of_acls

@@ -183,17 +183,17 @@ def most_severe_first(consequences: Iterable[Consequence]) -> list[Consequence]:
 
 
 class AccessKind(StrEnum):
-    """The part of access that changes."""
+    """The table of the kinds of access, in the order in which a plan shows them. Each has a folder of its name."""
 
     ACL = "ACL"
     QUOTA = "quota"
-    USER = "user"
+    SCRAM_USER = "user"
     GROUP_CONFIG = "group settings"
     CLIENT_METRICS = "client metrics"
 
 
 class AccessItem(StrictModel):
-    """One ACL, quota, SCRAM user, or group with settings, that will change. No password is ever part of it."""
+    """One entry of access, such as an ACL or a user, that will change. No password is ever part of it."""
 
     kind: AccessKind
     action: Action
@@ -220,7 +220,7 @@ class AccessPlan(StrictModel):
     needs: list[AllowedChange] = Field(
         default=[], description="Entries of `allow` that this change needs; without them it would be refused."
     )
-    unchanged: int = Field(default=0, description="Number of declared ACLs, quotas, users and groups as declared.")
+    unchanged: int = Field(default=0, description="Number of declared entries that are as declared.")
     foreign: dict[AccessKind, int] = Field(
         default={}, description="Number on the cluster that this stack does not own. A deploy never changes them."
     )

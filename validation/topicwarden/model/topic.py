@@ -49,7 +49,7 @@ ALLOWED_BY = {
     AllowedChange.REVOKE_ACCESS: "A principal loses access that a client uses now.",
     AllowedChange.FIRST_ACL: "A resource gets its first ACL, which shuts out everyone whom no ACL names.",
     AllowedChange.OPEN_ACCESS: "A principal outside of the owner's may write, or everyone may read.",
-    AllowedChange.THROTTLE_CLIENTS: "A quota is lower than the rate that a client has now.",
+    AllowedChange.THROTTLE_CLIENTS: "A limit of clients is lower than the rate that they have now.",
     AllowedChange.REMOVE_CREDENTIAL: "A user loses the credential of a mechanism.",
     AllowedChange.REPLACE_CREDENTIAL: "The credential of an adopted user gets the password of the stack.",
     AllowedChange.BREAK_READERS: "Retained records cannot be read with the new schema.",

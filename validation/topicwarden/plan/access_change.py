@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from topicwarden.kinds import modules
-from topicwarden.kinds.difference import AccessComparison, AccessPart
+from topicwarden.kinds.difference import AccessComparison, AccessPart, Actions
 from topicwarden.model.access import (
     ACLS,
     Acl,
@@ -20,11 +20,12 @@ from topicwarden.model.access import (
     DeclaredAccess,
     DeployedAccess,
     LiveAccess,
+    Part,
     UndeclaredResource,
 )
 from topicwarden.model.planned_change import AccessItem, AccessKind, Action
 
-ACCESS_PARTS: Final[tuple[AccessPart, ...]] = tuple(each.PART for each in modules("change"))
+ACCESS_PARTS: Final[tuple[AccessPart[Any, Any], ...]] = tuple(each.PART for each in modules("change"))
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class AccessChange(AccessComparison):
         numbers = {part.kind: len(self._foreign(part.name)) for part in ACCESS_PARTS}
         return {kind: number for kind, number in numbers.items() if number}
 
-    def _foreign(self, part: str) -> set[object]:
+    def _foreign(self, part: Part[Any, Any]) -> set[object]:
         return {*(self.live.part(part) or ())} - self.declared.part(part).keys() - self.deployed.part(part).keys()
 
 
@@ -120,7 +121,7 @@ def access_change(
     declared: DeclaredAccess, deployed: DeployedAccess, live: LiveAccess, *, destroying: bool = False
 ) -> AccessChange:
     """Return what a deploy changes. A part that the brokers do not report is compared with Pulumi's state alone."""
-    actions = {part.name: part.actions(declared, deployed, live) for part in ACCESS_PARTS}
+    actions: dict[str, Actions] = {part.name: part.actions(declared, deployed, live) for part in ACCESS_PARTS}
     return AccessChange(declared, deployed, live, destroying, actions)
 
 

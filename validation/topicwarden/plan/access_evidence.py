@@ -42,8 +42,8 @@ class AccessEvidence:
     transactions_missing: str = ""
     known: Mapping[ResourceType, Collection[str]] = field(default_factory=dict)
     """The names of existing resources that this user sees, by type."""
-    of_kinds: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
-    """The evidence that only one kind of access needs, by the folder of the kind; see ``KIND_EVIDENCE``."""
+    of_rules: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
+    """The evidence that only one kind of consequence needs, by its name; see ``RULE_EVIDENCE``."""
 
 
 def gather_access(cluster: Cluster, snapshot: Snapshot, change: AccessChange) -> AccessEvidence:

@@ -11,6 +11,7 @@ from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kafka_facts.access.authorizer import PROBE_NAME
 from topicwarden.kafka_facts.access.implied import SUPPORTED_OPERATIONS, implied_operations
+from topicwarden.kinds.group_config.change import requested_groups
 from topicwarden.model.access import CLUSTER_NAME, DeclaredAccess, LiveAccess, Operation, ResourceType
 from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import (
@@ -22,7 +23,7 @@ from topicwarden.model.planned_change import (
 )
 from topicwarden.model.topic import AllowedChange, allowed_on
 from topicwarden.plan.access_change import ACCESS_PARTS, AccessChange, access_change
-from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES, KIND_EVIDENCE
+from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES, RULE_EVIDENCE
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
 from topicwarden.plan.access_effects import EVERYONE_ELSE, Decisions, PrincipalEffect, access_effects, principal_name
 from topicwarden.plan.access_evidence import AccessEvidence, gather_access
@@ -63,14 +64,14 @@ def predict_access(
     """
     if declared.empty and deployed.access.empty:
         return None
-    live = live or cluster.access({*declared.group_configs, *deployed.access.group_configs})
+    live = live or cluster.access(requested_groups(declared, deployed.access))
     change = access_change(declared, deployed.access, live, destroying=destroying)
     visible = live.acls is not None
     evidence = gather_access(cluster, snapshot, change) if visible else AccessEvidence()
-    of_kinds = {kind: read(cluster, change, earlier, snapshot.cluster_id) for kind, read in KIND_EVIDENCE.items()}
+    of_rules = {rule: read(cluster, change, earlier, snapshot.cluster_id) for rule, read in RULE_EVIDENCE.items()}
     return judge_access(
         change,
-        replace(evidence, of_kinds=of_kinds),
+        replace(evidence, of_rules=of_rules),
         stack_topics(declarations, deployed, snapshot),
         own_client(cluster.connection),
         now=snapshot.taken_at,

@@ -109,7 +109,7 @@ class _Collector:
         self.values.pop("", None)
         access = DeclaredAccess(
             {acl: tuple(sources) for acl, sources in self.acls.items()},
-            **self.values,
+            self.values,
             allow={
                 file: frozenset(allowance for allowance, location in self.allowances if location.file == file)
                 for file in sorted(self.files)

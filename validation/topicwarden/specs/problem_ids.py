@@ -8,7 +8,7 @@ from typing import Final
 PROBLEM_IDS: Final = MappingProxyType(
     {
         "access-contradiction": "An ACL is declared with Allow and with Deny. Deny always wins.",
-        "access-twice": "Two files below access/ declare the same application, user, quota or group.",
+        "access-twice": "Two files below access/ declare the same entry, such as an application, a user or a group.",
         "allowance-expired": "The last day of an allowed change has passed. The entry allows nothing; delete it.",
         "allowance-idle": "A change of subjects is allowed where no subject is declared. The entry allows nothing.",
         "config-unknown": "Kafka has no configuration of this name. The names are those of Kafka's TopicConfig and "

@@ -13,6 +13,7 @@ from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kafka.read.use_reads import ClusterUse
+from topicwarden.kinds.group_config.change import requested_groups
 from topicwarden.model.access import NO_ACCESS, WILDCARD, DeclaredAccess, LiveAccess, PatternType, ResourceType
 from topicwarden.model.problem import Refusal
 
@@ -95,7 +96,7 @@ def observe(
 
 
 def _with_access(cluster: Cluster, observed: Observation, declared: DeclaredAccess) -> Observation:
-    live = cluster.access(declared.group_configs)
+    live = cluster.access(requested_groups(declared))
     named = {
         acl.resource_name
         for acl in live.acls or ()

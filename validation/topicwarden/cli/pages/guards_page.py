@@ -169,8 +169,8 @@ Access needs the word in each file that declares it: in the topic's YAML, or in 
 files declare one ACL, each of them needs it."""
 
 _ACCESS = """\
-Only ACLs, quotas, users and settings of groups that the last deploy has declared are ever removed. Pulumi's state
-records where each of them was declared, and what was allowed there. All others are counted in the plan, and stay. A
+Only access that the last deploy has declared is ever removed, of every kind. Pulumi's state records where each entry
+was declared, and what was allowed there. All others are counted in the plan, and stay. A
 password may be changed if a deploy has written it; an adopted user keeps the one that it has.
 
 A plan decides with the model of Kafka's authorizer who gains and who loses what, from the ACLs before to the ACLs
@@ -247,7 +247,7 @@ copy it, or add a rate. Objects are declared in one file or in two, adopted, or 
 `destroy` or `refresh`, of `pulumi` or of `topicwarden`, whatever is gone or changed must be allowed by the last
 deploy, or by a file that is there. The password of a user counts as changed if the controller's log has another record
 of it. The first run (seed 20261128, 306 sequences) found that `pulumi destroy` removed a rate that an edit had added to
-a quota in the state, if the quota was also marked as tainted. It is refused now, and the same sequences hold.
+a resource in the state, if the resource was also marked as tainted. It is refused now, and the same sequences hold.
 
 `python -m tests.campaigns.access` changes access at random on a real broker while members of groups and
 transactions are active. Before and after each deploy, the broker says what each user may do. Each loss and each gain

@@ -80,9 +80,8 @@ def _access(limits: AccessLimits) -> Iterator[tuple[str, str, str]]:
     ):
         if fact:
             yield subject, fact.text, fact.source
-    if limits.quota_keys:
-        keys, source = limits.quota_keys
-        yield "quotas", ", ".join(f"`{key}`" for key in sorted(keys)), source
+    for part, (keys, source) in limits.known_keys.items():
+        yield part, ", ".join(f"`{key}`" for key in sorted(keys)), source
 
 
 def _storage(profile: ServiceProfile) -> str:

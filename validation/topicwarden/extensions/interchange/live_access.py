@@ -50,7 +50,7 @@ def draft_access(session: ImportSession, live: LiveAccess, topics: Collection[st
     access. With patterns of topics, only their access is imported.
     """
     refused = {part.plural: live.missing[part.name] for part in ACCESS_PARTS if part.name in live.missing}
-    entries = {kind.part: _new_entries(kind, live, session) for kind in CONVERTERS}
+    entries: dict[str, dict[Any, Any]] = {kind.part: _new_entries(kind, live, session) for kind in CONVERTERS}
     recognized = recognize(entries[ACLS], topics)
     of_topics: dict[str, TopicAccess] = {}
     for name, access in recognized.topics.items():
@@ -97,7 +97,7 @@ def declarable_access(access: LiveAccess) -> tuple[LiveAccess, list[str]]:
     limits = {acl for acl in access.acls or () if acl.permission is PermissionType.DENY} - acls
     unlimited = {acl for acl in acls if any(limits_access(deny, acl) for deny in limits)}
     reasons += [f"not imported: {acl}: a DENY that limits it is not imported" for acl in sorted(unlimited, key=str)]
-    return replace(access, acls=frozenset(acls - unlimited), **kept), reasons
+    return replace(access, acls=frozenset(acls - unlimited), parts=kept), reasons
 
 
 def _verify(session: ImportSession, text: str, expected: Entries, *, partly: bool) -> None:

@@ -60,7 +60,7 @@ def read_access(admin: KafkaAdminClient, service: ServiceProfile, groups: Collec
         security_disabled=reasons[ACLS] == NO_AUTHORIZER,
         settings=settings,
         missing={name: reason for name, reason in reasons.items() if reason} | _hidden(settings or {}),
-        **entries,
+        parts=entries,
     )
 
 

@@ -10,7 +10,7 @@ from kafka.protocol.admin import DescribeClientQuotasRequest
 
 from topicwarden.kafka.connect.client_internals import send_to_broker
 from topicwarden.kafka.connect.request_error import raise_if_refused
-from topicwarden.model.access import QuotaEntity
+from topicwarden.kinds.quota.levels import QuotaEntity
 
 _EXACT, _DEFAULT = 0, 1
 _ONE_BY_ONE: Final = 4

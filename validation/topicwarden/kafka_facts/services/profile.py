@@ -99,13 +99,13 @@ class AccessLimits:
     """Access that the service does not manage through Kafka's protocol, or limits. None is as in Apache Kafka.
 
     ``unmanaged`` are the parts of the access that it does not manage, such as ``acls``. ``most_acls`` is the largest
-    limit of all its types of clusters, with the source. ``quota_keys`` are the only keys of quotas that it knows.
-    ``one_mechanism`` is set if a user can have only one SCRAM mechanism.
+    limit of all its types of clusters, with the source. ``known_keys`` are the only keys that it knows of the
+    values of a part, with the source. ``one_mechanism`` is set if a user can have only one SCRAM mechanism.
     """
 
     unmanaged: Mapping[str, Fact] = field(default_factory=dict)
     most_acls: tuple[int, Fact] | None = None
-    quota_keys: tuple[frozenset[str], str] | None = None
+    known_keys: Mapping[str, tuple[frozenset[str], str]] = field(default_factory=dict)
     one_mechanism: Fact | None = None
 
 

@@ -23,10 +23,12 @@ PROFILE = ServiceProfile(
     ),
     recognition=Recognition(cluster_id=r"redpanda\..*", sources=(f"{_SERVER}/metadata.cc",)),
     access=AccessLimits(
-        quota_keys=(
-            frozenset({"producer_byte_rate", "consumer_byte_rate", "controller_mutation_rate"}),
-            "https://docs.redpanda.com/current/manage/cluster-maintenance/about-throughput-quotas",
-        ),
+        known_keys={
+            "quotas": (
+                frozenset({"producer_byte_rate", "consumer_byte_rate", "controller_mutation_rate"}),
+                "https://docs.redpanda.com/current/manage/cluster-maintenance/about-throughput-quotas",
+            )
+        },
         one_mechanism=Fact(
             "A user has one SCRAM mechanism.", "https://docs.redpanda.com/streaming/current/develop/kafka-clients/"
         ),

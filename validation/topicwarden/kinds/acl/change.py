@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from topicwarden.kinds.difference import AccessComparison, AccessPart, row
+from topicwarden.model.access import ACLS
 from topicwarden.model.planned_change import AccessItem, AccessKind
 
 
 def _rows(difference: AccessComparison) -> Iterator[AccessItem]:
-    for acl, action in difference.of("acls").items():
-        yield row(AccessKind.ACL, action, str(acl), difference.declared.location("acls", acl))
+    for acl, action in difference.of(ACLS).items():
+        yield row(AccessKind.ACL, action, str(acl), difference.declared.location(ACLS, acl))
 
 
-PART = AccessPart(AccessKind.ACL, "acls", "ACLs", str, lambda declared, live: True, _rows)
+PART = AccessPart(AccessKind.ACL, ACLS, "ACLs", str, lambda declared, live: True, _rows)

@@ -11,7 +11,7 @@ from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.kinds.access_converter import AccessConverter, Limit, YamlEntry
 from topicwarden.kinds.acl.spec import operations_yaml
-from topicwarden.model.access import WILDCARD, Acl, DeclaredAccess, Operation, ResourceType
+from topicwarden.model.access import ACLS, WILDCARD, Acl, DeclaredAccess, Operation, ResourceType
 from topicwarden.model.message_text import counted
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _limits(access: DeclaredAccess, brokers: BrokerSettings, most: int | None) -
 
 
 CONVERTER: Final = AccessConverter(
-    "acls",
+    ACLS,
     "ACLs",
     (Operation.DESCRIBE, ResourceType.CLUSTER),
     (Operation.ALTER, ResourceType.CLUSTER),

@@ -15,6 +15,7 @@ from topicwarden.kafka_facts.access import roles
 from topicwarden.kafka_facts.access.roles import ConnectCluster, NamePattern, StreamsApplication
 from topicwarden.kinds.access_spec import AccessFile, AccessSpec, Entry, missing_keys
 from topicwarden.model.access import (
+    ACLS,
     CLUSTER_NAME,
     WILDCARD,
     AccessSource,
@@ -305,4 +306,4 @@ def _resource(key: str, entry: Mapping[str, Any]) -> tuple[ResourceType, NamePat
     return entry["resource"], NamePattern(entry["name"], prefixed)
 
 
-SPEC: Final = AccessSpec("acls", AclSettings, _entries)
+SPEC: Final = AccessSpec(ACLS, AclSettings, _entries)

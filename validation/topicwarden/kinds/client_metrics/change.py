@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from topicwarden.kinds.difference import AccessPart, has_values, setting_rows
+from topicwarden.model.access import Part
 from topicwarden.model.planned_change import AccessKind
 
 
@@ -19,11 +22,12 @@ class Subscription:
         return self.name
 
 
+CLIENT_METRICS: Final = Part[Subscription, Mapping[str, str]]("client_metrics")
 PART = AccessPart(
     AccessKind.CLIENT_METRICS,
-    "client_metrics",
+    CLIENT_METRICS,
     "client metrics",
     lambda key: f"client metrics {key}",
     has_values,
-    partial(setting_rows, kind=AccessKind.CLIENT_METRICS, part="client_metrics", name=str),
+    partial(setting_rows, kind=AccessKind.CLIENT_METRICS, part=CLIENT_METRICS, name=str),
 )

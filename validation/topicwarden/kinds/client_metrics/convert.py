@@ -13,7 +13,7 @@ from topicwarden.model.access import Operation, ResourceType
 
 def _yaml(subscriptions: Mapping[Subscription, Mapping[str, str]]) -> Iterator[YamlEntry]:
     for subscription, own in sorted(subscriptions.items()):
-        yield YamlEntry("client_metrics", yaml_settings(own), subscription.name)
+        yield YamlEntry(PART.name, yaml_settings(own), subscription.name)
 
 
 CONVERTER: Final = AccessConverter(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from topicwarden.kafka.read.settings_reads import list_client_metrics
-from topicwarden.kinds.client_metrics.change import Subscription
+from topicwarden.kinds.client_metrics.change import PART, Subscription
 from topicwarden.kinds.live_part import LivePart, complete
 
 LIVE = LivePart(
-    "client_metrics",
-    "client metrics",
+    PART.name,
+    PART.plural,
     "DescribeConfigs on the Cluster resource",
     complete(lambda admin: {Subscription(name): own for name, own in list_client_metrics(admin).items()}),
 )

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, Field
 
 from topicwarden.kinds.access_spec import AccessFile, AccessSpec, Entry
-from topicwarden.kinds.client_metrics.change import Subscription
+from topicwarden.kinds.client_metrics.change import CLIENT_METRICS, Subscription
 from topicwarden.model.access_fields import Name
 from topicwarden.model.field_types import Nullable, Period, StrictModel, custom_error
 from topicwarden.model.message_text import quoted
@@ -94,9 +94,9 @@ class ClientMetricsSettings(StrictModel):
 
 
 def _entries(file: AccessFile) -> Iterator[Entry]:
-    for name, settings, locate in file.items("client_metrics"):
+    for name, settings, locate in file.items(CLIENT_METRICS):
         if own := kafka_settings(settings):
             yield Entry(Subscription(name), own, locate(""), f"the client metrics {name}")
 
 
-SPEC: Final = AccessSpec("client_metrics", ClientMetricsSettings, _entries)
+SPEC: Final = AccessSpec(CLIENT_METRICS, ClientMetricsSettings, _entries)

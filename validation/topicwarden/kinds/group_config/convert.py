@@ -9,6 +9,7 @@ from topicwarden.kafka_facts.access.roles import NamePattern
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.configs import group_definitions, group_variants
 from topicwarden.kinds.access_converter import AccessConverter, Limit, YamlEntry
+from topicwarden.kinds.group_config.change import GROUP_CONFIGS, PART
 from topicwarden.model.access import DeclaredAccess, Operation, ResourceType
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def _yaml(groups: Mapping[str, Mapping[str, str]]) -> Iterator[YamlEntry]:
     for group, own in sorted(groups.items()):
         settings = {name: int(value) if value.isdecimal() else value for name, value in sorted(own.items())}
-        yield YamlEntry("group_configs", settings, group)
+        yield YamlEntry(GROUP_CONFIGS, settings, group)
 
 
 def _outside(group: str, scope: StackScope) -> str:
@@ -28,8 +29,8 @@ def _outside(group: str, scope: StackScope) -> str:
 
 def _limits(access: DeclaredAccess, brokers: BrokerSettings, _: int | None) -> Iterator[Limit]:
     known = group_definitions(brokers.kafka)
-    for group, (settings, _location) in access.group_configs.items():
-        source = access.sources("group_configs", group)[0]
+    for group, settings in access.part(GROUP_CONFIGS).items():
+        source = access.sources(GROUP_CONFIGS, group)[0]
         for name, value in settings.items():
             if name not in known:
                 since = group_variants(name)[0].since
@@ -40,8 +41,8 @@ def _limits(access: DeclaredAccess, brokers: BrokerSettings, _: int | None) -> I
 
 
 CONVERTER: Final = AccessConverter(
-    "group_configs",
-    "settings of groups",
+    GROUP_CONFIGS,
+    PART.plural,
     (Operation.DESCRIBE_CONFIGS, ResourceType.GROUP),
     (Operation.ALTER_CONFIGS, ResourceType.GROUP),
     "group-config-drift",

@@ -6,7 +6,7 @@ from typing import Final
 
 from topicwarden.kafka.write.settings_admin import GROUP_SETTINGS
 from topicwarden.kinds.access_resource import AccessResource, settings_of
-from topicwarden.kinds.group_config.change import group_title
+from topicwarden.kinds.group_config.change import GROUP_CONFIGS, group_title
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType
 from topicwarden.kinds.settings_resources import SettingsRequests, SettingsResources
 
@@ -21,7 +21,7 @@ GROUP_CONFIG: Final = PulumiType(
 )
 _REQUESTS: Final = SettingsRequests(GROUP_SETTINGS.alter, GROUP_SETTINGS.wait, GROUP_SETTINGS.read, str)
 RESOURCE: Final[AccessResource] = AccessResource(
-    "group_configs",
+    GROUP_CONFIGS,
     (GROUP_CONFIG,),
     lambda group: (group,),
     lambda group, settings: {"group": group, "config": dict(settings)},

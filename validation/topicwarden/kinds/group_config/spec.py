@@ -9,6 +9,7 @@ from pydantic import Field
 
 from topicwarden.kafka_facts.config_values import GroupConfig
 from topicwarden.kinds.access_spec import AccessFile, AccessSpec, Entry
+from topicwarden.kinds.group_config.change import GROUP_CONFIGS
 from topicwarden.model.access_fields import Name
 from topicwarden.model.field_types import Nullable, StrictModel
 
@@ -22,9 +23,9 @@ class GroupConfigSettings(StrictModel):
 
 
 def _entries(file: AccessFile) -> Iterator[Entry]:
-    for name, settings, locate in file.items("group_configs"):
+    for name, settings, locate in file.items(GROUP_CONFIGS):
         if settings:
             yield Entry(name, dict(sorted(settings.items())), locate(""), f"the group {name}")
 
 
-SPEC: Final = AccessSpec("group_configs", GroupConfigSettings, _entries)
+SPEC: Final = AccessSpec(GROUP_CONFIGS, GroupConfigSettings, _entries)

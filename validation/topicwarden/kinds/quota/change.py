@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from topicwarden.kinds.difference import AccessComparison, AccessPart, has_values, row
-from topicwarden.kinds.quota.levels import Quotas, enforced_limit
-from topicwarden.model.access import QuotaEntity, quota_clients
+from topicwarden.kinds.quota.levels import QuotaEntity, Quotas, enforced_limit, quota_clients
+from topicwarden.model.access import Part
 from topicwarden.model.planned_change import AccessItem, AccessKind, Action
+
+QUOTAS: Final = Part[QuotaEntity, Mapping[str, float]]("quotas")
 
 
 def quota_title(entity: QuotaEntity) -> str:
@@ -20,22 +23,23 @@ def quotas_before_and_after(difference: AccessComparison) -> tuple[Quotas, Quota
 
     If the brokers do not report them, those of the last deploy count as the present ones.
     """
-    live = difference.live.quotas
-    before = difference.deployed.quotas if live is None else live
+    declared, deployed = difference.declared.part(QUOTAS), difference.deployed.part(QUOTAS)
+    live = difference.live.part(QUOTAS)
+    before = deployed if live is None else live
     after = dict(before)
-    for entity, action in difference.of("quotas").items():
+    for entity, action in difference.of(QUOTAS).items():
         if action in (Action.CREATE, Action.UPDATE, Action.DELETE):
-            own = difference.deployed.quotas.get(entity, {})
+            own = deployed.get(entity, {})
             kept = {key: value for key, value in after.get(entity, {}).items() if key not in own}
-            after[entity] = {**kept, **difference.declared.quotas.get(entity, ({}, None))[0]}
+            after[entity] = {**kept, **declared.get(entity, {})}
     return before, after
 
 
 def _rows(difference: AccessComparison) -> Iterator[AccessItem]:
     before, later = difference.once(quotas_before_and_after)
-    for entity, action in difference.of("quotas").items():
-        after, location = difference.declared.quotas.get(entity, ({}, None))
-        own = sorted({*after, *difference.deployed.quotas.get(entity, {})})
+    for entity, action in difference.of(QUOTAS).items():
+        after, location = difference.declared.located(QUOTAS).get(entity, ({}, None))
+        own = sorted({*after, *difference.deployed.part(QUOTAS).get(entity, {})})
         texts = _text(before, entity, own), _text({**later, entity: after}, entity, own)
         yield row(AccessKind.QUOTA, action, quota_clients(entity), location, texts)
 
@@ -46,4 +50,4 @@ def _text(quotas: Quotas, entity: QuotaEntity, keys: Iterable[str]) -> str:
     return ", ".join(f"{key} {limit.text(entity)}" for key, limit in limits if limit.limit is not None)
 
 
-PART = AccessPart(AccessKind.QUOTA, "quotas", "quotas", quota_title, has_values, _rows)
+PART = AccessPart(AccessKind.QUOTA, QUOTAS, "quotas", quota_title, has_values, _rows)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from topicwarden.kafka.read.snapshot import LiveTopic
-from topicwarden.kinds.quota.change import quotas_before_and_after
-from topicwarden.kinds.quota.levels import changed_keys, enforced_change
-from topicwarden.model.access import Acl, Operation, PermissionType, QuotaEntity, Resource, ResourceType
+from topicwarden.kinds.quota.change import QUOTAS, quotas_before_and_after
+from topicwarden.kinds.quota.levels import QuotaEntity, changed_keys, enforced_change
+from topicwarden.model.access import Acl, Operation, PermissionType, Resource, ResourceType
 from topicwarden.model.usage import DAY_MS
 from topicwarden.plan.access_change import AccessChange
 from topicwarden.usage.cost import growth
@@ -48,7 +48,7 @@ def likely_rates(
     before, after = change.once(quotas_before_and_after)
     lowered = [
         (entity, key, user)
-        for entity, key in changed_keys(before, after, change.of("quotas"))
+        for entity, key in changed_keys(before, after, change.of(QUOTAS))
         if key in _OPERATIONS
         and (user := dict(entity).get("user")) is not None
         and enforced_change(before, after, entity, key)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.kinds.access_converter import AccessConverter, Limit, YamlEntry
-from topicwarden.kinds.quota.change import quota_title
-from topicwarden.model.access import DeclaredAccess, Operation, QuotaEntity, ResourceType
+from topicwarden.kinds.quota.change import PART, QUOTAS, quota_title
+from topicwarden.kinds.quota.levels import QuotaEntity
+from topicwarden.model.access import DeclaredAccess, Operation, ResourceType
 
 if TYPE_CHECKING:
     from topicwarden.specs.stacks.stack_scope import StackScope
@@ -36,17 +37,17 @@ def _outside(entity: QuotaEntity, scope: StackScope) -> str:
 
 def _limits(access: DeclaredAccess, brokers: BrokerSettings, _: int | None) -> Iterator[Limit]:
     service = PROFILES[brokers.profile]
-    if (known := service.access.quota_keys) is None:
+    if (known := service.access.known_keys.get(QUOTAS)) is None:
         return
-    for entity, (rates, _location) in access.quotas.items():
+    for entity, rates in access.part(QUOTAS).items():
         if unknown := rates.keys() - known[0]:
             message = f"{service.title} has no quota {', '.join(sorted(unknown))} ({known[1]}); remove it"
-            yield Limit(access.sources("quotas", entity)[0], message)
+            yield Limit(access.sources(QUOTAS, entity)[0], message)
 
 
 CONVERTER: Final = AccessConverter(
-    "quotas",
-    "quotas",
+    QUOTAS,
+    PART.plural,
     (Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER),
     (Operation.ALTER_CONFIGS, ResourceType.CLUSTER),
     "quota-drift",

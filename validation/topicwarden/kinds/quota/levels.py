@@ -10,12 +10,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from topicwarden.model.access import QuotaEntity, quota_clients
+QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
+"""The clients that a quota limits: pairs of a type (``client-id``, ``ip``, ``user``) and a name, sorted by type.
 
+None as the name is the default of the type: it applies to clients that no quota names (KIP-546, KIP-612).
+"""
 Quotas: TypeAlias = Mapping[QuotaEntity, Mapping[str, float]]
 
 _USER, _CLIENT, _IP = "user", "client-id", "ip"
 _MOST_PAIRS: Final = 10_000
+
+
+def quota_clients(entity: QuotaEntity) -> str:
+    """Return the clients of a quota in the words of ``kafka-configs``: ``user billing, default client-id``."""
+    return ", ".join(f"default {kind}" if name is None else f"{kind} {name}" for kind, name in reversed(entity))
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from topicwarden.kafka.read.quota_reads import read_quotas
 from topicwarden.kafka.write.quota_admin import ENTITY_TYPES, alter_quotas, wait_for_quotas
 from topicwarden.kinds.access_resource import AccessResource, settings_of
 from topicwarden.kinds.properties import Properties
-from topicwarden.kinds.quota.change import quota_title
+from topicwarden.kinds.quota.change import QUOTAS, quota_title
+from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, as_texts, one_of
 from topicwarden.kinds.settings_resources import SettingsRequests, SettingsResources
-from topicwarden.model.access import QuotaEntity
 
 QUOTA_TYPE: Final = "kafka:index/quota:Quota"
 CLIENT_QUOTA_TYPE: Final = "kafka:index/clientQuota:ClientQuota"
@@ -106,7 +106,7 @@ def parsed_quota_id(id: str) -> QuotaEntity:
 
 _REQUESTS: Final = SettingsRequests(alter_quotas, wait_for_quotas, read_quotas, lambda entity: entity, 100_000)
 RESOURCE: Final[AccessResource] = AccessResource(
-    "quotas",
+    QUOTAS,
     (QUOTA, CLIENT_QUOTA),
     lambda entity: entity,
     quota_properties,
@@ -119,3 +119,7 @@ RESOURCE: Final[AccessResource] = AccessResource(
 Quotas: Final[partial[SettingsResources]] = partial(
     SettingsResources, kind=RESOURCE, requests=_REQUESTS, key_of_id=parsed_quota_id
 )
+"""The official provider replaces an entry to change it: it writes the new values, and then removes all values of the
+same name as the old ones.
+https://github.com/Mongey/terraform-provider-kafka/blob/main/kafka/resource_kafka_quota.go
+"""

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
 from topicwarden.kinds.access_spec import AccessFile, AccessSpec, Entry
-from topicwarden.model.access import QuotaEntity, quota_clients
+from topicwarden.kinds.quota.change import QUOTAS, quota_title
+from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.model.access_fields import STRING, UserName, error_at, ip_address
 from topicwarden.model.field_types import Size, StrictModel
 
@@ -71,10 +72,10 @@ class QuotaSettings(StrictModel):
 
 
 def _entries(file: AccessFile) -> Iterator[Entry]:
-    for entry, location in file.entries("quotas"):
+    for entry, location in file.entries(QUOTAS):
         rates = {key: float(entry[key]) for key in (*CLIENT_KEYS, *IP_KEYS) if entry.get(key) is not None}
         entity = _entity(entry)
-        yield Entry(entity, rates, location, f"the quota of {quota_clients(entity)}")
+        yield Entry(entity, rates, location, f"the {quota_title(entity)}")
 
 
 def _entity(entry: Mapping[str, Any]) -> QuotaEntity:
@@ -87,4 +88,4 @@ def _entity(entry: Mapping[str, Any]) -> QuotaEntity:
     return tuple(sorted(parts.items()))
 
 
-SPEC: Final = AccessSpec("quotas", QuotaSettings, _entries)
+SPEC: Final = AccessSpec(QUOTAS, QuotaSettings, _entries)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from topicwarden.kinds.difference import AccessComparison, AccessPart, row
-from topicwarden.model.access import ScramUser
+from topicwarden.model.access import Part, ScramUser
 from topicwarden.model.planned_change import AccessItem, AccessKind
+
+USERS: Final = Part[tuple[str, str], ScramUser]("users")
+"""By name and mechanism."""
 
 
 def user_title(key: tuple[str, str]) -> str:
@@ -16,10 +20,10 @@ def user_title(key: tuple[str, str]) -> str:
 
 
 def _rows(difference: AccessComparison) -> Iterator[AccessItem]:
-    for key, action in difference.of("users").items():
-        after, location = difference.declared.users.get(key, (None, None))
-        before = _text((difference.live.users or {}).get(key), difference.deployed.users.get(key))
-        yield row(AccessKind.USER, action, "{} ({})".format(*key), location, (before, _text(after, after)))
+    for key, action in difference.of(USERS).items():
+        after, location = difference.declared.located(USERS).get(key, (None, None))
+        before = _text((difference.live.part(USERS) or {}).get(key), difference.deployed.part(USERS).get(key))
+        yield row(AccessKind.SCRAM_USER, action, "{} ({})".format(*key), location, (before, _text(after, after)))
 
 
 def _text(user: ScramUser | None, recorded: ScramUser | None) -> str | None:
@@ -32,8 +36,8 @@ def _text(user: ScramUser | None, recorded: ScramUser | None) -> str | None:
 
 
 PART = AccessPart(
-    AccessKind.USER,
-    "users",
+    AccessKind.SCRAM_USER,
+    USERS,
     "users",
     user_title,
     lambda declared, live: declared.iterations == live.iterations,

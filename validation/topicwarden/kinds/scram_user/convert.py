@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.kinds.access_converter import AccessConverter, Limit, YamlEntry
+from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import DeclaredAccess, Operation, ResourceType, ScramUser
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def _yaml(users: Mapping[tuple[str, str], ScramUser]) -> Iterator[YamlEntry]:
     for name, credentials in by_name.items():
         if len({each.iterations for each in credentials}) > 1:
             refused = f"user {name}: its mechanisms have different numbers of iterations"
-            yield YamlEntry("users", None, name, refused)
+            yield YamlEntry(USERS, None, name, refused)
             continue
         mechanisms = [each.mechanism for each in credentials]
         password = credentials[0].password
@@ -40,7 +41,7 @@ def _yaml(users: Mapping[tuple[str, str], ScramUser]) -> Iterator[YamlEntry]:
                 "version": password.version if password else 1,
             },
         }
-        yield YamlEntry("users", entry, name)
+        yield YamlEntry(USERS, entry, name)
 
 
 def _outside(user: tuple[str, str], scope: StackScope) -> str:
@@ -50,14 +51,14 @@ def _outside(user: tuple[str, str], scope: StackScope) -> str:
 def _limits(access: DeclaredAccess, brokers: BrokerSettings, _: int | None) -> Iterator[Limit]:
     service = PROFILES[brokers.profile]
     if single := service.access.one_mechanism:
-        for user, mechanism in access.users:
-            if mechanism == "SCRAM-SHA-512" and (user, "SCRAM-SHA-256") in access.users:
+        for user, mechanism in (users := access.part(USERS)):
+            if mechanism == "SCRAM-SHA-512" and (user, "SCRAM-SHA-256") in users:
                 message = f"{user} has two mechanisms on {service.title}: {single.text} ({single.source}); choose one"
-                yield Limit(access.sources("users", (user, mechanism))[0], message)
+                yield Limit(access.sources(USERS, (user, mechanism))[0], message)
 
 
 CONVERTER: Final = AccessConverter(
-    "users",
+    USERS,
     "SCRAM users",
     (Operation.DESCRIBE, ResourceType.CLUSTER),
     (Operation.ALTER, ResourceType.CLUSTER),

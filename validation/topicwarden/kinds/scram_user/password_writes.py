@@ -6,6 +6,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import Final
 
+from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.kinds.scram_user.resource import RESOURCE
 from topicwarden.model.access import DeclaredAccess, DeployedAccess, LiveAccess, ScramUser
 from topicwarden.model.timestamps import today
@@ -34,13 +35,14 @@ def password_writes(
 ) -> PasswordWrites:
     """Return whose password a deploy writes. ``begun`` are the resources that a killed deploy was about to write."""
     adopted, written, protected = set(), set(), set()
-    for key, (user, _) in declared.users.items():
+    existing, before = live.part(USERS), deployed.part(USERS)
+    for key, user in declared.part(USERS).items():
         adopts, replaceable = _adopts(key, user, deployed, live, begun), _replaceable(key, declared)
-        created = live.users is not None and key not in {*live.users, *deployed.users}
-        rewritten = not adopts and deployed.users.get(key) != user and replaceable
+        created = existing is not None and key not in {*existing, *before}
+        rewritten = not adopts and before.get(key) != user and replaceable
         adopted |= {key} if adopts else set()
         written |= {key} if key in deployed.passwords or created or rewritten else set()
-        exists = live.users is None or key in live.users
+        exists = existing is None or key in existing
         protected |= {key} if key not in deployed.passwords and exists and not replaceable else set()
     return PasswordWrites(frozenset(adopted), frozenset(written), frozenset(protected))
 
@@ -48,9 +50,9 @@ def password_writes(
 def _adopts(
     key: tuple[str, str], user: ScramUser, deployed: DeployedAccess, live: LiveAccess, begun: Container[str]
 ) -> bool:
-    found = (live.users or {}).get(key)
+    found = (live.part(USERS) or {}).get(key)
     # A killed deploy may have written another version of the password.
-    begins = key in deployed.users or RESOURCE.name(key) in begun
+    begins = key in deployed.part(USERS) or RESOURCE.name(key) in begun
     return not begins and found is not None and found.iterations == user.iterations
 
 

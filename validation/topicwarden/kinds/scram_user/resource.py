@@ -19,7 +19,7 @@ from topicwarden.kinds.announced_writes import Announce, announce_writes
 from topicwarden.kinds.batches import Batches, EngineCalls
 from topicwarden.kinds.properties import UNKNOWN, Properties
 from topicwarden.kinds.resource_type import Failure, Kind, PropertyType, PulumiType, one_of
-from topicwarden.kinds.scram_user.change import user_title
+from topicwarden.kinds.scram_user.change import USERS, user_title
 from topicwarden.model.access import FEWEST_ITERATIONS, ScramUser, SecretReference
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import AllowedChange
@@ -169,7 +169,7 @@ def parsed_credential_id(id: str) -> tuple[str, str, str | None, str | None]:
 
 
 RESOURCE: Final = AccessResource(
-    "users",
+    USERS,
     (SCRAM,),
     lambda key: key,
     lambda _, user: user_properties(user),

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from topicwarden.kinds.access_spec import AccessFile, AccessSpec, Entry, missing_keys
+from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import FEWEST_ITERATIONS, ScramUser, SecretReference
 from topicwarden.model.access_fields import UserName
 from topicwarden.model.field_types import Nullable, StrictModel, custom_error
@@ -120,7 +121,7 @@ class UserSettings(StrictModel):
 
 
 def _entries(file: AccessFile) -> Iterator[Entry | Problem]:
-    for name, settings, locate in file.items("users"):
+    for name, settings, locate in file.items(USERS):
         missing = [key for key in ("mechanism", "password.secret") if key not in settings]
         if missing:
             yield from missing_keys(f"users.{name}", (key.partition(".")[0] for key in missing), locate(""))
@@ -131,4 +132,4 @@ def _entries(file: AccessFile) -> Iterator[Entry | Problem]:
             yield Entry((name, mechanism), user, locate(""), f"the user {quoted(name)}")
 
 
-SPEC: Final = AccessSpec("users", UserSettings, _entries)
+SPEC: Final = AccessSpec(USERS, UserSettings, _entries)

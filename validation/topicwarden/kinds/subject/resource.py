@@ -25,6 +25,7 @@ from topicwarden.kinds.announced_writes import Announce, Intent
 from topicwarden.kinds.properties import UNKNOWN, Properties, has_unknown
 from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, one_of
+from topicwarden.model.access import Part
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Refusal
@@ -305,7 +306,7 @@ def _delete(client: RegistryClient, name: str, kept: frozenset[str] = frozenset(
 
 
 RESOURCE: Final = AccessResource(
-    "subjects",
+    Part("subjects"),
     (SUBJECT,),
     lambda name: (name,),
     lambda _, subject: dict(subject),

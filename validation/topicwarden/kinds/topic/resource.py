@@ -25,6 +25,7 @@ from topicwarden.kinds.batches import Batches, EngineCalls
 from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, as_texts
 from topicwarden.kinds.topic.broker_choice import NewTopicPlacement, racks_of
+from topicwarden.model.access import Part
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import PlanSection
 
@@ -269,7 +270,7 @@ def _properties_text(topic: NewTopic | TopicProperties) -> str:
 
 
 RESOURCE: Final = AccessResource(
-    "topics",
+    Part("topics"),
     (TOPIC,),
     lambda name: (name,),
     lambda _, topic: dict(topic),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from topicwarden.kinds import KINDS, modules
+from topicwarden.kinds import modules
 from topicwarden.plan.access_change import AccessChange
 from topicwarden.plan.access_consequences import access_drift, access_unseen, undeclared_resource
 from topicwarden.plan.access_context import AccessContext
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from topicwarden.plan.earlier_use import EarlierUse
 
 
-KindEvidence: TypeAlias = Callable[["Cluster", AccessChange, "EarlierUse | None", "str | None"], Mapping[Any, Any]]
+RuleEvidence: TypeAlias = Callable[["Cluster", AccessChange, "EarlierUse | None", "str | None"], Mapping[Any, Any]]
 """Reads evidence, given the cluster, the change, where earlier observations of use are, and the id of the cluster."""
-KIND_EVIDENCE: Final[Mapping[str, KindEvidence]] = {
-    kind: each.EVIDENCE for kind, each in zip(KINDS, modules("consequences"), strict=True) if hasattr(each, "EVIDENCE")
-}
 ACCESS_CONSEQUENCES: Final[tuple[GuardedConsequence[AccessContext], ...]] = (
     access_unseen,
     undeclared_resource,
     *(rule for each in modules("consequences") for rule in each.CONSEQUENCES),
     access_drift,
 )
+RULE_EVIDENCE: Final[Mapping[str, RuleEvidence]] = {
+    rule.KIND: rule.EVIDENCE for rule in ACCESS_CONSEQUENCES if hasattr(rule, "EVIDENCE")
+}

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.topic_names import is_legal_part
+from topicwarden.kinds.group_config.change import GROUP_CONFIGS
 from topicwarden.model.access import WILDCARD, Acl, DeclaredAccess, Operation, PatternType, PermissionType, ResourceType
 from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.topic import Topic
@@ -54,7 +55,7 @@ def judge_access(
                 seen.add((source.location, message))
                 yield AccessViolation(source.location, message)
 
-    for group, (config, location) in access.group_configs.items():
+    for group, (config, location) in access.located(GROUP_CONFIGS).items():
         if message := _dead_letters(group, config.get("errors.deadletterqueue.topic.name", ""), by_name):
             yield AccessViolation(location, message)
 

@@ -154,7 +154,7 @@ def read_all(
         tuple(topics),
         tuple(sorted(set(problems))),
         tuple(sorted(set(notes))),
-        LiveAccess(frozenset(acls - unlimited), **access),
+        LiveAccess(frozenset(acls - unlimited), access),
         tuple(subjects.values()),
         left_out,
     )

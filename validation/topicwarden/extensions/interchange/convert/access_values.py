@@ -8,6 +8,9 @@ from typing import Any, Final, TypeVar
 
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_value
+from topicwarden.kinds.quota.change import QUOTAS
+from topicwarden.kinds.quota.levels import QuotaEntity
+from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import (
     CLUSTER_NAME,
     FEWEST_ITERATIONS,
@@ -16,7 +19,6 @@ from topicwarden.model.access import (
     Operation,
     PatternType,
     PermissionType,
-    QuotaEntity,
     ResourceType,
     ScramUser,
 )
@@ -140,7 +142,7 @@ def add_user(reader: TopicReader, name: str, mechanism: Any, iterations: Any, lo
         expected = f"a whole number from {FEWEST_ITERATIONS}"
         reader.add_problem(location, f"iterations: expected {expected}, got {shown_value(iterations)}", "value")
         return
-    reader.access["users"][name, spelled] = ScramUser(name, spelled, iterations)
+    reader.access[USERS][name, spelled] = ScramUser(name, spelled, iterations)
 
 
 def take_quota(
@@ -158,4 +160,4 @@ def take_quota(
         except (TypeError, ValueError):
             reader.add_problem(location, f"{name}: expected a number, got {shown_value(value)}", "value")
     if rates:
-        reader.access["quotas"][tuple(sorted(entity))] = rates
+        reader.access[QUOTAS][tuple(sorted(entity))] = rates

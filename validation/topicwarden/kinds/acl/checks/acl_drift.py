@@ -22,7 +22,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from topicwarden.audit.access_check import AccessResult, AuditedAccess, hidden, listed
-from topicwarden.model.access import Acl, PatternType, ResourceType
+from topicwarden.model.access import ACLS, Acl, PatternType, ResourceType
 from topicwarden.model.finding import OF_CLUSTER
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
@@ -34,7 +34,7 @@ def applies(access: AuditedAccess) -> bool:
 
 def judge(access: AuditedAccess) -> Iterable[AccessResult]:
     if access.live.acls is None:
-        yield hidden(access, "acls", "the ACLs")
+        yield hidden(access, ACLS, "the ACLs")
         return
     yield from _missing(access, access.live.acls)
     yield from _undeclared(access, access.live.acls)

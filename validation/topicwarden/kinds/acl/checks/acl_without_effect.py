@@ -24,7 +24,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from topicwarden.audit.access_check import AccessResult, AuditedAccess, hidden, listed
-from topicwarden.model.access import ANY_PRINCIPAL, Acl, PatternType, ResourceType
+from topicwarden.kinds.scram_user.change import USERS
+from topicwarden.model.access import ACLS, ANY_PRINCIPAL, Acl, PatternType, ResourceType
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import Verdict
@@ -47,12 +48,13 @@ def judge(access: AuditedAccess) -> Iterable[AccessResult]:
         )
         return
     if access.live.acls is None:
-        yield hidden(access, "acls", "the ACLs")
+        yield hidden(access, ACLS, "the ACLs")
         return
     acls = {acl for acl in access.live.acls if acl in access.declared.acls or access.owns(acl)}
     yield from _without_topic(access, acls)
-    if access.live.users is not None and only_scram(access.broker_configs):
-        yield from _without_user(access, acls, {f"User:{name}" for name, _ in access.live.users})
+    users = access.live.part(USERS)
+    if users is not None and only_scram(access.broker_configs):
+        yield from _without_user(access, acls, {f"User:{name}" for name, _ in users})
 
 
 def _without_topic(access: AuditedAccess, acls: set[Acl]) -> Iterator[AccessResult]:
@@ -72,7 +74,7 @@ def _without_topic(access: AuditedAccess, acls: set[Acl]) -> Iterator[AccessResu
 
 def _without_user(access: AuditedAccess, acls: set[Acl], users: set[str]) -> Iterator[AccessResult]:
     found = defaultdict(list)
-    declared = {f"User:{name}" for name, _ in access.declared.users}
+    declared = {f"User:{name}" for name, _ in access.declared.part(USERS)}
     for acl in acls:
         known = acl.principal in users or acl.principal in declared or acl.principal == ANY_PRINCIPAL
         if acl.principal.startswith("User:") and not known:

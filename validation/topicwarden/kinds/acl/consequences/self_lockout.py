@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import CLUSTER, Acl, Operation, Resource, ResourceType
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.model.topic import AllowedChange
@@ -163,9 +164,9 @@ def _could_be(context: AccessContext) -> Iterator[Consequence]:
 
 def _credential(context: AccessContext) -> Iterator[Consequence]:
     """Yield the end of the SCRAM credential with which this stack connects."""
-    for (user, mechanism), action in sorted(context.change.of("users").items()):
+    for (user, mechanism), action in sorted(context.change.of(USERS).items()):
         own = context.own.principal == f"User:{user}" and context.own.mechanism == mechanism
-        if own and action is Action.DELETE and (user, mechanism) in (context.change.live.users or {}):
+        if own and action is Action.DELETE and (user, mechanism) in (context.change.live.part(USERS) or {}):
             yield Consequence(
                 kind=KIND,
                 severity=Severity.REFUSED,

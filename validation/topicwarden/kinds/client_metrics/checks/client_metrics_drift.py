@@ -18,11 +18,11 @@ Source: ``ClientMetricsConfigs``, KIP-714.
 from collections.abc import Iterable
 
 from topicwarden.audit.access_check import AccessResult, AuditedAccess, settings_drift
-from topicwarden.kinds.client_metrics.change import PART
+from topicwarden.kinds.client_metrics.change import CLIENT_METRICS, PART
 
 
 def applies(access: AuditedAccess) -> bool:
-    return bool(access.declared.client_metrics)
+    return bool(access.declared.part(CLIENT_METRICS))
 
 
 def judge(access: AuditedAccess) -> Iterable[AccessResult]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from topicwarden.kinds.client_metrics.change import CLIENT_METRICS
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.access_context import AccessContext
 from topicwarden.plan.change_guard import ChangeGuard
@@ -25,9 +26,9 @@ GUARDS: tuple[ChangeGuard, ...] = (
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return one note for each subscription that loses prefixes of metrics, or that matches other clients."""
     change = context.change
-    for key, action in sorted(change.of("client_metrics").items()):
-        before = (change.live.client_metrics or {}).get(key, {})
-        after, location = change.declared.client_metrics.get(key, ({}, None))
+    for key, action in sorted(change.of(CLIENT_METRICS).items()):
+        before = (change.live.part(CLIENT_METRICS) or {}).get(key, {})
+        after, location = change.declared.located(CLIENT_METRICS).get(key, ({}, None))
         if action not in (Action.UPDATE, Action.DELETE) or not before.get("metrics"):
             continue
         lost = sorted(_prefixes(before) - _prefixes(after))

@@ -19,11 +19,11 @@ from collections.abc import Iterable
 
 from topicwarden.audit.access_check import AccessResult, AuditedAccess, settings_drift
 from topicwarden.kafka_facts.configs import group_definitions
-from topicwarden.kinds.group_config.change import PART
+from topicwarden.kinds.group_config.change import GROUP_CONFIGS, PART
 
 
 def applies(access: AuditedAccess) -> bool:
-    return bool(access.declared.group_configs)
+    return bool(access.declared.part(GROUP_CONFIGS))
 
 
 def judge(access: AuditedAccess) -> Iterable[AccessResult]:

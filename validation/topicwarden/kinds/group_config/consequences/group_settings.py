@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from topicwarden.kafka_facts.configs import group_definitions
+from topicwarden.kinds.group_config.change import GROUP_CONFIGS
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.access_context import AccessContext
 from topicwarden.plan.change_guard import ChangeGuard
@@ -95,12 +96,12 @@ EFFECTS: Final[Mapping[str, _Effect]] = {
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return one consequence for each setting of a group whose change members notice."""
     change = context.change
-    for group, action in sorted(change.of("group_configs").items()):
+    for group, action in sorted(change.of(GROUP_CONFIGS).items()):
         if action not in (Action.CREATE, Action.UPDATE, Action.DELETE):
             continue
-        live = (change.live.group_configs or {}).get(group, {})
-        declared, location = change.declared.group_configs.get(group, ({}, None))
-        removed = change.deployed.group_configs.get(group, {}).keys() - declared.keys()
+        live = (change.live.part(GROUP_CONFIGS) or {}).get(group, {})
+        declared, location = change.declared.located(GROUP_CONFIGS).get(group, ({}, None))
+        removed = change.deployed.part(GROUP_CONFIGS).get(group, {}).keys() - declared.keys()
         after = {key: value for key, value in live.items() if key not in removed} | dict(declared)
         for key, effect in EFFECTS.items():
             old, new = (values.get(key, _default(key)) for values in (live, after))

@@ -19,20 +19,20 @@ Source: ``DescribeClientQuotasRequest``, KIP-546, KIP-612, KIP-599.
 from collections.abc import Iterable
 
 from topicwarden.audit.access_check import AccessResult, AuditedAccess, settings_drift, undeclared_in_scope
-from topicwarden.kinds.quota.change import PART
-from topicwarden.model.access import quota_clients
+from topicwarden.kinds.quota.change import PART, QUOTAS
+from topicwarden.kinds.quota.levels import quota_clients
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
 
 
 def applies(access: AuditedAccess) -> bool:
-    return bool(access.declared.quotas)
+    return bool(access.declared.part(QUOTAS))
 
 
 def judge(access: AuditedAccess) -> Iterable[AccessResult]:
     yield from settings_drift(access, PART, quota_clients, text="{:,.10g}".format)
     yield from undeclared_in_scope(access, PART, lambda entity: dict(entity).get("user"))
-    others = len((access.live.quotas or {}).keys() - access.declared.quotas.keys())
+    others = len((access.live.part(QUOTAS) or {}).keys() - access.declared.part(QUOTAS).keys())
     if others and not access.scope.principals:
         number = f"{counted(others, 'quota')} {'is' if others == 1 else 'are'}"
         yield AccessResult(Verdict.PASS, f"{number} on the cluster, but not declared")

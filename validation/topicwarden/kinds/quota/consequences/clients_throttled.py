@@ -10,19 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from topicwarden.kinds.quota.change import quotas_before_and_after
-from topicwarden.kinds.quota.client_rates import LikelyRate
-from topicwarden.kinds.quota.levels import EnforcedChange, changed_keys, enforced_change
-from topicwarden.model.access import QuotaEntity, quota_clients
+from topicwarden.kinds.quota.change import QUOTAS, quotas_before_and_after
+from topicwarden.kinds.quota.client_rates import LikelyRate, likely_rates
+from topicwarden.kinds.quota.levels import EnforcedChange, QuotaEntity, changed_keys, enforced_change, quota_clients
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
-from topicwarden.model.problem import Location
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.access_context import AccessContext
 from topicwarden.plan.change_guard import ChangeGuard
 from topicwarden.plan.consequence_text import shorten
 
 KIND = "clients-throttled"
+EVIDENCE = likely_rates
 GUARDS: tuple[ChangeGuard, ...] = (
     ChangeGuard(
         "brokers enforce a lower quota for clients, also by the next level of a quota that is created or removed",
@@ -44,7 +43,7 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return each quota by whose change clients get a lower limit than brokers enforce now."""
     change = context.change
     before, after = change.once(quotas_before_and_after)
-    for entity, key in changed_keys(before, after, change.of("quotas")):
+    for entity, key in changed_keys(before, after, change.of(QUOTAS)):
         if (enforced := enforced_change(before, after, entity, key)) is not None:
             yield _consequence(context, entity, key, enforced)
 
@@ -52,9 +51,8 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
 def _consequence(context: AccessContext, entity: QuotaEntity, key: str, enforced: EnforcedChange) -> Consequence:
     before, after, limit = enforced.before.limit, enforced.after.limit, enforced.after.limit or 0.0
     rate = context.evidence.rates.get((entity, key))
-    likely: LikelyRate | None = context.evidence.of_kinds.get("quota", {}).get((entity, key))
-    declared = context.change.declared.quotas.get(entity)
-    location: Location | None = declared[1] if declared else None
+    likely: LikelyRate | None = context.evidence.of_rules.get(KIND, {}).get((entity, key))
+    location = context.change.declared.location(QUOTAS, entity)
     change = (
         f"{key} of {quota_clients(entity)} goes from {enforced.before.text(entity)} to {enforced.after.text(entity)}"
     )

@@ -20,22 +20,22 @@ Source: ``DescribeUserScramCredentialsRequest``, KIP-554.
 from collections.abc import Iterable
 
 from topicwarden.audit.access_check import AccessResult, AuditedAccess, hidden, undeclared_in_scope
-from topicwarden.kinds.scram_user.change import PART
+from topicwarden.kinds.scram_user.change import PART, USERS
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
 
 
 def applies(access: AuditedAccess) -> bool:
-    return bool(access.declared.users)
+    return bool(access.declared.part(USERS))
 
 
 def judge(access: AuditedAccess) -> Iterable[AccessResult]:
-    live = access.live.users
+    live = access.live.part(USERS)
     if live is None:
-        yield hidden(access, "users", "the users with SCRAM credentials")
+        yield hidden(access, USERS, "the users with SCRAM credentials")
         return
     present = 0
-    for key, (user, location) in access.declared.users.items():
+    for key, (user, location) in access.declared.located(USERS).items():
         found = live.get(key)
         credential = f"the {PART.title(key)}"
         if found is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.model.topic import AllowedChange
@@ -33,8 +34,8 @@ _MEASURED = "the credentials and ACLs of the cluster; Kafka does not report whic
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return each credential that is deleted, or gets another password."""
-    live = context.change.live.users or {}
-    for key, action in sorted(context.change.of("users").items()):
+    live = context.change.live.part(USERS) or {}
+    for key, action in sorted(context.change.of(USERS).items()):
         if key not in live:
             continue
         if action is Action.DELETE:
@@ -47,8 +48,8 @@ def _deleted(context: AccessContext, user: str, mechanism: str) -> Consequence:
     remaining = sorted(
         {
             other
-            for name, other in {*(context.change.live.users or {}), *context.change.declared.users}
-            if name == user and context.change.of("users").get((name, other)) is not Action.DELETE
+            for name, other in {*(context.change.live.part(USERS) or {}), *context.change.declared.part(USERS)}
+            if name == user and context.change.of(USERS).get((name, other)) is not Action.DELETE
         }
     )
     return Consequence(
@@ -70,8 +71,8 @@ def _deleted(context: AccessContext, user: str, mechanism: str) -> Consequence:
 
 
 def _changed(context: AccessContext, user: str, mechanism: str) -> Iterable[Consequence]:
-    declared, location = context.change.declared.users[user, mechanism]
-    deployed = context.change.deployed.users.get((user, mechanism))
+    declared, location = context.change.declared.located(USERS)[user, mechanism]
+    deployed = context.change.deployed.part(USERS).get((user, mechanism))
     if declared.password is None:
         return
     if (user, mechanism) not in context.change.deployed.passwords:
@@ -112,7 +113,7 @@ def _replaced(context: AccessContext, user: str, mechanism: str) -> Consequence:
             [(user, mechanism)],
         ),
         evidence={"user": user, "mechanism": mechanism},
-        location=context.change.declared.users[user, mechanism][1],
+        location=context.change.declared.location(USERS, (user, mechanism)),
     )
 
 
