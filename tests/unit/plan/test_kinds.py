@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -12,8 +12,9 @@ from topicwarden import kinds
 from topicwarden.kinds import KINDS, every_kind, members, modules
 from topicwarden.kinds.access_resource import AccessResource
 from topicwarden.kinds.client_metrics.change import Subscription
+from topicwarden.kinds.difference import declared_action
 from topicwarden.model.access import AccessKey, Acl, Operation, PatternType, PermissionType, ResourceType
-from topicwarden.model.planned_change import AccessKind
+from topicwarden.model.planned_change import AccessKind, Action
 
 ACL = Acl(
     *("User:a", "*", Operation.READ, PermissionType.ALLOW, ResourceType.TRANSACTIONAL_ID, "t"), PatternType.PREFIXED
@@ -49,6 +50,26 @@ def test_each_folder_is_a_kind_and_complete() -> None:
 @pytest.mark.parametrize("resource", [each.RESOURCE for each in modules("resource")], ids=lambda each: each.part)
 def test_the_name_of_a_resource_never_changes(resource: AccessResource) -> None:
     assert {key: resource.name(key) for key in NAMES[resource.part]} == NAMES[resource.part]
+
+
+@pytest.mark.parametrize(
+    ("exists", "edited", "as_live", "access", "subject"),
+    [
+        (True, False, True, None, None),
+        (True, False, False, Action.DRIFT, Action.UPDATE),
+        (True, True, False, Action.UPDATE, Action.UPDATE),
+        (False, False, False, Action.DRIFT, Action.CREATE),
+        (False, True, False, Action.CREATE, Action.CREATE),
+        (None, False, False, None, None),
+        (None, True, False, Action.UPDATE, Action.UPDATE),
+    ],
+)
+def test_a_deploy_leaves_a_change_of_access_by_hand_and_reverts_one_of_a_subject(
+    exists: bool | None, edited: bool, as_live: bool, access: Action | None, subject: Action | None
+) -> None:
+    compared: dict[str, Any] = {"deployed": True, "edited": edited, "exists": exists, "as_live": as_live}
+    assert declared_action(**compared) is access
+    assert declared_action(**compared, reverts=True) is subject
 
 
 def test_no_two_kinds_have_equal_keys_or_names() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol
 
 from topicwarden.audit.check import Evidence
 from topicwarden.kinds.difference import AccessPart
-from topicwarden.model.access import Acl, DeclaredAccess, LiveAccess
+from topicwarden.model.access import Acl, DeclaredAccess, Key, LiveAccess, Value
 from topicwarden.model.finding import OF_CLUSTER
 from topicwarden.model.message_text import first_of
 from topicwarden.model.problem import Location
@@ -82,53 +82,72 @@ def hidden(access: AuditedAccess, part: str, what: str) -> AccessResult:
     return AccessResult(Verdict.UNDECIDABLE, f"{what} could not be read: {reason}", remedy=remedy)
 
 
-def settings_drift(
-    access: AuditedAccess,
-    part: AccessPart[Any, Any],
-    owner: Callable[[Any], str],
+@dataclass(frozen=True)
+class DriftCheck(Generic[Key, Value]):
+    """A check that fails for each declared entry that differs on the cluster, and for undeclared ones in the scope.
+
+    - ``part``: the part of the access that has the entries.
+    - ``differences``: yields the message and the remedy of each difference, given the key, the declared value, and the
+      live one; None if the cluster lacks the entry.
+    - ``user``: the user of an entry, if it has one. An entry of a user in the scope of the stack must be declared.
+    - ``notes``: yields further results, given the live entries.
+    - ``plural``: the words for all entries if they could not be read, if these are not those of ``part``.
+    """
+
+    part: AccessPart[Key, Value]
+    differences: Callable[[Key, Value, Value | None], Iterable[tuple[str, str]]]
+    user: Callable[[Key], str | None] = lambda _: None
+    notes: Callable[[AuditedAccess, Mapping[Key, Value]], Iterable[AccessResult]] = lambda *_: ()
+    plural: str = ""
+
+    def applies(self, access: AuditedAccess) -> bool:
+        """Return whether the stack declares entries."""
+        return bool(access.declared.part(self.part.name))
+
+    def judge(self, access: AuditedAccess) -> Iterator[AccessResult]:
+        """Yield a failure for each difference, and the notes; one result if the entries could not be read."""
+        name, live = self.part.name, access.live.part(self.part.name)
+        if live is None:
+            yield hidden(access, name, f"the {self.plural or self.part.plural}")
+            return
+        declared = access.declared.located(name)
+        for key, (value, location) in declared.items():
+            if key not in live and name in access.live.missing:
+                yield hidden(access, name, f"the {self.part.title(key)}")
+                continue
+            for message, remedy in self.differences(key, value, live.get(key)):
+                yield AccessResult(Verdict.FAIL, message, location=location, remedy=remedy)
+        for key in sorted(live.keys() - declared.keys(), key=str):
+            user = self.user(key)
+            if user is not None and access.owns_user(user):
+                message = f"the {self.part.title(key)} is in the scope of the stack, but not declared"
+                yield AccessResult(Verdict.FAIL, message, remedy="declare it, or remove it")
+        yield from self.notes(access, live)
+
+
+def by_name(
+    owner: Callable[[Key], str],
     equal: Callable[[str, Any, Any], bool] = lambda _, expected, seen: bool(expected == seen),
     text: Callable[[Any], str] = str,
-) -> Iterator[AccessResult]:
-    """Yield a failure for each value of a declared entry that differs on the cluster.
+) -> Callable[[Key, Mapping[str, Any], Mapping[str, Any] | None], Iterator[tuple[str, str]]]:
+    """Return the ``differences`` of a kind whose values are settings by name.
 
-    ``owner`` names what has the values, such as ``group billing``, given the key of the entry. ``equal`` compares a
-    value by name, declared and live; None is a value that is not set.
+    ``owner`` names what has the settings, such as ``group billing``, given the key of the entry. ``equal`` compares a
+    setting by name, declared and live; None is one that is not set. ``text`` is for messages.
     """
-    live = access.live.part(part.name)
-    if live is None:
-        yield hidden(access, part.name, f"the {part.plural}")
-        return
-    for key, declared in access.declared.part(part.name).items():
-        if key not in live and part.name in access.live.missing:
-            yield hidden(access, part.name, f"the {part.title(key)}")
-            continue
-        found = live.get(key, {})
-        for name in sorted(declared.keys() | found.keys()):
-            expected, seen = declared.get(name), found.get(name)
-            if not equal(name, expected, seen):
-                declared_text, seen_text = (
-                    "not set" if each in (None, "") else text(each) for each in (expected, seen)
-                )
-                yield AccessResult(
-                    Verdict.FAIL,
-                    f"{name} of {owner(key)} is {seen_text}, declared {declared_text}",
-                    location=access.declared.location(part.name, key),
-                    remedy="run `topicwarden up --refresh`, or declare the live value",
-                )
 
+    def differences(
+        key: Key, declared: Mapping[str, Any], found: Mapping[str, Any] | None
+    ) -> Iterator[tuple[str, str]]:
+        live = found or {}
+        for name in sorted(declared.keys() | live.keys()):
+            values = declared.get(name), live.get(name)
+            if not equal(name, *values):
+                expected, seen = ("not set" if each in (None, "") else text(each) for each in values)
+                message = f"{name} of {owner(key)} is {seen}, declared {expected}"
+                yield message, "run `topicwarden up --refresh`, or declare the live value"
 
-def undeclared_in_scope(
-    access: AuditedAccess, part: AccessPart[Any, Any], user: Callable[[Any], str | None]
-) -> Iterator[AccessResult]:
-    """Yield a failure for each live entry of a user in the scope of the stack that the stack does not declare."""
-    for key in sorted((access.live.part(part.name) or {}).keys() - access.declared.part(part.name).keys(), key=str):
-        name = user(key)
-        if name is not None and access.owns_user(name):
-            yield AccessResult(
-                Verdict.FAIL,
-                f"the {part.title(key)} is in the scope of the stack, but not declared",
-                remedy="declare it, or remove it",
-            )
+    return differences
 
 
 def listed(items: Collection[object]) -> str:

@@ -109,6 +109,27 @@ def has_values(declared: Mapping[str, object], live: Mapping[str, object]) -> bo
     return all(live.get(name) == value for name, value in declared.items())
 
 
+def declared_action(
+    *, deployed: bool, edited: bool, exists: bool | None, as_live: bool, reverts: bool = False
+) -> Action | None:
+    """Return what a deploy does with a declared entry of any kind; None if nothing changes.
+
+    - ``deployed``: Pulumi's state has it. ``edited``: it is not declared as the state has it.
+    - ``exists``: the cluster, or the registry, has it; None if that is not known. ``as_live``: it is as declared there.
+    - ``reverts``: the deploy undoes a change by hand. For access, the engine compares only the declaration and the
+      state, so such a change stays until a refresh. For a subject, the program compares the registry, too.
+    """
+    if exists is None:
+        return (Action.UPDATE if deployed else Action.CREATE) if edited else None
+    if not exists:
+        return Action.CREATE if edited or reverts else Action.DRIFT
+    if not deployed:
+        return Action.ADOPT if as_live else Action.UPDATE
+    if edited or (reverts and not as_live):
+        return Action.UPDATE
+    return None if as_live else Action.DRIFT
+
+
 def _actions(
     declared: Mapping[Key, Value],
     deployed: Mapping[Key, Value],
@@ -116,18 +137,14 @@ def _actions(
     as_live: Callable[[Value, Value], bool],
 ) -> Iterable[tuple[Key, Action]]:
     for key, value in declared.items():
-        edited = key not in deployed or value != deployed[key]
-        if live is None:
-            if edited:
-                yield key, Action.UPDATE if key in deployed else Action.CREATE
-        elif key not in live:
-            yield key, Action.CREATE if edited else Action.DRIFT
-        elif key not in deployed:
-            yield key, Action.ADOPT if as_live(value, live[key]) else Action.UPDATE
-        elif edited:
-            yield key, Action.UPDATE
-        elif not as_live(value, live[key]):
-            yield key, Action.DRIFT
+        action = declared_action(
+            deployed=key in deployed,
+            edited=key not in deployed or value != deployed[key],
+            exists=None if live is None else key in live,
+            as_live=live is not None and key in live and as_live(value, live[key]),
+        )
+        if action is not None:
+            yield key, action
     for key in deployed:
         if key not in declared:
             yield key, Action.DELETE

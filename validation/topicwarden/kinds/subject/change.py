@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 from topicwarden.kafka.registry.same_schema import same
+from topicwarden.kinds.difference import declared_action
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.planned_change import Action
 from topicwarden.model.subject import (
@@ -311,20 +312,19 @@ def _declared_change(
         allowed_on(declared.allow, today),
         replaces,
     )
-    return replace(change, action=_action(change))
+    return replace(change, action=_action(change, judged=judged))
 
 
-def _action(change: SubjectChange) -> Action | None:
-    if change.registers and change.latest is None:
-        gone = change.live is not None and change.live.error is None
-        return Action.CREATE if change.deployed is None or gone else Action.UPDATE
-    if change.registers or change.written is not None:
-        return Action.UPDATE
-    if change.unreachable:
-        return Action.UPDATE if change.edited else Action.DRIFT
-    if change.deployed is None:
-        return Action.ADOPT
-    return None
+def _action(change: SubjectChange, *, judged: bool) -> Action | None:
+    writes = change.registers or change.written is not None
+    as_live = not writes and not change.unreachable
+    return declared_action(
+        deployed=change.deployed is not None,
+        edited=change.edited and not as_live if judged else writes,
+        exists=change.latest is not None if judged else None,
+        as_live=as_live,
+        reverts=writes,
+    )
 
 
 def _removed(subject: DeployedSubject, registry: LiveRegistry, today: date) -> SubjectChange:

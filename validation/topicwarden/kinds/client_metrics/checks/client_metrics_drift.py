@@ -15,15 +15,8 @@ Prevent: grant AlterConfigs on the Cluster resource to nobody but the user of de
 Source: ``ClientMetricsConfigs``, KIP-714.
 """
 
-from collections.abc import Iterable
+from topicwarden.audit.access_check import DriftCheck, by_name
+from topicwarden.kinds.client_metrics.change import PART
 
-from topicwarden.audit.access_check import AccessResult, AuditedAccess, settings_drift
-from topicwarden.kinds.client_metrics.change import CLIENT_METRICS, PART
-
-
-def applies(access: AuditedAccess) -> bool:
-    return bool(access.declared.part(CLIENT_METRICS))
-
-
-def judge(access: AuditedAccess) -> Iterable[AccessResult]:
-    return settings_drift(access, PART, PART.title)
+_CHECK = DriftCheck(PART, by_name(PART.title))
+applies, judge = _CHECK.applies, _CHECK.judge

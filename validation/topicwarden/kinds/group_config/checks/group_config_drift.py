@@ -15,19 +15,9 @@ Prevent: grant AlterConfigs on groups to nobody but the user of deploys.
 Source: ``GroupConfig``, KIP-848, KIP-932, KIP-1071.
 """
 
-from collections.abc import Iterable
-
-from topicwarden.audit.access_check import AccessResult, AuditedAccess, settings_drift
+from topicwarden.audit.access_check import DriftCheck, by_name
 from topicwarden.kafka_facts.configs import group_definitions
-from topicwarden.kinds.group_config.change import GROUP_CONFIGS, PART
-
-
-def applies(access: AuditedAccess) -> bool:
-    return bool(access.declared.part(GROUP_CONFIGS))
-
-
-def judge(access: AuditedAccess) -> Iterable[AccessResult]:
-    return settings_drift(access, PART, lambda group: f"group {group}", _equal)
+from topicwarden.kinds.group_config.change import PART
 
 
 def _equal(name: str, expected: str | None, seen: str | None) -> bool:
@@ -35,3 +25,7 @@ def _equal(name: str, expected: str | None, seen: str | None) -> bool:
     if expected is None or seen is None or definition is None:
         return expected == seen
     return definition.equivalent(expected, seen)
+
+
+_CHECK = DriftCheck(PART, by_name("group {}".format, _equal))
+applies, judge = _CHECK.applies, _CHECK.judge

@@ -16,23 +16,23 @@ Prevent: grant AlterConfigs on the Cluster resource to nobody but the user of de
 Source: ``DescribeClientQuotasRequest``, KIP-546, KIP-612, KIP-599.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 
-from topicwarden.audit.access_check import AccessResult, AuditedAccess, settings_drift, undeclared_in_scope
-from topicwarden.kinds.quota.change import PART, QUOTAS
-from topicwarden.kinds.quota.levels import quota_clients
+from topicwarden.audit.access_check import AccessResult, AuditedAccess, DriftCheck, by_name
+from topicwarden.kinds.quota.change import PART
+from topicwarden.kinds.quota.levels import QuotaEntity, Quotas, quota_clients
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
 
 
-def applies(access: AuditedAccess) -> bool:
-    return bool(access.declared.part(QUOTAS))
-
-
-def judge(access: AuditedAccess) -> Iterable[AccessResult]:
-    yield from settings_drift(access, PART, quota_clients, text="{:,.10g}".format)
-    yield from undeclared_in_scope(access, PART, lambda entity: dict(entity).get("user"))
-    others = len((access.live.part(QUOTAS) or {}).keys() - access.declared.part(QUOTAS).keys())
+def _others(access: AuditedAccess, live: Quotas) -> Iterator[AccessResult]:
+    others = len(live.keys() - access.declared.part(PART.name).keys())
     if others and not access.scope.principals:
         number = f"{counted(others, 'quota')} {'is' if others == 1 else 'are'}"
         yield AccessResult(Verdict.PASS, f"{number} on the cluster, but not declared")
+
+
+_CHECK = DriftCheck[QuotaEntity, Mapping[str, float]](
+    PART, by_name(quota_clients, text="{:,.10g}".format), lambda entity: dict(entity).get("user"), _others
+)
+applies, judge = _CHECK.applies, _CHECK.judge

@@ -17,48 +17,34 @@ Prevent: grant Alter on the Cluster resource to nobody but the user of deploys.
 Source: ``DescribeUserScramCredentialsRequest``, KIP-554.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 
-from topicwarden.audit.access_check import AccessResult, AuditedAccess, hidden, undeclared_in_scope
-from topicwarden.kinds.scram_user.change import PART, USERS
+from topicwarden.audit.access_check import AccessResult, AuditedAccess, DriftCheck
+from topicwarden.kinds.scram_user.change import PART
+from topicwarden.model.access import ScramUser
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
 
 
-def applies(access: AuditedAccess) -> bool:
-    return bool(access.declared.part(USERS))
+def _differences(key: tuple[str, str], user: ScramUser, found: ScramUser | None) -> Iterator[tuple[str, str]]:
+    credential = f"the {PART.title(key)}"
+    if found is None:
+        message = f"{credential} is declared, but not on the cluster"
+        yield message, "run `topicwarden up --refresh`, or remove the declaration"
+    elif found.iterations != user.iterations:
+        message = f"{credential} has {found.iterations:,} iterations, declared {user.iterations:,}"
+        yield message, "run `topicwarden up --refresh`, or declare the live number"
 
 
-def judge(access: AuditedAccess) -> Iterable[AccessResult]:
-    live = access.live.part(USERS)
-    if live is None:
-        yield hidden(access, USERS, "the users with SCRAM credentials")
-        return
-    present = 0
-    for key, (user, location) in access.declared.located(USERS).items():
-        found = live.get(key)
-        credential = f"the {PART.title(key)}"
-        if found is None:
-            yield AccessResult(
-                Verdict.FAIL,
-                f"{credential} is declared, but not on the cluster",
-                location=location,
-                remedy="run `topicwarden up --refresh`, or remove the declaration",
-            )
-            continue
-        present += 1
-        if found.iterations != user.iterations:
-            yield AccessResult(
-                Verdict.FAIL,
-                f"{credential} has {found.iterations:,} iterations, declared {user.iterations:,}",
-                location=location,
-                remedy="run `topicwarden up --refresh`, or declare the live number",
-            )
-    yield from undeclared_in_scope(access, PART, lambda key: str(key[0]))
-    if present:
+def _passwords(access: AuditedAccess, live: Mapping[tuple[str, str], ScramUser]) -> Iterator[AccessResult]:
+    if present := len(access.declared.part(PART.name).keys() & live.keys()):
         whose = f"{counted(present, 'credential')} {'has' if present == 1 else 'have'}"
         yield AccessResult(
             Verdict.UNDECIDABLE,
             f"whether {whose} the declared password is not known: Kafka never returns passwords",
             remedy="a new version of the secret writes the password again",
         )
+
+
+_CHECK = DriftCheck(PART, _differences, lambda key: key[0], _passwords, plural="users with SCRAM credentials")
+applies, judge = _CHECK.applies, _CHECK.judge
