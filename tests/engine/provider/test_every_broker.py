@@ -15,13 +15,13 @@ from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.acl_reads import list_acls
 from topicwarden.kafka.read.broker_visibility import living_brokers
-from topicwarden.kafka.read.quota_reads import read_quotas
 from topicwarden.kafka.write.access_admin import create_acls, delete_acls, wait_for_acls
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kafka.write.credential_admin import Credential, read_credentials
 from topicwarden.kinds.acl.resource import ACL, Acls
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.batches import EngineCalls
+from topicwarden.kinds.quota.live import read_quotas
 from topicwarden.kinds.quota.resource import Quotas
 from topicwarden.kinds.scram_user.resource import Credentials
 from topicwarden.model.access import Acl, Operation, PermissionType, ResourceType

@@ -115,4 +115,4 @@ def error_at(key: str, message: str) -> ValidationError:
 
 Name = Annotated[str, PlainValidator(text_type("a name", "billing")), WithJsonSchema(STRING)]
 UserName = Annotated[Name, AfterValidator(_user_name)]
-"""The name of a user without its type, as in quotas and credentials."""
+"""The name of a user without its type, as Kafka has it outside of ACLs."""

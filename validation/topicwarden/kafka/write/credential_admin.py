@@ -15,7 +15,7 @@ from topicwarden.kafka.connect.client_internals import send_to_any_broker
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.request_error import RequestError, error_of_code
 from topicwarden.kafka.read.broker_visibility import wait_for_every_broker
-from topicwarden.kafka.read.user_reads import list_users
+from topicwarden.kinds.scram_user.live import list_users
 from topicwarden.model.access import FEWEST_ITERATIONS
 
 MECHANISMS: Final = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}

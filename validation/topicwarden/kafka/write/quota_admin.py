@@ -11,8 +11,8 @@ from kafka.protocol.admin import AlterClientQuotasRequest
 from topicwarden.kafka.connect.client_internals import send_to_any_broker
 from topicwarden.kafka.connect.request_error import RequestError, error_of_code
 from topicwarden.kafka.read.broker_visibility import wait_for_every_broker
-from topicwarden.kafka.read.quota_reads import quota_entity, read_quotas
 from topicwarden.kinds.quota.levels import QuotaEntity
+from topicwarden.kinds.quota.live import quota_entity, read_quotas
 
 ENTITY_TYPES: Final = ("client-id", "user", "ip")
 

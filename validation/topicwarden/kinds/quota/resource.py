@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from topicwarden.kafka.read.quota_reads import read_quotas
 from topicwarden.kafka.write.quota_admin import ENTITY_TYPES, alter_quotas, wait_for_quotas
 from topicwarden.kinds.access_resource import AccessResource, settings_of
 from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.quota.change import QUOTAS, quota_title
 from topicwarden.kinds.quota.levels import QuotaEntity
+from topicwarden.kinds.quota.live import read_quotas
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, as_texts, one_of
 from topicwarden.kinds.settings_resources import SettingsRequests, SettingsResources
 
