@@ -25,6 +25,7 @@ from topicwarden.model.problem import Location
 from topicwarden.model.subject import RegisteredSchema, SchemaReference
 from topicwarden.model.topic import AllowedChange
 from topicwarden.plan.needed_allowances import needed_allowances
+from topicwarden.plan.unjudged import unjudged
 
 UNSEEN: Final = "registry-unseen"
 READ_ONLY: Final = "read-only-registry"
@@ -183,18 +184,11 @@ def _of_registry(change: RegistryChange) -> Iterable[Consequence]:
             because=first_lines(names, _MOST),
             measured="the mode of the registry",
             remedy="deploy again when the registry is in mode READWRITE; topics and access are deployed without it",
-            location=_first_location(change, names),
+            location=next((location for _, location in _located(change, names) if location), None),
         )
     for reason, names in _by_reason(change.unjudged):
-        yield Consequence(
-            kind=UNSEEN,
-            severity=Severity.REFUSED,
-            message=f"{counted(len(names), 'change')} of subjects cannot be judged: {reason}",
-            because=first_lines(names, _MOST),
-            measured="the subjects of Pulumi's state and of the YAML only",
-            remedy="deploy again when the registry answers; topics and access are deployed without it",
-            location=_first_location(change, names),
-        )
+        remedy = "deploy again when the registry answers; topics and access are deployed without it"
+        yield unjudged(UNSEEN, "subjects", _located(change, names), reason, remedy)
 
 
 def _unseen(change: RegistryChange) -> Iterable[str]:
@@ -214,6 +208,6 @@ def _by_reason(reasons: Mapping[str, str]) -> Iterable[tuple[str, list[str]]]:
     return names.items()
 
 
-def _first_location(change: RegistryChange, names: Iterable[str]) -> Location | None:
-    declared = (change.changes[name].declared for name in names)
-    return next((each.location for each in declared if each is not None), None)
+def _located(change: RegistryChange, names: Iterable[str]) -> list[tuple[str, Location | None]]:
+    declared = {name: change.changes[name].declared for name in names}
+    return [(name, each.location if each else None) for name, each in declared.items()]

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from topicwarden.model.message_text import counted, first_lines
+from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import AccessItem, AccessKind, Action, Consequence, Severity
 from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.plan.access_context import AccessContext
 from topicwarden.plan.change_guard import ChangeGuard
+from topicwarden.plan.unjudged import unjudged
 
 KIND = "access-unseen"
 GUARDS: tuple[ChangeGuard, ...] = (
@@ -50,12 +51,5 @@ def _refused(plural: str, changing: list[AccessItem], missing: str, *, no_author
         remedy = "grant the missing permission, and plan again"
     else:
         remedy = "remove the declared access, or plan again when the brokers report it"
-    return Consequence(
-        kind=KIND,
-        severity=Severity.REFUSED,
-        message=f"{counted(len(changing), 'change')} of {plural} cannot be judged: {missing}",
-        because=first_lines([f"{item.action.value} {item.name}" for item in changing], 5),
-        measured=f"the {plural} of Pulumi's state and of the YAML only",
-        remedy=remedy,
-        location=next((item.location for item in changing if item.location), None),
-    )
+    changes = [(f"{item.action.value} {item.name}", item.location) for item in changing]
+    return unjudged(KIND, plural, changes, missing, remedy)
