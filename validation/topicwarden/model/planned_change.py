@@ -183,8 +183,9 @@ def most_severe_first(consequences: Iterable[Consequence]) -> list[Consequence]:
 
 
 class AccessKind(StrEnum):
-    """The table of the kinds of access, in the order in which a plan shows them. Each has a folder of its name."""
+    """The kind of access that changes."""
 
+    # The table of the kinds, in the order in which a plan shows them: ``kinds/`` has a folder of each name.
     ACL = "ACL"
     QUOTA = "quota"
     SCRAM_USER = "user"
