@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +14,7 @@ from topicwarden.kinds import KINDS, every_kind, members, modules
 from topicwarden.kinds.access_resource import AccessResource
 from topicwarden.kinds.client_metrics.change import Subscription
 from topicwarden.kinds.difference import declared_action
-from topicwarden.model.access import AccessKey, Acl, Operation, PatternType, PermissionType, ResourceType
+from topicwarden.model.access import AccessKey, Acl, LiveAccess, Operation, PatternType, PermissionType, ResourceType
 from topicwarden.model.planned_change import AccessKind, Action
 
 ACL = Acl(
@@ -76,3 +77,11 @@ def test_no_two_kinds_have_equal_keys_or_names() -> None:
     for one, other in combinations(NAMES.values(), 2):
         assert not one.keys() & other.keys()
         assert not {*one.values()} & {*other.values()}
+
+
+def test_live_access_has_the_entries_of_each_part_that_was_requested_under_its_name() -> None:
+    live = LiveAccess(parts={"users": {}, "quotas": None})
+    assert (live.users, live.quotas) == ({}, None)
+    assert copy(live) == live
+    with pytest.raises(AttributeError, match="group_configs"):
+        _ = live.group_configs
