@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import project, topicwarden
-from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.project import find_project
-from topicwarden.report.declared_topics import list_text, topic_text, values
-from topicwarden.specs.load import load
-from topicwarden.specs.resolve import resolve
+from topicwarden.operations.show import show_topic, show_topics
+from topicwarden.report import terminal
+from topicwarden.report.shown_topics import list_document, topic_document
 
 FILES = {
     "topics/_defaults.yaml": "owner: team-platform\nreplication_factor: 3\n"
@@ -83,21 +82,29 @@ def test_the_text_fits_the_terminal_and_topics_are_sorted_by_name(root: Path) ->
         f"topic: billing.{'long.' * 15}v1\npartitions: 1\ndescription: {'many words ' * 20}\n"
     )
     found = find_project(root)
-    resolved = resolve(load(found.topics, found.root, found.stack_names()), "prod")
-    brokers = BrokerSettings()
+    topics = show_topics(found, "prod")
     for width in (80, 120, 200):
-        text = list_text(resolved.declarations, brokers, width)
+        text = terminal.text(list_document(topics), width)
         assert max(map(len, text.splitlines())) <= width
-    starts = [line.split()[0] for line in list_text(resolved.declarations, brokers).splitlines()]
+    starts = [line.split()[0] for line in terminal.text(list_document(topics), terminal.ANY_WIDTH).splitlines()]
     assert starts == ["topic", f"billing.{'long.' * 15}v1", "clicks", "orders.placed.v1"]
-    (billing,) = (each for each in resolved.declarations if each.topic.name.startswith("billing"))
+    billing = show_topic(found, "prod", topics.topics[0].topic)
     for width in (60, 80, 120):
-        text = topic_text(values(billing, brokers), [], "prod", brokers, width)
+        text = terminal.text(topic_document(billing), width)
         _, *lines = text.splitlines()
         assert max(map(len, lines)) <= width
         assert text.replace("\n", " ").count("words") == 20
-    defaults = [each.path[-1] for each in values(billing, brokers) if each.location is None]
+    defaults = [each.path[-1] for each in billing.values if each.location is None]
     assert defaults == sorted(defaults)
+
+
+def test_a_file_has_whole_lines_and_a_long_value_widens_no_other_line(root: Path) -> None:
+    with (root / "topics/shop/clicks.yaml").open("a") as file:
+        file.write(f"description: {'many words ' * 20}\n")
+    lines = topicwarden("show", "clicks", "--stack", "prod", cwd=root).out.splitlines()
+    (described,) = (line for line in lines if line.startswith("description"))
+    assert described.endswith(f"{'many words ' * 20} topics/shop/clicks.yaml:3:14")
+    assert max(len(line) for line in lines if line != described) < 200
 
 
 def test_an_unknown_topic_has_a_suggestion_and_a_broken_one_is_mentioned(root: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from topicwarden.model.timestamps import utc
@@ -66,18 +66,6 @@ def shorten(text: str, columns: int) -> str:
     while tail > 1 and unicodedata.combining(text[-tail]):
         tail -= 1
     return f"{text[:head]}…{text[-tail:]}"
-
-
-def shrunk(widths: Sequence[int], floors: Sequence[int], columns: int) -> list[int]:
-    """Return the widths of a table's columns, two apart, with which a row has at most ``columns`` characters.
-
-    The widest shrink first, to their ``floors``; then all shrink.
-    """
-    fitting = list(widths)
-    while sum(fitting) + 2 * (len(fitting) - 1) > columns and max(fitting) > 1:
-        wide = [index for index, each in enumerate(fitting) if each > floors[index]] or range(len(fitting))
-        fitting[max(wide, key=fitting.__getitem__)] -= 1
-    return fitting
 
 
 def count(number: int | None) -> str:

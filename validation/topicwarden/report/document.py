@@ -191,7 +191,8 @@ class Row(NamedTuple):
 class Table:
     """A table; at most ``most`` of its rows are shown. ``rest`` describes the others: ``, 1.0 GiB``.
 
-    ``share`` is the part of the remaining space of a comment that it may have.
+    ``share`` is the part of the remaining space of a comment that it may have. A terminal shows the titles of its
+    columns if it is ``headed``.
     """
 
     columns: tuple[Column, ...]
@@ -203,6 +204,7 @@ class Table:
     rest: str = ""
     share: float = 1
     style: str = "stacked"
+    headed: bool = True
 
 
 def grid(

@@ -17,9 +17,15 @@ from topicwarden.report.document import Document, Line, Role, Span, Tone, omitte
 _INDENT: Final = 4
 _LEAST_LABEL: Final = 10
 _LEAST_TEXT: Final = 16
+_LONGEST_WORD: Final = 10
+_LEAST_NAME: Final = 8
 _WIDE: Final = 130
 _PIPED_WIDTH: Final = 120
 """The fewest columns of text for a file or a pipe, for which rich assumes 80."""
+ANY_WIDTH: Final = 100_000
+"""The columns of a file whose lines have any length, so that programs find whole cells."""
+_WIDEST: Final = 60
+"""A longer cell, such as a description, does not widen its column in such a file."""
 _LOCATION: Final = "declared"
 """The label of a line of YAML. It is not wrapped, so that editors and terminals can open it."""
 _STYLES: Final = {
@@ -65,7 +71,7 @@ class _TerminalWriter:
         document = self._document
         groups = [*self._groups(document.blocks)]
         groups += [[each for note in document.notes for each in self._note(note.word, note.text)]]
-        groups += [[self._shown(document.summary, "bold")]]
+        groups += [[self._shown(document.summary, "bold")] if document.summary else []]
         first = True
         for group in filter(None, groups):
             if not first:
@@ -175,21 +181,20 @@ class _TerminalWriter:
     def _table(self, table: doc.Table, depth: int) -> list[Text]:
         wide = self._width >= _WIDE
         shown, more = shortened(table.rows, table.most)
-        columns = [(number, each) for number, each in enumerate(table.columns) if not each.below]
-        columns = [(number, each) for number, each in columns if wide or not each.wide]
-        below = [number for number, each in enumerate(table.columns) if each.below and not (wide and each.wide)]
-        if wide:
-            columns = [(n, each) for n, each in enumerate(table.columns) if not each.below or each.wide]
+        numbered = [*enumerate(table.columns)]
+        columns = [(number, each) for number, each in numbered if (wide if each.wide else not each.below)]
+        below = [number for number, each in numbered if each.below and not (wide and each.wide)]
         margin = _INDENT * (depth > 0)
         titles = (each.title.lower() if each.title[1:].islower() else each.title for _, each in columns)
         heads = [self._shown(title, "dim" if depth else "bold") for title in titles]
         rows = [[self._inline(row.cells[number]) for number, _ in columns] for row in shown]
-        widths = _column_widths([heads, *rows], [each for _, each in columns], self._width - margin)
+        measured = [heads, *rows] if table.headed else rows
+        widths = _column_widths(measured, [each for _, each in columns], self._width - margin)
         start = next((sum(widths[:n]) + 2 * n for n, (_, each) in enumerate(columns) if each.kind == "name"), 0)
         lines = [self._shown(table.caption, "bold")] if table.titled else []
-        lines += self._row(heads, widths, columns, margin)
-        if not depth:
-            lines.append(self._shown("─" * (sum(widths) + 2 * (len(widths) - 1)), ""))
+        if table.headed:
+            lines += self._row(heads, widths, columns, margin)
+            lines += [] if depth else [self._shown("─" * (sum(widths) + 2 * (len(widths) - 1)), "")]
         for row, cells in zip(shown, rows, strict=True):
             lines += self._row(cells, widths, columns, margin)
             for number in below:
@@ -219,7 +224,8 @@ class _TerminalWriter:
 
     def _fitted(self, text: Text, width: int) -> Sequence[Text]:
         """Return the text on as many lines of ``width`` columns as it needs."""
-        return [text] if text.cell_len <= width else list(text.wrap(self._console, width))
+        fits = text.cell_len <= width or self._width == ANY_WIDTH
+        return [text] if fits else list(text.wrap(self._console, width))
 
     def _inline(self, text: Line, style: str = "") -> Text:
         shown = Text(style=style)
@@ -243,10 +249,29 @@ class _TerminalWriter:
 
 
 def _column_widths(rows: Sequence[Sequence[Text]], columns: Sequence[doc.Column], width: int) -> list[int]:
-    """Return the widths of the columns. The widest names shrink, then the widest columns, until a row fits."""
-    widths = [max(cell.cell_len for cell in cells) for cells in zip(*rows, strict=True)]
-    floors = [min(each, 12) if column.kind == "name" else each for each, column in zip(widths, columns, strict=True)]
-    return display.shrunk(widths, floors, width)
+    """Return the widths of the columns, two apart, with which a row has at most ``width`` characters.
+
+    The widest shrink first: names to 12 characters, then all columns to their longest word, then all.
+    """
+    lengths = [[cell.cell_len for cell in cells] for cells in zip(*rows, strict=True)]
+    if width >= ANY_WIDTH - _INDENT:
+        return [max((each for each in column if each <= _WIDEST), default=0) for column in lengths]
+    widths = [*map(max, lengths)]
+    names = [min(each, 12) if column.kind == "name" else each for each, column in zip(widths, columns, strict=True)]
+    for least in (lambda: names, lambda: [*map(_least_width, zip(*rows, strict=True))], lambda: [1] * len(widths)):
+        if (excess := sum(widths) + 2 * (len(widths) - 1) - width) <= 0:
+            break
+        floors = least()
+        while excess > 0 and (wide := [number for number, each in enumerate(widths) if each > floors[number]]):
+            widths[max(wide, key=widths.__getitem__)] -= 1
+            excess -= 1
+    return widths
+
+
+def _least_width(column: Sequence[Text]) -> int:
+    """Return the width below which a column is hard to read: its longest word, unless that is a name or a path."""
+    longest = max((len(word) for cell in column for word in cell.plain.split()), default=1)
+    return longest if longest <= _LONGEST_WORD else _LEAST_NAME
 
 
 def _labels(blocks: Sequence[doc.Block | doc.Table]) -> Iterator[str]:

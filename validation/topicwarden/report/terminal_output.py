@@ -111,11 +111,14 @@ def console(width: int | None = None) -> Console:
     return Console(width=width, color_system="auto" if coloured() else None, no_color=not coloured() or None)
 
 
-def document_text(document: Document) -> str:
-    """Return a document with the width, the colours and the characters of standard output."""
+def document_text(document: Document, *, whole_lines: bool = False) -> str:
+    """Return a document with the width, the colours and the characters of standard output.
+
+    With ``whole_lines``, the lines of a file or a pipe have any length.
+    """
     from topicwarden.report import terminal  # noqa: PLC0415 -- a small check prints without it
 
-    out = console()
+    out = console(terminal.ANY_WIDTH if whole_lines and width() is None else None)
     with out.capture() as captured:
         terminal.write(document, out)
     return captured.get()
