@@ -27,7 +27,7 @@ ALL_LOOKS = pytest.mark.parametrize(
     "page", [(width, scheme) for width in (400, 1400) for scheme in ("light", "dark")], indirect=True, ids=str
 )
 
-# Compare every visible text (HTML and plots) with the nearest painted background behind it: WCAG 2's contrast ratio.
+# Compare every visible text with the nearest painted background behind it: WCAG 2's contrast ratio.
 WEAK_TEXTS = """() => {
   const parse = c => { const m = c.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m.slice(0, 3), 1] : m };
   const linear = v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
@@ -39,19 +39,13 @@ WEAK_TEXTS = """() => {
       const c = parse(getComputedStyle(e).backgroundColor);
       if (c[3] === 1) return c.slice(0, 3) }
     return [255, 255, 255] };
-  const cell = e => { const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;
-    for (const p of e.closest('svg').querySelectorAll('rect.cell')) { const b = p.getBoundingClientRect();
-      if (b.left <= x && x <= b.right && b.top <= y && y <= b.bottom)
-        return parse(getComputedStyle(p).fill).slice(0, 3) }
-    return behind(e) };
   const weak = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   let seen = 0;
   while (walker.nextNode()) {
     const e = walker.currentNode.parentElement;
     if (!walker.currentNode.data.trim() || !e.checkVisibility() || e.closest('.skip')) continue;
     seen++;
-    const svg = e.closest('svg'), style = getComputedStyle(e);
-    const r = ratio(parse(svg ? style.fill : style.color).slice(0, 3), svg ? cell(e) : behind(e));
+    const r = ratio(parse(getComputedStyle(e).color).slice(0, 3), behind(e));
     if (r < 4.5) weak.push([walker.currentNode.data.trim(), r.toFixed(2)]);
   }
   return { seen, weak };
@@ -62,9 +56,15 @@ WIDE_TABLES = """() => [...document.querySelectorAll('table')].filter(
   t => t.scrollWidth > t.closest('.scroll').clientWidth + 1 || t.getBoundingClientRect().right > innerWidth
 ).map(t => (t.caption || t).textContent.trim())"""
 
+# The marks and labels of a plot that are outside of their figure.
+OUTSIDE_OF_ITS_FIGURE = """name => {
+  const figure = document.getElementById(`plot-${name}`), box = figure.getBoundingClientRect();
+  return [...figure.querySelectorAll('.plot *')].filter(e => e.getBoundingClientRect().right > box.right
+    || e.getBoundingClientRect().left < box.left).map(e => e.outerHTML) }"""
+
 # The size of the smallest text of the plots, in pixels of the screen.
-SMALLEST_TEXT = """() => Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.checkVisibility())
-  .map(t => parseFloat(getComputedStyle(t).fontSize) * Math.hypot(t.getScreenCTM().a, t.getScreenCTM().b)))"""
+SMALLEST_TEXT = """() => Math.min(...[...document.querySelectorAll('.plot *')].filter(t => t.checkVisibility())
+  .map(t => parseFloat(getComputedStyle(t).fontSize)))"""
 
 STOPS = "a[href], summary, input, select, button, [tabindex='0']"
 
@@ -123,12 +123,11 @@ def test_it_fits_and_shows_its_plots(page: Page) -> None:
         "document.documentElement.scrollWidth <= innerWidth && document.body.scrollWidth <= innerWidth"
     )
     for name in ("age", "size", "skew"):
-        drawn = [
-            box for svg in page.locator(f"#plot-{name} svg").all() if svg.is_visible() and (box := svg.bounding_box())
-        ]
-        assert len(drawn) == 1
-        assert drawn[0]["width"] > 250
-        assert drawn[0]["height"] > 150
+        drawn = page.locator(f"#plot-{name} .plot").bounding_box()
+        assert drawn
+        assert drawn["width"] > 250
+        assert drawn["height"] > 150
+        assert page.evaluate(OUTSIDE_OF_ITS_FIGURE, name) == []
 
 
 @pytest.mark.parametrize("page", [(390, "light"), (1400, "light")], indirect=True, ids=str)
@@ -298,7 +297,7 @@ def test_an_empty_report_is_a_valid_page(browser: Browser, tmp_path: Path) -> No
     page = browser.new_page()
     page.goto(formats.write(reports.empty(), tmp_path)[0].as_uri())
     assert page.locator("#outcome").inner_text() == "No topics were audited."
-    assert page.locator("svg, table, h3, form").count() == 0
+    assert page.locator(".plot, table, h3, form").count() == 0
     page.close()
 
 

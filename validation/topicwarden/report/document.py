@@ -259,13 +259,11 @@ class DiffBlock:
 
 @dataclass(frozen=True)
 class Plot:
-    """A drawing for pages, as markup at two widths, with a caption. ``drawing`` fits each width."""
+    """A drawing for pages, as markup that fits each width, with a caption. A ``whole`` one has a row for itself."""
 
     id: str
     title: str
     caption: str
-    wide: str = ""
-    narrow: str = ""
     whole: bool = False
     drawing: str = ""
     blocks: tuple[Block, ...] = ()

@@ -1,4 +1,4 @@
-"""Elements of HTML and SVG, with every text escaped."""
+"""Elements of HTML, with every text escaped."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from topicwarden.report.display import printable
 
 
 class Markup(str):
-    """HTML or SVG, which is not escaped again."""
+    """HTML, which is not escaped again."""
 
     __slots__ = ()
 
 
-Attribute: TypeAlias = "str | float | bool | None"
+Attribute: TypeAlias = "str | bool"
 
 
 def shown(text: str) -> Markup:
@@ -28,12 +28,12 @@ def shown(text: str) -> Markup:
 def tag(name: str, *children: str, **attributes: Attribute) -> Markup:
     """Return an element with escaped attributes and children; ``class_`` is ``class``, ``aria_label`` ``aria-label``.
 
-    Attributes that are None, False or empty are left out. Numbers have one decimal.
+    Attributes that are False or empty are left out.
     """
     written = "".join(
-        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{shown(_text(value))}"')
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{shown(value)}"')
         for key, value in attributes.items()
-        if value or (value == 0 and value is not False)
+        if value
     )
     return Markup(f"<{name}{written}>{''.join(map(shown, children))}</{name}>")
 
@@ -41,7 +41,3 @@ def tag(name: str, *children: str, **attributes: Attribute) -> Markup:
 def joined(parts: Iterable[str]) -> Markup:
     """Return markup that follows each other."""
     return Markup("".join(map(shown, parts)))
-
-
-def _text(value: str | float) -> str:
-    return value if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")

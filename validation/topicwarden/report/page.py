@@ -228,18 +228,11 @@ def _table(table: doc.Table, document: Document) -> Markup:
 
 
 def _plot(plot: doc.Plot, document: Document) -> Markup:
-    label = f"{plot.title}; the same numbers are in the tables below"
-    drawn = [
-        tag("div", Markup(markup), class_=f"plot {width}", role="img", aria_label=label)
-        for width, markup in (("wide", plot.wide), ("narrow", plot.narrow))
-        if markup
-    ]
     return tag(
         "figure",
         tag("h3", plot.title),
         tag("figcaption", plot.caption) if plot.caption else "",
         Markup(plot.drawing),
-        *drawn,
         _blocks(plot.blocks, document),
         "\n",
         id=f"plot-{plot.id}" if plot.id else "",
