@@ -28,7 +28,7 @@ from topicwarden.report.document import Medium
 from topicwarden.report.markdown import LIMIT
 from topicwarden.report.published_json import json_text
 from topicwarden.report.usage import formats, openmetrics
-from topicwarden.report.usage.digest import digest, growth_text, interval_text, lag_text, money, recency
+from topicwarden.report.usage.digest import growth_text, interval_text, lag_text, money, recency, summary
 from topicwarden.report.usage.document import MAX_ITEMS, document
 from topicwarden.report.usage.lag_metrics import MOST_LAGS
 
@@ -72,7 +72,7 @@ def test_terminal_output_fits_the_width_and_begins_with_what_needs_attention(wid
     assert lines[0] == "2 uses without a declaration; nobody uses 1 topic, 1 group and 1 ACL."
     assert lines[2].startswith("undeclared orders.placed.v1: group fraud-scoring reads it")
     assert "    declared    topics/orders/orders.placed.v1.yaml:7:3" in lines
-    assert lines[-1] == digest(usage_reports.rich()).summary
+    assert lines[-1] == summary(usage_reports.rich())
 
 
 def test_many_items_and_topics_are_counted() -> None:
@@ -100,7 +100,7 @@ def test_a_pipe_and_a_terminal_without_unicode_get_plain_text(monkeypatch: pytes
 def test_a_report_without_prices_has_no_costs() -> None:
     topics = [usage_reports.topic("a.t1", 1 << 30), usage_reports.topic("a.t2", None)]
     report = usage_reports.report(topics, currency=None)
-    assert digest(report).summary == "2 topics, at least 1.0 GiB on all replicas"
+    assert summary(report) == "2 topics, at least 1.0 GiB on all replicas"
     for render in (printed, MARKDOWN, PAGE):
         assert "month" not in render(report)
     assert "cost" not in openmetrics.render(report)

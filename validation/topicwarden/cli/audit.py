@@ -215,12 +215,9 @@ def _audit_stacks(
     from topicwarden.model.finding import AuditReport
     from topicwarden.model.fleet_report import StackOutcome
     from topicwarden.operations.audit import audit_topics
-    from topicwarden.report import page
     from topicwarden.report.audit.background import ReportBackground
     from topicwarden.report.audit.digest import digest
     from topicwarden.report.audit.formats import FORMATS
-    from topicwarden.report.document import Medium
-    from topicwarden.report.fleet.document import document as fleet_document
 
     require_format(form, _FLEET_FORMATS, tuple(FORMATS))
     if options.authorizer_log is not None:
@@ -262,12 +259,7 @@ def _audit_stacks(
         return _text(outcome.report) if form == "text" else FORMATS[form](outcome.report, background)
 
     if folder is not None:
-        pages = {each.stack: f"{each.stack}/report.html" for each in report.stacks if each.report}
-        files = {
-            **fleet_files(report, render_one, None),
-            "fleet.html": page.write(fleet_document(report, Medium.PAGE, pages)),
-        }
-        for path in write_files(folder, files):
+        for path in write_files(folder, fleet_files(report, render_one, None, "report.html")):
             terminal_output.note(str(path))
     print_fleet(report, form, render_one, None)
     return report.exit_code

@@ -13,7 +13,7 @@ from topicwarden.model.project import Project
 from topicwarden.operations.fleet import fleet_stacks, run_stacks
 from topicwarden.operations.progress_listener import ProgressListener
 from topicwarden.operations.stack_differences import declared_differences, outcome_differences
-from topicwarden.report import markdown, terminal, terminal_output
+from topicwarden.report import markdown, page, terminal, terminal_output
 from topicwarden.report.display import one_line
 from topicwarden.report.document import Medium
 from topicwarden.report.fleet import json
@@ -82,15 +82,21 @@ def with_parts(report: FleetReport, parts: Mapping[str, str], limit: int | None 
 
 
 def fleet_files(
-    report: FleetReport, render_one: Callable[[StackOutcome, str], str], limit: int | None = LIMIT
+    report: FleetReport, render_one: Callable[[StackOutcome, str], str], limit: int | None = LIMIT, page_name: str = ""
 ) -> Mapping[str, str]:
-    """Return the files of the option ``--out`` that are about all stacks, by name; see ``print_fleet``."""
+    """Return the files of the option ``--out`` that are about all stacks, by name; see ``print_fleet``.
+
+    ``page_name`` is the page in the folder of each stack, to which ``fleet.html`` links; without it, there is no page.
+    """
     ran = [each for each in report.stacks if each.report is not None]
     parts = {each.stack: render_one(each, "markdown") for each in ran}
+    pages = {each.stack: f"{each.stack}/{page_name}" for each in ran}
+    html = {"fleet.html": page.write(document(report, Medium.PAGE, pages))} if page_name else {}
     return {
         "fleet.json": json.render(report),
         "fleet.md": with_parts(report, parts, limit),
         "fleet.txt": terminal.text(document(report, Medium.TERMINAL)),
+        **html,
     }
 
 

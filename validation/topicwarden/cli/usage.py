@@ -179,7 +179,7 @@ def _usage_of_stacks(
     from topicwarden.report import page
     from topicwarden.report.document import Medium
     from topicwarden.report.fleet.document import document as fleet_document
-    from topicwarden.report.usage.digest import digest
+    from topicwarden.report.usage.digest import summary
     from topicwarden.report.usage.formats import FORMATS, contents
 
     require_format(form, _FLEET_FORMATS, tuple(FORMATS))
@@ -200,7 +200,7 @@ def _usage_of_stacks(
             report = usage_topics(project, stack, patterns, replace(options, history=own), listener=listener)
         if out is not None:
             write_files(out / stack, contents(report))
-        return StackOutcome(stack=stack, exit_code=0, summary=digest(report).summary, report=report)
+        return StackOutcome(stack=stack, exit_code=0, summary=summary(report), report=report)
 
     report = fleet_report("usage", project, stacks, patterns, operate)
     if form == "html":
@@ -208,10 +208,7 @@ def _usage_of_stacks(
     else:
         print_fleet(report, form, _one)
     if out is not None:
-        pages = {each.stack: f"{each.stack}/usage.html" for each in report.stacks if each.report}
-        for path in write_files(
-            out, {**fleet_files(report, _one), "fleet.html": page.write(fleet_document(report, Medium.PAGE, pages))}
-        ):
+        for path in write_files(out, fleet_files(report, _one, page_name="usage.html")):
             terminal_output.note(str(path))
     return report.exit_code
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Literal
 
 from pydantic import Field
 
 from topicwarden.model.field_types import StrictModel
-from topicwarden.model.problem import Level, Problem
+from topicwarden.model.problem import Level
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.report.published_json import json_text
 
@@ -46,17 +47,8 @@ def document(page: ProblemDigest) -> CheckDocument:
         files=len(page.files),
         errors=page.errors,
         warnings=page.warnings,
-        problems=[_entry(problem) for problem in page.problems],
-    )
-
-
-def _entry(problem: Problem) -> ProblemEntry:
-    location = problem.location
-    return ProblemEntry(
-        file=location.file,
-        line=location.line,
-        column=location.column,
-        level=problem.level,
-        rule=problem.rule,
-        message=problem.message,
+        problems=[
+            ProblemEntry(**asdict(each.location), level=each.level, rule=each.rule, message=each.message)
+            for each in page.problems
+        ],
     )

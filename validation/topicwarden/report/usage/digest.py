@@ -1,4 +1,4 @@
-"""The content that all formats of a usage report share: the summary, what needs attention, and the words of a use.
+"""The texts that all formats of a usage report share: the headline, the summary, and the words of a use.
 
 Times are in words such as ``last 7 d``, and not to the second, so that two reports of one state are equal.
 """
@@ -6,20 +6,11 @@ Times are in words such as ``last 7 d``, and not to the second, so that two repo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from topicwarden.model.message_text import counted, enumerated, first_of
-from topicwarden.model.usage import DAY_MS, UseAction, UserKind
-from topicwarden.model.usage_report import (
-    CostShare,
-    Removable,
-    TopicUsage,
-    TopicUser,
-    UndeclaredUse,
-    UsageReport,
-    UsedBetween,
-)
+from topicwarden.model.usage import DAY_MS, UserKind
+from topicwarden.model.usage_report import CostShare, TopicUsage, TopicUser, UndeclaredUse, UsageReport, UsedBetween
 from topicwarden.report import display
 
 HOUR_MS: Final = 3_600_000
@@ -29,44 +20,21 @@ _RECENT: Final = (
     (8 * DAY_MS, "last 8 d"),
     (31 * DAY_MS, "last 31 d"),
 )
-_KINDS: Final = {
+KINDS: Final = {
     UserKind.GROUP: "group",
     UserKind.TRANSACTIONAL_ID: "transactional id",
     UserKind.PRODUCER_ID: "producer id",
     UserKind.PRINCIPAL: "principal",
 }
-_WORDS: Final = {"topic": "idle", "group": "idle", "acl": "unused"}
 
 
-@dataclass(frozen=True)
-class AttentionItem:
-    """One thing that a person should look at: its word, such as ``idle``, its subject, a sentence, and what to do."""
-
-    word: str
-    subject: str
-    message: str
-    steps: tuple[str, ...] = ()
-    location: str = ""
+def undeclared(report: UsageReport) -> list[UndeclaredUse]:
+    """Return the uses that no declared access of their topic allows."""
+    return [use for use in report.undeclared if use.access_declared]
 
 
-@dataclass(frozen=True)
-class UsageDigest:
-    """A report with the texts that its formats share. ``attention`` begins with what matters most."""
-
-    report: UsageReport
-    headline: str
-    summary: str
-    attention: tuple[AttentionItem, ...]
-
-
-def digest(report: UsageReport) -> UsageDigest:
-    """Return the shared texts of ``report``."""
-    undeclared = [use for use in report.undeclared if use.access_declared]
-    attention = (*map(_undeclared_item, undeclared), *(_removable_item(each, report) for each in report.removable))
-    return UsageDigest(report, _headline(report, len(undeclared)), _summary(report), attention)
-
-
-def _headline(report: UsageReport, undeclared: int) -> str:
+def headline(report: UsageReport) -> str:
+    """Return one sentence on what needs attention."""
     if not report.topics:
         return "There are no topics."
     unused = [
@@ -74,14 +42,16 @@ def _headline(report: UsageReport, undeclared: int) -> str:
         for kind, noun in (("topic", "topic"), ("group", "group"), ("acl", "ACL"))
         if (number := sum(each.kind == kind for each in report.removable))
     ]
-    parts = [f"{counted(undeclared, 'use')} without a declaration"] if undeclared else []
+    uses = len(undeclared(report))
+    parts = [f"{counted(uses, 'use')} without a declaration"] if uses else []
     parts += [f"nobody uses {enumerated(unused)}"] if unused else []
     if parts:
         return f"{'; '.join(parts)[0].upper()}{'; '.join(parts)[1:]}."
     return "No use without a declaration, and nothing that nobody uses, was seen."
 
 
-def _summary(report: UsageReport) -> str:
+def summary(report: UsageReport) -> str:
+    """Return the number of topics, their size and their cost, the last line on a terminal."""
     total = report.total
     parts = [counted(total.topics, "topic"), f"{size_of(total)} on all replicas"]
     if total.unknown_tiered and not total.tiered_bytes:
@@ -93,32 +63,6 @@ def _summary(report: UsageReport) -> str:
         if saved := sum(each.saves_per_month or 0 for each in report.removable):
             parts[-1] += f", {money(saved)} of it for what nobody uses"
     return ", ".join(parts)
-
-
-def _undeclared_item(use: UndeclaredUse) -> AttentionItem:
-    verb = "reads" if use.action is UseAction.READ else "writes"
-    if use.principal is not None:
-        who = f"; its principal is {use.principal}"
-    elif use.candidates:
-        who = f"; its principal is one of {first_of(use.candidates, 5)}"
-    else:
-        who = ""
-    message = f"{_KINDS[use.kind]} {use.name} {verb} it, and no access of the YAML allows that{who}"
-    step = f"declare it: {use.entry}" if use.principal else f"declare it, or stop it: {use.reason}"
-    return AttentionItem("undeclared", use.topic, message, (step,), str(use.location) if use.location else "")
-
-
-def _removable_item(each: Removable, report: UsageReport) -> AttentionItem:
-    gains = []
-    if each.frees_bytes:
-        gains.append(f"frees {display.size(each.frees_bytes)}")
-    if each.saves_per_month is not None:
-        gains.append(f"saves {money(each.saves_per_month)} {report.currency} per month")
-    message = "; ".join([each.reason, *([", ".join(gains)] if gains else [])])
-    steps = (*each.yaml, *([f"run `{each.command}`"] if each.command else []))
-    subject = each.name if each.kind == "topic" else f"{'group' if each.kind == 'group' else 'ACL'} {each.name}"
-    word = _WORDS[each.kind] if each.proven else f"{_WORDS[each.kind]}?"
-    return AttentionItem(word, subject, message, steps, str(each.location) if each.location else "")
 
 
 def at_least(unknown: int) -> str:
@@ -177,12 +121,12 @@ def minute(time: int) -> str:
 
 def user_name(user: TopicUser) -> str:
     """Return the name of a reader or writer with its kind: ``billing``, ``transactional id tx-1``."""
-    return user.name if user.kind in (UserKind.GROUP, UserKind.PRINCIPAL) else f"{_KINDS[user.kind]} {user.name}"
+    return user.name if user.kind in (UserKind.GROUP, UserKind.PRINCIPAL) else f"{KINDS[user.kind]} {user.name}"
 
 
 def user_kind(user: TopicUser) -> str:
     """Return the kind of a reader or writer: ``share group``, ``transactional id``."""
-    kind = _KINDS[user.kind]
+    kind = KINDS[user.kind]
     return f"{user.group_type} {kind}" if user.kind is UserKind.GROUP and user.group_type else kind
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from topicwarden.model.message_text import counted, first_of
-from topicwarden.model.usage_report import CostShare, TopicUsage, TopicUser, UsageReport
+from topicwarden.model.problem import Location
+from topicwarden.model.usage import UseAction
+from topicwarden.model.usage_report import CostShare, Removable, TopicUsage, TopicUser, UndeclaredUse, UsageReport
 from topicwarden.report import display
 from topicwarden.report import document as doc
 from topicwarden.report.document import Document, Line, Medium, Tone, badge, code, line, muted, name, prose, strong
 from topicwarden.report.usage import digest as texts
-from topicwarden.report.usage.digest import AttentionItem, UsageDigest, digest
 
 MAX_ITEMS: Final = 10
 """Number of items that need attention that a terminal shows for each word."""
@@ -20,6 +22,7 @@ MAX_TOPICS: Final = 20
 _MOST_OPEN: Final = 20
 _MOST_USERS: Final = 100
 _FILTERED: Final = ("undeclared", "idle", "other")
+_NOUNS: Final = {"group": "group", "acl": "ACL"}
 _COSTS: Final = ("storage", "tiered", "written", "read")
 _TONES: Final = {"undeclared": Tone.FAIL, "idle": Tone.SUSPECT, "unused": Tone.SUSPECT, "other": Tone.PASS}
 _COMPLETE: Final = {
@@ -38,12 +41,12 @@ def document(report: UsageReport, medium: Medium, audit: str = "") -> Document:
 
     ``audit`` is the page of the audit that made the report, to which the page leads back; empty for none.
     """
-    return _UsageDocument(digest(report), medium).document(audit)
+    return _UsageDocument(report, medium).document(audit)
 
 
 class _UsageDocument:
-    def __init__(self, view: UsageDigest, medium: Medium) -> None:
-        self._view, self._report, self._medium = view, view.report, medium
+    def __init__(self, report: UsageReport, medium: Medium) -> None:
+        self._report, self._medium = report, medium
         self._anchors = {topic.name: f"topic-{number}" for number, topic in enumerate(self._report.topics, start=1)}
         self._detailed = self._report.topics[: medium.most(MAX_TOPICS, 0, 100)]
         self._page = medium is Medium.PAGE
@@ -52,17 +55,18 @@ class _UsageDocument:
         self._price = "" if self._report.currency is None else f"{self._report.currency}/month"
 
     def document(self, audit: str) -> Document:
-        view, report = self._view, self._report
+        report = self._report
         terminal, page = self._medium is Medium.TERMINAL, self._page
-        blocks: tuple[doc.Block, ...] = (doc.Paragraph(line(strong(view.headline))),) if terminal else ()
+        headline, summary = texts.headline(report), texts.summary(report)
+        blocks: tuple[doc.Block, ...] = (doc.Paragraph(line(strong(headline))),) if terminal else ()
         word = "limit" if terminal else ""
         notes = [*report.notes, *texts.cost_notes(report.topics)]
         observed = texts.day(report.observed_since)
         return Document(
             "Use of the topics of stack",
             report.stack,
-            view.headline,
-            f"{view.summary}. Observed since {observed}." if self._medium is Medium.MARKDOWN else view.summary,
+            headline,
+            f"{summary}. Observed since {observed}." if self._medium is Medium.MARKDOWN else summary,
             (*blocks, *self._blocks()),
             _COMPLETE[self._medium],
             notes=tuple(doc.Note(word, line(note)) for note in notes),
@@ -80,7 +84,7 @@ class _UsageDocument:
 
     def _cards(self) -> Iterator[doc.Card]:
         total, unused = self._report.total, len(self._report.removable)
-        undeclared = sum(item.word == "undeclared" for item in self._view.attention)
+        undeclared = len(texts.undeclared(self._report))
         at_least = ", at least" if texts.size_of(total).startswith("at least") else ""
         yield doc.Card(f"on all replicas{at_least}", texts.size_of(total).removeprefix("at least "))
         if self._report.currency is not None:
@@ -90,8 +94,8 @@ class _UsageDocument:
 
     def _blocks(self) -> Iterator[doc.Block]:
         report, page = self._report, self._page
-        if self._view.attention:
-            yield doc.DocumentSection("Needs attention", tuple(self._attention()), _ATTENTION_LEAD, "attention")
+        if attention := tuple(self._attention()):
+            yield doc.DocumentSection("Needs attention", attention, _ATTENTION_LEAD, "attention")
         shares = [
             self._shares(title, shares)
             for title, shares in (("Owner", report.owners), ("Domain", report.domains))
@@ -120,30 +124,51 @@ class _UsageDocument:
         )
 
     def _attention(self) -> Iterator[doc.Many]:
-        items = self._view.attention
-        groups = [items]
+        items = [*map(self._undeclared, texts.undeclared(self._report)), *map(self._removable, self._report.removable)]
+        groups = [items] if items else []
         if self._medium is Medium.TERMINAL:
             words = dict.fromkeys(item.word for item in items)
-            groups = [tuple(item for item in items if item.word == word) for word in words]
+            groups = [[item for item in items if item.word == word] for word in words]
         for group in groups:
             noun = f"{group[0].word} item" if self._medium is Medium.TERMINAL else "item"
-            blocks = tuple(self._item(item, number) for number, item in enumerate(group))
+            blocks = tuple(replace(item, open=number < _MOST_OPEN) for number, item in enumerate(group))
             yield doc.Many(blocks, noun, self._medium.most(MAX_ITEMS, 20, 200), share=0.4)
 
-    def _item(self, item: AttentionItem, number: int) -> doc.FindingBlock:
-        word = item.word.rstrip("?")
-        anchor = self._anchors.get(item.subject, "")
+    def _undeclared(self, use: UndeclaredUse) -> doc.FindingBlock:
+        verb = "reads" if use.action is UseAction.READ else "writes"
+        who = ""
+        if use.principal is not None:
+            who = f"; its principal is {use.principal}"
+        elif use.candidates:
+            who = f"; its principal is one of {first_of(use.candidates, 5)}"
+        message = f"{texts.KINDS[use.kind]} {use.name} {verb} it, and no access of the YAML allows that{who}"
+        step = f"declare it: {use.entry}" if use.principal else f"declare it, or stop it: {use.reason}"
+        return self._item("undeclared", use.topic, message, [step], use.location)
+
+    def _removable(self, each: Removable) -> doc.FindingBlock:
+        gains = [f"frees {display.size(each.frees_bytes)}"] if each.frees_bytes else []
+        if each.saves_per_month is not None:
+            gains.append(f"saves {texts.money(each.saves_per_month)} {self._report.currency} per month")
+        message = "; ".join([each.reason, *([", ".join(gains)] if gains else [])])
+        steps = [*each.yaml, *([f"run `{each.command}`"] if each.command else [])]
+        subject = each.name if each.kind == "topic" else f"{_NOUNS[each.kind]} {each.name}"
+        word = "unused" if each.kind == "acl" else "idle"
+        return self._item(word if each.proven else f"{word}?", subject, message, steps, each.location)
+
+    def _item(
+        self, word: str, subject: str, message: str, steps: Sequence[str], location: Location | None
+    ) -> doc.FindingBlock:
+        anchor = self._anchors.get(subject, "")
         facts: dict[str, Iterable[doc.Words]] = {
-            "remedy": map(prose, item.steps),
-            "declared": [code(item.location)] if item.location else [],
+            "remedy": map(prose, steps),
+            "declared": [code(str(location))] if location else [],
         }
         return doc.FindingBlock(
-            item.word,
-            Tone.UNDECIDABLE if item.word.endswith("?") and self._page else _TONES[word],
-            line(self._linked(item.subject)),
-            item.message,
+            word,
+            Tone.UNDECIDABLE if word.endswith("?") and self._page else _TONES[word.rstrip("?")],
+            line(self._linked(subject)),
+            message,
             doc.facts(facts),
-            open=number < _MOST_OPEN,
             level=3,
             topic=doc.TopicRef(anchor) if anchor else None,
         )
@@ -284,7 +309,7 @@ def _user_table(title: str, users: Sequence[TopicUser]) -> doc.Table:
 
 def _words(report: UsageReport) -> dict[str, str]:
     """Return the word of each topic by its name: ``undeclared`` before ``idle``, else ``other``."""
-    undeclared = {use.topic for use in report.undeclared if use.access_declared}
+    undeclared = {use.topic for use in texts.undeclared(report)}
     idle = {each.name for each in report.removable if each.kind == "topic"}
     return {
         topic.name: "undeclared" if topic.name in undeclared else "idle" if topic.name in idle else "other"

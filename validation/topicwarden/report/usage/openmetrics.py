@@ -13,6 +13,7 @@ from typing import Final
 from topicwarden.model.usage import UseAction
 from topicwarden.model.usage_report import CostShare, TopicUsage, UsageReport, UsedBetween
 from topicwarden.report.prometheus_text import Families, Sample, Table, families_of, metrics_text
+from topicwarden.report.usage.digest import undeclared
 from topicwarden.report.usage.lag_metrics import lag_families
 
 _DECLARED: Final = {True: "yes", False: "no", None: "unknown"}
@@ -26,14 +27,14 @@ def render(report: UsageReport) -> str:
 def families(report: UsageReport) -> Families:
     """Return what each metric means and its series, by the name of the metric."""
     topics = sorted(report.topics, key=lambda topic: topic.name)
-    undeclared = Counter(use.action for use in report.undeclared if use.access_declared)
+    uses = Counter(use.action for use in undeclared(report))
     removable = Counter(each.kind for each in report.removable)
     currency = {} if report.currency is None else {"currency": report.currency}
     return {
         "usage_observed_timestamp_seconds": ("Time of the last observation of use.", [({}, report.taken_at / 1000)]),
         "usage_undeclared": (
             "Uses that no declared access of a topic allows.",
-            [({"action": action.value}, undeclared[action]) for action in UseAction],
+            [({"action": action.value}, uses[action]) for action in UseAction],
         ),
         "usage_removable": (
             "Topics, groups and ACLs that nobody uses.",
