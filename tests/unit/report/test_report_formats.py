@@ -19,6 +19,7 @@ from rich.console import Console
 from tests.support import reports
 from tests.support.reports import partition
 from topicwarden.audit.access_checks import ACCESS_CHECKS
+from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.evidence import CommittedCounts, Compared
 from topicwarden.audit.history.check_revisions import revision
@@ -397,6 +398,34 @@ def test_the_page_marks_them_and_shows_how_to_confirm_them() -> None:
     assert ">new</span>" in page
     assert "Resolved since the last audit" in page
     assert "<code>kafka-x --topic a --partition 3 --offset 17 --max-messages 1</code> prints it." in page
+
+
+def test_no_check_shows_a_backtick_or_a_letter_in_place_of_a_name() -> None:
+    docs = check_docs()
+    found = [
+        Finding(check=check, verdict=FAIL, topic="a", message=f"`{check}` failed", evidence={"group": "billing"})
+        for check in docs
+    ]
+    page = html(report(*found), ReportBackground(checks=docs))
+    text = re.sub("<script>.*</script>", "", page, flags=re.DOTALL)
+    assert "`" not in text
+    assert "--group billing" in text
+    assert not re.search("--(topic [A-Z]|group [A-Z])[ <]", text)
+
+
+def test_times_are_dates_in_every_format_for_people() -> None:
+    for text in (
+        printed(reports.rich(), 140),
+        FORMATS["markdown"](reports.rich(), ReportBackground()),
+        html(reports.rich()),
+    ):
+        assert len(re.findall(r"1[67]\d{11} \(20\d\d-", text)) >= 2  # the exact value of evidence, with its date
+        assert re.findall(r"(?<![\d.])1[67]\d{11}(?! \(20\d\d-)(?!\d)", text) == []
+
+
+def test_the_page_begins_with_a_card_for_each_verdict() -> None:
+    cards = re.findall('<div class="total ([a-z]+)">', html(reports.rich()))
+    assert cards == ["fail", "suspect", "undecidable", "pass"]
 
 
 def test_records_that_are_lost_come_before_what_producers_write() -> None:
