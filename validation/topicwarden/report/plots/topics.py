@@ -6,6 +6,7 @@ value, which browsers show as a tooltip.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -99,7 +100,9 @@ def _age_rows(topics: Sequence[TopicFacts]) -> Iterator[Markup]:
         key=lambda band: (-inf if band[0] is None else band[0], inf if band[1] is None else band[1]),
     )
     columns = dict.fromkeys(display.age(*band) for band in bands)
-    yield _row("", "cells", (tag("small", column) for column in columns))
+    # A line is not broken between a number and its unit.
+    heads = (re.sub(r"(\d) ", "\\1\N{NO-BREAK SPACE}", column) for column in columns)
+    yield _row("", "cells", (tag("small", head) for head in heads))
     for topic in topics:
         cells = {display.age(band.from_ms, band.to_ms): _cell(topic, band) for band in topic.ages if band.records > 0}
         yield _row(topic.name, "cells", (cells.get(column, tag("i")) for column in columns))
@@ -152,11 +155,12 @@ def _strip(topic: TopicFacts, top: float) -> Iterator[Markup]:
         title = f"{topic.name}, {named}: {position * top / _POSITIONS:.2f}× the mean"
         yield tag("i", title=title, style=f"left:{position / _POSITIONS:.2%}")
     fullest = max(topic.partitions, key=lambda each: each.records or 0)
-    skew = topic.skew or 0
+    skew, at = topic.skew or 0, f"left:{(topic.skew or 0) / top:.2%}"
     title = (
         f"{topic.name}, partition {fullest.partition}: {display.count(fullest.records)} records, {skew:.2f}× the mean"
     )
-    yield tag("b", tag("small", f"p{fullest.partition}"), title=title, style=f"left:{skew / top:.2%}")
+    yield tag("b", title=title, style=at)
+    yield tag("small", f"p{fullest.partition}", style=at)
 
 
 def _largest(topic: TopicFacts) -> int:
