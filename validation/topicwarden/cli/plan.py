@@ -81,12 +81,12 @@ def _plan_stack(stack: str, form: str, detailed: bool, patterns: Sequence[str], 
     project = find_project()
     with without_garbage_collection():
         report = plan_topics(project, stack, patterns, listener=TERMINAL)
-    if out is not None:
-        write_files(out, {name: render(report, each, project.root) for name, each in FILES.items()})
-    if form == "text":
-        terminal_output.write_text(terminal_output.document_text(document(report, Medium.TERMINAL)))
-    else:
-        terminal_output.write(render(report, form, project.root))
+        if out is not None:
+            write_files(out, {name: render(report, each, project.root) for name, each in FILES.items()})
+        if form == "text":
+            terminal_output.write_text(terminal_output.document_text(document(report, Medium.TERMINAL)))
+        else:
+            terminal_output.write(render(report, form, project.root))
     return _code(report, detailed)
 
 
@@ -110,8 +110,8 @@ def _plan_stacks(stacks: Sequence[str], form: str, detailed: bool, patterns: Seq
     def operate(stack: str, listener: ProgressListener) -> StackOutcome:
         with without_garbage_collection():
             report = plan_topics(project, stack, patterns, listener=listener)
-        if out is not None:
-            write_files(out / stack, {name: render(report, each, project.root) for name, each in FILES.items()})
+            if out is not None:
+                write_files(out / stack, {name: render(report, each, project.root) for name, each in FILES.items()})
         return StackOutcome(
             stack=stack, exit_code=_code(report, detailed), summary=digest(report).summary, report=report
         )

@@ -147,7 +147,8 @@ def _table(effects: Sequence[_Effect], columns: dict[str, Callable[[_Effect], st
     cells: dict[Column | str, Callable[[_Effect], Words]] = {
         (number if name in _NUMBERS else named)(name): cell for name, cell in shown.items()
     }
-    return Table(*grid(effects, cells), noun=noun, most=_MAX_ROWS)
+    columns_shown, rows = grid(effects[:_MAX_ROWS], cells)
+    return Table(columns_shown, rows + (Row(()),) * (len(effects) - len(rows)), noun=noun, most=_MAX_ROWS)
 
 
 def _range(first: int | None, last: int | None) -> str:
