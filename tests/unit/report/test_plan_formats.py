@@ -116,6 +116,11 @@ def test_terminal_output_has_colours_and_fits_the_width(width: int) -> None:
     assert "    declared  topics/payments/payments.captured.v1.yaml:7:17" in lines
 
 
+def test_labels_are_dim_and_what_they_label_is_not() -> None:
+    drawn = printed(plans.rich(), Console(file=io.StringIO(), width=80, force_terminal=True, color_system="standard"))
+    assert "\x1b[2m    remedy    \x1b[0mKeep partitions: 12" in drawn
+
+
 def test_a_pipe_has_120_columns_and_neither_colour_nor_control(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     piped = printed(plans.rich(), Console(file=io.StringIO()))
@@ -177,6 +182,11 @@ def test_every_row_of_every_table_has_the_cells_of_its_head() -> None:
     assert len(tables) == 14
     for head, *rows in tables:
         assert {row.count("|") for row in rows} == {head.count("|")}, head
+
+
+def test_the_table_of_a_comment_names_a_refused_subject() -> None:
+    first_table = render(plans.rich(), "markdown").partition("\n| ")[2].partition("\n\n")[0]
+    assert "| ✗ | subject <code>orders-value</code> | update: compatibility FULL → BACKWARD" in first_table
 
 
 def test_a_terminal_shows_a_screen_of_many_topics_and_counts_the_others() -> None:
