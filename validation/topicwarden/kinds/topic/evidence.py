@@ -117,30 +117,40 @@ def gather(
         groups, use = cluster.groups(with_groups) if with_groups else (), PlannedUse()
     unknown_share_groups = tuple(group.name for group in groups if group.share and not group.offsets)
     local = [name for name in live if required[name].local]
-    local_starts = cluster.local_starts([(name, partition) for name in local for partition in non_empty(live[name])])
+    starts = cluster.local_starts([(name, partition) for name in local for partition in non_empty(live[name])])
     complete = snapshot.cluster_described and not any(group.hidden for group in groups)
     newest_records = cluster.newest_records(
         {name: live[name] for name in [name for name in live if required[name].newest_records][:MAX_TOPICS_READ]}
     )
-    batches: dict[str, dict[int, int]] = {}
     sizes = cluster.largest_batches(snapshot, [name for name in live if required[name].batches])
-    for (name, partition), size in sizes.items():
-        batches.setdefault(name, {})[partition] = size
+    batches, local_starts = _by_topic(sizes), _by_topic(starts)
+    groups_of: dict[str, list[ConsumerGroup]] = {}
+    for group in groups:
+        for name in group.topics:
+            groups_of.setdefault(name, []).append(group)
     return {
         name: PlanEvidence(
             snapshot,
             first_at=first_at.get(name, {}),
-            groups=tuple(group for group in groups if name in group.topics) if required[name].groups else (),
+            groups=tuple(groups_of.get(name, ())) if required[name].groups else (),
             share_groups=unknown_share_groups if required[name].groups else (),
             groups_complete=complete,
             newest_records=newest_records.get(name),
             largest_batches=batches.get(name, {}),
-            local_starts={partition: offset for (topic, partition), offset in local_starts.items() if topic == name},
+            local_starts=local_starts.get(name, {}),
             use=use.of(name),
             use_remarks=use.remarks,
         )
         for name in required
     }
+
+
+def _by_topic(values: Mapping[tuple[str, int], int]) -> dict[str, dict[int, int]]:
+    """Return the values of each (topic, partition) by topic: a look for one topic does not visit those of all."""
+    found: dict[str, dict[int, int]] = {}
+    for (name, partition), value in values.items():
+        found.setdefault(name, {})[partition] = value
+    return found
 
 
 def _first_at(
