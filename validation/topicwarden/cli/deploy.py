@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.interrupted_change import EngineChanges, telling_interrupts
 from topicwarden.cli.options import Stack
 from topicwarden.cli.silence import never_silent
@@ -17,6 +18,7 @@ app = typer.Typer()
 
 
 @app.command(epilog="Example: topicwarden up --stack dev --yes. Plain `pulumi up` works, too.")
+@without_garbage_collection()
 def up(
     stack: Stack,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Deploy without showing the plan and asking.")] = False,
@@ -37,9 +39,6 @@ def up(
     from topicwarden.operations.declared_topics import checked_stack
     from topicwarden.operations.deploy import deploy_topics
     from topicwarden.operations.find_pulumi import writing_engine_of
-    from topicwarden.operations.plan import planned
-    from topicwarden.report.document import Medium
-    from topicwarden.report.plan.document import document
 
     project = find_project()
     engine = writing_engine_of(project, stack, TERMINAL)
@@ -47,6 +46,10 @@ def up(
     while True:
         report = None
         if not yes:
+            from topicwarden.operations.plan import planned
+            from topicwarden.report.document import Medium
+            from topicwarden.report.plan.document import document
+
             require_terminal(f"topicwarden plan --stack {stack}")
             with telling_interrupts("up", stack):
                 report = planned(engine, (), checked, listener=TERMINAL)
@@ -67,6 +70,7 @@ def up(
 
 
 @app.command(epilog="Example: topicwarden destroy --stack dev")
+@without_garbage_collection()
 def destroy(
     stack: Stack,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
@@ -102,6 +106,7 @@ def destroy(
 
 
 @app.command(epilog="Example: topicwarden refresh --stack prod. It changes no topic.")
+@without_garbage_collection()
 def refresh(
     stack: Stack,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Accepted, as by pulumi; it asks nothing.")] = False,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from topicwarden.audit.inference.inferred_rule import LEAST_RECORDS
+from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.options import (
     BootstrapServer,
     CommandConfig,
@@ -203,6 +204,7 @@ def _day(text: str) -> date:
         raise Refusal(f"--waive-until: {error.errors(include_url=False)[0]['msg']}") from error
 
 
+@without_garbage_collection()
 def _from_cluster(
     project: Project,
     stack: str | None,

@@ -63,6 +63,7 @@ def plan(
     return _plan_stack(single_stack(stack, context), form, detailed_exitcode, topics or (), out)
 
 
+@without_garbage_collection()
 def _plan_stack(stack: str, form: str, detailed: bool, patterns: Sequence[str], out: Path | None) -> int:
     """Print the plan for the topics that match ``patterns`` in the format ``form``, and return the exit code.
 
@@ -79,14 +80,13 @@ def _plan_stack(stack: str, form: str, detailed: bool, patterns: Sequence[str], 
     if out is not None:
         require_writable(out)
     project = find_project()
-    with without_garbage_collection():
-        report = plan_topics(project, stack, patterns, listener=TERMINAL)
-        if out is not None:
-            write_files(out, {name: render(report, each, project.root) for name, each in FILES.items()})
-        if form == "text":
-            terminal_output.write_text(terminal_output.document_text(document(report, Medium.TERMINAL)))
-        else:
-            terminal_output.write(render(report, form, project.root))
+    report = plan_topics(project, stack, patterns, listener=TERMINAL)
+    if out is not None:
+        write_files(out, {name: render(report, each, project.root) for name, each in FILES.items()})
+    if form == "text":
+        terminal_output.write_text(terminal_output.document_text(document(report, Medium.TERMINAL)))
+    else:
+        terminal_output.write(render(report, form, project.root))
     return _code(report, detailed)
 
 
