@@ -60,7 +60,13 @@ def test_rules_that_are_new_since_the_last_deploy_are_tried(project: Project) ->
     rules = recorded_rules(declaration, ProjectSchemas(project.root))
     old = {name: rule for name, rule in rules.items() if name not in ("unique", "key.required")}
     deployed = DeployedTopic(TOPIC, 2, 1, {}, rules=old)
-    found = with_tried_rules(prediction, project, request, DeployedStack({TOPIC: deployed}), Severity.REFUSED)
+
+    def tried(stack: DeployedStack) -> Prediction:
+        return with_tried_rules(
+            prediction, project, request.declarations, stack, Severity.REFUSED, request=lambda: request
+        )
+
+    found = tried(DeployedStack({TOPIC: deployed}))
     (plan,) = found.plans
     assert (plan.topic, plan.action) == (TOPIC, Action.TRY)
     assert {(each.kind, each.severity) for each in plan.consequences} == {("broken-rule", Severity.REFUSED)}
@@ -69,4 +75,4 @@ def test_rules_that_are_new_since_the_last_deploy_are_tried(project: Project) ->
     assert messages["unique"].startswith("unique would fail for 4 of 20 retained records: 4 records with the same id")
     assert "null-key would fail for 1 of 20 retained records" in messages["null-key"]
     unchanged = DeployedStack({TOPIC: DeployedTopic(TOPIC, 2, 1, {}, rules=rules)})
-    assert with_tried_rules(prediction, project, request, unchanged, Severity.REFUSED).plans == ()
+    assert tried(unchanged).plans == ()

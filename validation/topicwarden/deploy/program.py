@@ -6,12 +6,12 @@ import gc
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.audit.request import AuditRequest
-from topicwarden.audit.retained_records import ReaderRecords
 from topicwarden.deploy.access_program import (
     AccessBefore,
     access_before,
@@ -69,11 +69,15 @@ from topicwarden.policies.rules.personal_data import personal_names
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 from topicwarden.specs.stacks.settings_reader import InvalidSetting
 from topicwarden.specs.stacks.stack_file import read_stack_file
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope, stack_scope
 from topicwarden.specs.stacks.stack_settings import HISTORY, SCHEMA_REGISTRY, SCOPE
 from topicwarden.toolchain import schema_checker
+
+if TYPE_CHECKING:
+    from topicwarden.audit.request import AuditRequest
 
 
 def deploy() -> None:
@@ -116,7 +120,7 @@ class _Declared:
     policy: Policy
     every_topic: tuple[Declaration, ...]
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         return frozenset(each.topic.name for each in self.topics)
 
@@ -212,33 +216,47 @@ def _with_tried_rules(
     severity = SEVERITIES[declared.policy.contents_for(stack).broken_rules]
     if run.purpose is not Purpose.PLAN and not (run.purpose is Purpose.DEPLOY and severity is Severity.REFUSED):
         return prediction
-    setting, brokers = _setting(SCHEMA_REGISTRY), declared.policy.stack_file(stack).brokers
-    request = AuditRequest(
-        stack,
-        declared.connection,
-        declared.every_topic,
-        root=project.root,
-        registry=None if setting is None else registry_from(setting, project, stack),
-        partition_functions=brokers.partition_functions,
-        subjects=declared.subjects,
-        metadata_max_age=brokers.metadata_max_age,
-        personal_names=personal_names(declared.policy, stack),
-    )
-    return with_tried_rules(prediction, project, request, deployed, severity)
+    registry, brokers = _registry(project), declared.policy.stack_file(stack).brokers
+
+    def request() -> AuditRequest:
+        from topicwarden.audit.request import AuditRequest  # noqa: PLC0415 -- only for new rules
+
+        return AuditRequest(
+            stack,
+            declared.connection,
+            declared.every_topic,
+            root=project.root,
+            registry=registry,
+            partition_functions=brokers.partition_functions,
+            subjects=declared.subjects,
+            metadata_max_age=brokers.metadata_max_age,
+            personal_names=personal_names(declared.policy, stack),
+        )
+
+    return with_tried_rules(prediction, project, declared.every_topic, deployed, severity, request=request)
+
+
+def _registry(project: Project) -> RegistrySettings | None:
+    setting = _setting(SCHEMA_REGISTRY)
+    return None if setting is None else registry_from(setting, project, pulumi.get_stack())
 
 
 def _subjects(
     run: ProgramRun, declared: _Declared, deployed: DeployedStack, cluster: Cluster, live: Snapshot
 ) -> SubjectsBefore:
-    project, setting = run.engine.project, _setting(SCHEMA_REGISTRY)
-    registry = None if setting is None else registry_from(setting, project, pulumi.get_stack())
-    records = RecordsOfTopics(
-        cluster,
-        live,
-        {each.topic.name: each.topic for each in declared.topics},
-        ReaderRecords(declared.connection, registry, project),
-    )
+    project = run.engine.project
+    registry = _registry(project)
     checkers = SchemaCheckers(lambda: schema_checker(project, pulumi.info))
+    records = None
+    if declared.subjects:
+        from topicwarden.audit.retained_records import ReaderRecords  # noqa: PLC0415 -- only for schemas of records
+
+        records = RecordsOfTopics(
+            cluster,
+            live,
+            {each.topic.name: each.topic for each in declared.topics},
+            ReaderRecords(declared.connection, registry, project),
+        )
     return subjects_before(
         registry,
         declared.subjects,
