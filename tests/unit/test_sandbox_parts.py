@@ -46,11 +46,15 @@ def fleet(folder: Path, program: str) -> BrokerFleet:
         f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(script))} "$@"\n', encoding="utf-8"
     )
     java.chmod(0o755)
+    (folder / "jars").mkdir(exist_ok=True)
     return BrokerFleet(folder / "sandbox", Jvm(java, folder / "jars"))
 
 
-def state(folder: Path, brokers: int) -> SandboxState:
-    return SandboxState(directory=str(folder), cluster_id="c", brokers=assign(brokers, None), heap="512m", overrides={})
+def state(folder: Path, brokers: int, cluster_id: str = "c", **overrides: str) -> SandboxState:
+    of_brokers = assign(brokers, None)
+    return SandboxState(
+        directory=str(folder), cluster_id=cluster_id, brokers=of_brokers, heap="512m", overrides=overrides
+    )
 
 
 def test_one_run_of_the_tool_formats_all_brokers(tmp_path: Path) -> None:
@@ -80,9 +84,44 @@ def test_a_broker_whose_copy_was_interrupted_is_formatted_again(tmp_path: Path) 
     second = brokers.broker(of.brokers[1])
     (second.data / "meta.properties").unlink()
     assert second.cluster_id() is None
-    second.format_like(brokers.broker(of.brokers[0]), 2, "A" * 22)
+    second.format_like(brokers.broker(of.brokers[0]), "c", 2, "A" * 22)
     assert second.cluster_id() == "c"
     assert "directory.id=" + "A" * 22 in (second.data / "meta.properties").read_text()
+
+
+def test_a_later_cluster_with_the_same_jars_is_formatted_without_the_tool(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    brokers, of = fleet(tmp_path, _TOOL.format(runs=str(runs), meta=_META)), state(tmp_path, 1)
+    brokers.prepare(of, of.brokers, lambda _: None)
+    later = BrokerFleet(tmp_path / "later", brokers.jvm)
+    other = state(tmp_path, 1, "other", **{"log.cleaner.enable": "false"})
+    later.prepare(other, other.brokers, lambda _: None)
+    assert runs.read_text() == "run\n"
+    broker = later.broker(other.brokers[0])
+    assert broker.cluster_id() == "other"
+    assert (broker.data / "bootstrap.checkpoint").read_bytes() == bytes(range(256))
+    texts = [(each.data / "meta.properties").read_text() for each in (broker, brokers.broker(of.brokers[0]))]
+    first, second = (re.search(r"^directory\.id=(.*)$", text, re.MULTILINE) for text in texts)
+    assert first and second and first[1] != second[1]
+
+
+@pytest.mark.parametrize(
+    "override", ["unstable.feature.versions.enable", "metadata.log.dir", "controller.quorum.voters"]
+)
+def test_settings_that_the_tool_reads_are_formatted_by_the_tool(tmp_path: Path, override: str) -> None:
+    runs = tmp_path / "runs"
+    for name, overrides in (("a", {override: "x"}), ("b", {}), ("c", {override: "x"})):
+        brokers = fleet(tmp_path, _TOOL.format(runs=str(runs), meta=_META))
+        of = state(tmp_path, 1, **overrides)
+        BrokerFleet(tmp_path / name, brokers.jvm).prepare(of, of.brokers, lambda _: None)
+    assert runs.read_text() == "run\n" * 3
+
+
+def test_jars_that_nobody_may_write_are_formatted_by_the_tool(tmp_path: Path) -> None:
+    brokers, of = fleet(tmp_path, _TOOL.format(runs=str(tmp_path / "runs"), meta=_META)), state(tmp_path, 1)
+    (tmp_path / "jars" / ".formatted").write_text("no folder")
+    brokers.prepare(of, of.brokers, lambda _: None)
+    assert brokers.broker(of.brokers[0]).cluster_id() == "c"
 
 
 def test_a_tool_that_fails_leaves_no_formatted_broker(tmp_path: Path) -> None:

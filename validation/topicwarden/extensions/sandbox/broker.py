@@ -97,13 +97,13 @@ class Broker:
         command = jvm.tool("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(self.properties))
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
-    def format_like(self, other: Broker, node_id: int, directory_id: str) -> None:
-        """Format the folder with the files that StorageTool wrote for ``other``, a broker of the same cluster.
+    def format_like(self, other: Broker, cluster_id: str, node_id: int, directory_id: str) -> None:
+        """Format the folder with the files that StorageTool wrote for ``other``, a broker with the same jars.
 
-        Only ``meta.properties`` differs, in both ids. It is written last: a folder without it is not formatted.
+        Only ``meta.properties`` differs, in the three ids. It is written last: a folder without it is not formatted.
         Source: ``Formatter`` and ``MetaPropertiesEnsemble.Copier`` of Kafka.
         """
-        ids = {"node.id": str(node_id), "directory.id": directory_id}
+        ids = {"cluster.id": cluster_id, "node.id": str(node_id), "directory.id": directory_id}
         self.data.mkdir(parents=True, exist_ok=True)
         for file in other.data.iterdir():
             if file.name != META:

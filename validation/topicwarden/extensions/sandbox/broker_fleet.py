@@ -5,10 +5,12 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from topicwarden.extensions.sandbox.broker import Broker, BrokerCondition, failure_line
+from topicwarden.extensions.sandbox.broker import META, Broker, BrokerCondition, failure_line
 from topicwarden.extensions.sandbox.jvm import Jvm
 from topicwarden.extensions.sandbox.ports import is_free
 from topicwarden.extensions.sandbox.sandbox_state import BrokerPorts, SandboxState, Say, new_uuid
@@ -43,7 +45,7 @@ class BrokerFleet:
         return unfenced_brokers(listening, _PROBE_S) if listening else set()
 
     def prepare(self, state: SandboxState, broker_ports: Collection[BrokerPorts], say: Say) -> None:
-        """Write each broker's properties, and format all new folders: StorageTool the first, which the others copy."""
+        """Write each broker's properties, and format all new folders."""
         if "," in str(self.directory):
             raise Refusal(
                 f"the folder of the sandbox contains a comma, which Kafka's log.dirs does not allow: {self.directory}; "
@@ -65,13 +67,31 @@ class BrokerFleet:
             broker.properties.write_text(server_properties(state, ports, broker.data), encoding="ascii")
         if unformatted:
             say(f"formatting {broker_count(len(unformatted))}")
-            (ports, first), *others = unformatted
-            tool = first.format(self.jvm, state.cluster_id)
-            output, _ = tool.communicate()
-            if tool.returncode:
-                raise Refusal(f"Kafka's StorageTool could not format broker {ports.id}: {failure_line(output)}")
-            for ports, broker in others:
-                broker.format_like(first, ports.id, new_uuid())
+            template = self._template(state, unformatted[0])
+            for ports, broker in unformatted:
+                if broker != template:
+                    broker.format_like(template, state.cluster_id, ports.id, new_uuid())
+
+    def _template(self, state: SandboxState, first: tuple[BrokerPorts, Broker]) -> Broker:
+        """Return a formatted broker, from which others are copied: an earlier one, or else ``first`` after StorageTool.
+
+        What StorageTool writes depends on the jars alone, unless an override is about versions, folders or the quorum.
+        """
+        ports, broker = first
+        usual = not any(word in name for name in state.overrides for word in ("version", "dir", "quorum"))
+        saved = Broker(self.jvm.formatted)
+        if usual and (saved.data / META).is_file():
+            return saved
+        tool = broker.format(self.jvm, state.cluster_id)
+        output, _ = tool.communicate()
+        if tool.returncode:
+            raise Refusal(f"Kafka's StorageTool could not format broker {ports.id}: {failure_line(output)}")
+        if usual:
+            with suppress(OSError), TemporaryDirectory(dir=self.jvm.jars) as folder:  # the jars may be read-only
+                copy = Broker(Path(folder, "broker"))
+                copy.format_like(broker, state.cluster_id, ports.id, new_uuid())
+                copy.directory.rename(saved.directory)
+        return broker
 
     def start(self, state: SandboxState, broker_ports: Collection[BrokerPorts], say: Say) -> None:
         say(

@@ -69,6 +69,11 @@ class Jvm:
         version = hashlib.sha256(_version(self.java).encode()).hexdigest()[:16]
         return self.jars / f".classes-{version}.jsa"
 
+    @property
+    def formatted(self) -> Path:
+        """The folder of a broker that StorageTool has formatted with these jars; it need not exist."""
+        return self.jars / ".formatted"
+
     def _java(self) -> list[str]:
         archive = self.class_archive
         shared = [f"-XX:SharedArchiveFile={archive}"] if archive.is_file() and not self.recording else []
