@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import product
 from pathlib import Path
 
@@ -11,13 +11,10 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.protocol.admin import AlterClientQuotasRequest, IncrementalAlterConfigsRequest
 
-from tests.support.projects import own_cache
 from tests.support.restricted_user import PASSWORD, USER, RestrictedCluster, restricted_cluster, rule
-from tests.support.sandboxes import running
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.client_internals import send_to_any_broker
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.read.access_reads import NO_AUTHORIZER
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.write.access_admin import create_acls, wait_for_acls
 from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
@@ -67,20 +64,12 @@ GROUPS = [rule("DescribeConfigs", "Group", "*")]
 
 
 @pytest.fixture(scope="module")
-def folder(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with own_cache(tmp_path_factory.mktemp("access")) as folder:
-        yield folder
-
-
-@pytest.fixture(scope="module")
-def cluster(folder: Path, tools: Toolchain) -> Iterator[RestrictedCluster]:
-    """A broker whose resources are closed without ACLs, with ACLs, quotas, users and settings of a group."""
-    sandbox = Sandbox(folder / "closed", tools.java, tools.kafka_jars)
-    with restricted_cluster(sandbox, 1, {"allow.everyone.if.no.acl.found": "false"}) as cluster:
-        with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
-            write_everything(admin)
-        until(lambda: len(as_super_user(cluster).users or ()) == len(USERS))
-        yield cluster
+def cluster(closed: RestrictedCluster) -> RestrictedCluster:
+    """The cluster with ACLs, quotas, users and settings of a group."""
+    with KafkaAdminClient(bootstrap_servers=closed.servers) as admin:
+        write_everything(admin)
+    until(lambda: len(as_super_user(closed).users or ()) == len(USERS))
+    return closed
 
 
 def write_everything(admin: KafkaAdminClient) -> None:
@@ -124,18 +113,6 @@ def as_user(cluster: RestrictedCluster) -> LiveAccess:
         Connection(tuple(cluster.user_servers), tls=False, sasl_mechanism="PLAIN", username=USER, password=PASSWORD)
     ) as opened:
         return opened.access(["reports"])
-
-
-def test_brokers_without_authorizer_have_no_acls_and_all_other_parts(folder: Path, tools: Toolchain) -> None:
-    with (
-        running(Sandbox(folder / "plain", tools.java, tools.kafka_jars), brokers=1) as sandbox,
-        open_cluster(Connection(tuple(sandbox.bootstrap_servers), tls=False)) as cluster,
-    ):
-        access = cluster.access()
-    assert access.missing == {"acls": NO_AUTHORIZER}
-    assert (access.quotas, access.users, access.group_configs) == ({}, {}, {})
-    (settings,) = (access.settings or {}).values()
-    assert (settings.class_name, settings.super_users, settings.open_without_acl) == ("", frozenset(), False)
 
 
 def test_every_part_of_the_access_is_read(cluster: RestrictedCluster) -> None:
@@ -188,8 +165,8 @@ def test_a_user_without_permissions_proves_that_resources_are_closed(cluster: Re
     assert access.group_configs.keys() == {"billing", "reports"}
 
 
-def test_a_user_proves_that_resources_without_acls_are_open(folder: Path, tools: Toolchain) -> None:
-    sandbox = Sandbox(folder / "open", tools.java, tools.kafka_jars)
+def test_a_user_proves_that_resources_without_acls_are_open(tmp_path: Path, tools: Toolchain) -> None:
+    sandbox = Sandbox(tmp_path / "open", tools.java, tools.kafka_jars)
     with restricted_cluster(sandbox, 1, {"allow.everyone.if.no.acl.found": "true"}) as cluster:
         assert unproven(as_user(cluster)) == [None]  # no ACL tells this user from a super user
         with cluster.granted(FREE):

@@ -15,9 +15,8 @@ from tests.support.applications import streams
 from tests.support.applications.java_application import JavaApplication
 from tests.support.applications.share_consumer import sharing
 from tests.support.clients import commit, until
-from tests.support.sandboxes import running
+from tests.support.restricted_user import RestrictedCluster
 from topicwarden.extensions.sandbox.jvm import Jvm
-from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
@@ -27,27 +26,7 @@ from topicwarden.model.usage import Interval, TopicUse, Use, UserKind
 from topicwarden.toolchain import Toolchain
 from topicwarden.usage.use_history import RememberedUse, UseHistory, remember_use
 
-BROKER = {
-    "share.coordinator.state.topic.replication.factor": "1",
-    "share.coordinator.state.topic.min.isr": "1",
-    "share.coordinator.state.topic.num.partitions": "1",
-    "offsets.topic.num.partitions": "2",
-    "transaction.state.log.num.partitions": "2",
-    "group.initial.rebalance.delay.ms": "0",
-}
 READ = ("classic", "consumer", "share", "manual", "left")
-
-
-@pytest.fixture(scope="module")
-def newest(java: Path) -> Jvm:
-    return Jvm(java, maven_jars.provide("newest"))
-
-
-@pytest.fixture(scope="module")
-def sandbox(newest: Jvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    sandbox = Sandbox(tmp_path_factory.mktemp("usage") / "sandbox", newest.java, newest.jars)
-    with running(sandbox, brokers=1, overrides=BROKER, heap="384m"):
-        yield sandbox
 
 
 class Stage:
@@ -96,7 +75,7 @@ class Stage:
 
 
 WRITERS: Mapping[str, Mapping[str, object]] = {
-    "transactions": {"transactional.id": "transactions-1"},
+    "transactional": {"transactional.id": "transactional-1"},
     "marker": {"transactional.id": "marker-1"},
     "idempotent": {"enable.idempotence": True},
     "silent": {"enable.idempotence": True},
@@ -140,7 +119,7 @@ def use_again(stage: Stage) -> None:
     for protocol in ("classic", "consumer"):
         stage.read(protocol)
     commit(stage.servers, "manual", {("manual", 0): 5})
-    for topic in ("transactions", "idempotent", "plain"):
+    for topic in ("transactional", "idempotent", "plain"):
         stage.write(topic, WRITERS[topic])
     stage.producers["marker"].commit_transaction(60)
     with writing(stage.servers) as writer:
@@ -158,10 +137,10 @@ def used(use: TopicUse, kind: UserKind, name: str = "") -> Use:
 
 @pytest.fixture(scope="module")
 def observed(
-    newest: Jvm, tools: Toolchain, sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory
+    newest: Jvm, tools: Toolchain, newest_cluster: RestrictedCluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[RememberedUse, RememberedUse]]:
     """Two observations; clients have used topics between them."""
-    servers, folder = sandbox.bootstrap_servers, tmp_path_factory.mktemp("clients")
+    servers, folder = newest_cluster.servers, tmp_path_factory.mktemp("clients")
     with open_cluster(Connection(tuple(servers), tls=False)) as cluster:
         stage = Stage(servers, cluster, folder / "history")
         with clients(stage, newest, tools, folder):
@@ -208,7 +187,7 @@ def test_a_group_with_members_is_active(observed: Observed, topic: str, group: s
     [
         ("manual", UserKind.GROUP, "manual", True),
         ("left", UserKind.GROUP, "left", False),
-        ("transactions", UserKind.TRANSACTIONAL_ID, "transactions-1", True),
+        ("transactional", UserKind.TRANSACTIONAL_ID, "transactional-1", True),
         ("idempotent", UserKind.PRODUCER_ID, "", True),
         ("silent", UserKind.PRODUCER_ID, "", False),
     ],

@@ -19,11 +19,10 @@ from confluent_kafka import TopicPartition as ConfluentPartition
 from kafka import TopicPartition
 from kafka.admin import NewTopic
 
-from tests.support import maven_jars
 from tests.support.applications.share_consumer import share_consumer
 from tests.support.clients import commit, until
 from tests.support.projects import project_of
-from tests.support.restricted_user import RestrictedCluster, restricted_cluster, rule
+from tests.support.restricted_user import RestrictedCluster, rule
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.observation import Observation, observe
@@ -31,7 +30,6 @@ from topicwarden.audit.compare_audits import topic_state
 from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.audit.judge import results_of
 from topicwarden.extensions.sandbox.jvm import Jvm
-from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read import record_batches, unread_records
@@ -46,20 +44,14 @@ from topicwarden.model.verdict import Verdict
 
 HOUR = 3_600_000
 LARGE = 700_000
-BROKER = {
-    "log.cleaner.backoff.ms": "300",
-    "transaction.state.log.num.partitions": "1",
-    "offsets.topic.num.partitions": "1",
-    "share.coordinator.state.topic.replication.factor": "1",
-    "share.coordinator.state.topic.min.isr": "1",
-    "share.coordinator.state.topic.num.partitions": "1",
-}
+KEPT = {"retention.ms": "-1"}
+"""The settings of topics whose records have old timestamps."""
 TOPICS: dict[str, dict[str, str]] = {
     "created": {},
     "appended": {"message.timestamp.type": "LogAppendTime"},
-    "transactions": {},
-    "interleaved": {},
-    "open": {},
+    "transactions": KEPT,
+    "interleaved": KEPT,
+    "open": KEPT,
     "large": {},
     "shared": {},
     "trimmed": {},
@@ -72,21 +64,9 @@ TOPICS: dict[str, dict[str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def newest(java: Path) -> Jvm:
-    return Jvm(java, maven_jars.provide("newest"))
-
-
-@pytest.fixture(scope="module")
-def restricted(newest: Jvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestrictedCluster]:
-    sandbox = Sandbox(tmp_path_factory.mktemp("unread") / "sandbox", newest.java, newest.jars)
-    with restricted_cluster(sandbox, 1, BROKER) as restricted:
-        yield restricted
-
-
-@pytest.fixture(scope="module")
-def servers(restricted: RestrictedCluster) -> Iterator[list[str]]:
+def servers(newest_cluster: RestrictedCluster) -> Iterator[list[str]]:
     """Fill all topics, and leave one transaction open."""
-    servers = restricted.servers
+    servers = newest_cluster.servers
     with connected(servers) as admin:
         admin.create_topics(
             [NewTopic(name, 20 if name == "many" else 1, 1, topic_configs=config) for name, config in TOPICS.items()]
@@ -206,7 +186,7 @@ def delivered(servers: list[str], topic: str, isolation: str = "read_committed")
 
 
 @pytest.fixture
-def cluster(servers: list[str], restricted: RestrictedCluster, tmp_path: Path) -> Iterator[Cluster]:
+def cluster(servers: list[str], newest_cluster: RestrictedCluster, tmp_path: Path) -> Iterator[Cluster]:
     settings = f"config: {{'kafka:bootstrapServers': [{', '.join(servers)}], 'kafka:tlsEnabled': false}}\n"
     with open_cluster(connect_to(project_of(tmp_path / "reads", {}, settings), "dev")) as cluster:
         yield cluster
@@ -291,15 +271,15 @@ def test_a_deleted_position_and_a_missing_leader_leave_the_others_known(cluster:
 
 
 def test_without_read_the_reason_is_given_and_other_topics_are_read(
-    servers: list[str], restricted: RestrictedCluster, tmp_path: Path
+    servers: list[str], newest_cluster: RestrictedCluster, tmp_path: Path
 ) -> None:
     allowed = [
         rule("Describe", "Topic"),
         rule("Read", "Topic", "created"),
         rule("Describe", "Cluster", "kafka-cluster"),
     ]
-    with restricted.granted(allowed):
-        project = project_of(tmp_path / "restricted", {}, restricted.settings)
+    with newest_cluster.granted(allowed):
+        project = project_of(tmp_path / "restricted", {}, newest_cluster.settings)
         with open_cluster(connect_to(project, "dev")) as cluster:
             unread = cluster.unread_records(cluster.snapshot(), [("created", 0, 1), ("appended", 0, 1)])
     assert unread.unknown == {("appended", 0, 1): READ_DENIED}

@@ -10,13 +10,11 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 
 from tests.support.clients import commit
-from tests.support.restricted_user import PASSWORD, USER, RestrictedCluster, restricted_cluster, rule
-from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from tests.support.restricted_user import PASSWORD, USER, RestrictedCluster, rule
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.use_reads import ClusterUse
 from topicwarden.model.access import Acl
-from topicwarden.toolchain import Toolchain
 
 TOPICS = [rule("Describe", "Topic"), rule("DescribeConfigs", "Topic")]
 CLUSTER, GROUPS = rule("Describe", "Cluster", "kafka-cluster"), rule("Describe", "Group")
@@ -25,18 +23,19 @@ READ_ORDERS = rule("Read", "Topic", "orders")
 
 
 @pytest.fixture(scope="module")
-def cluster(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestrictedCluster]:
-    sandbox = Sandbox(tmp_path_factory.mktemp("usage") / "sandbox", tools.java, tools.kafka_jars)
-    with restricted_cluster(sandbox, 1) as cluster:
-        with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
-            admin.create_topics([NewTopic(name, 1, 1) for name in ("orders", "payments")])
-        commit(cluster.servers, "billing", {("orders", 0): 0})
-        producer = Producer({"bootstrap.servers": ",".join(cluster.servers), "transactional.id": "orders-1"})
-        producer.init_transactions(60)
-        producer.begin_transaction()
-        producer.produce("orders", b"value")
-        producer.commit_transaction(60)
-        yield cluster
+def used(closed: RestrictedCluster) -> Iterator[RestrictedCluster]:
+    """The cluster with two topics: a group has committed offsets for one of them, and a transaction has written it."""
+    with KafkaAdminClient(bootstrap_servers=closed.servers) as admin:
+        admin.create_topics([NewTopic(name, 1, 1) for name in ("orders", "payments")])
+    commit(closed.servers, "billing", {("orders", 0): 0})
+    producer = Producer({"bootstrap.servers": ",".join(closed.servers), "transactional.id": "orders-1"})
+    producer.init_transactions(60)
+    producer.begin_transaction()
+    producer.produce("orders", b"value")
+    producer.commit_transaction(60)
+    yield closed
+    with KafkaAdminClient(bootstrap_servers=closed.servers) as admin:
+        admin.delete_topics(["orders", "payments"])
 
 
 def seen(cluster: RestrictedCluster, acls: list[Acl]) -> ClusterUse:
@@ -85,9 +84,9 @@ def seen(cluster: RestrictedCluster, acls: list[Acl]) -> ClusterUse:
     ],
 )
 def test_each_missing_permission_is_named(
-    cluster: RestrictedCluster, acls: list[Acl], unseen: tuple[str, ...], groups: list[str], ids: list[str]
+    used: RestrictedCluster, acls: list[Acl], unseen: tuple[str, ...], groups: list[str], ids: list[str]
 ) -> None:
-    use = seen(cluster, acls)
+    use = seen(used, acls)
     assert use.unseen == unseen
     assert [group.name for group in use.groups] == groups
     assert [each.name for each in use.transactions.found] == ids

@@ -1,1 +1,0 @@
-"""Test which record a consumer group reads next."""
