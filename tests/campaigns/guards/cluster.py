@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from os import urandom
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -19,6 +20,7 @@ from tests.campaigns.guards.scenario import Settings, Write
 from tests.campaigns.soundness.logs import Log, read_logs
 from tests.support.clients import commit
 from tests.support.projects import own_cache, project_of
+from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.log_cleaner import cleaner_checkpoint
@@ -33,7 +35,7 @@ _HURRIED: Final = {
     "log.retention.check.interval.ms": "700",
     "log.initial.task.delay.ms": "500",
     "log.segment.delete.delay.ms": "100",
-    "log.flush.start.offset.checkpoint.interval.ms": "200",
+    "log.flush.start.offset.checkpoint.interval.ms": "1000",
     "log.cleaner.backoff.ms": "300",
     "log.cleaner.dedupe.buffer.size": "8388608",
     "broker.session.timeout.ms": "6000",
@@ -84,11 +86,16 @@ class TopicState:
 class HurriedCluster:
     """The brokers, and the changes that scenarios make without topicwarden."""
 
-    def __init__(self, sandbox: Sandbox, other: Sandbox, folder: Path) -> None:
+    def __init__(self, sandbox: Sandbox, start_other: Callable[[], Sandbox], folder: Path) -> None:
         self.sandbox = sandbox
-        self._other = other
+        self._start_other = start_other
         self.folder = folder
         self._admin = KafkaAdminClient(bootstrap_servers=sandbox.bootstrap_servers)
+
+    @cached_property
+    def _other(self) -> Sandbox:
+        """Another cluster, which few scenarios need: it starts with its first use."""
+        return self._start_other()
 
     @property
     def servers(self) -> list[str]:
@@ -289,20 +296,17 @@ class HurriedCluster:
 @contextmanager
 def hurried_cluster(folder: Path) -> Iterator[HurriedCluster]:
     """Start the brokers with their own cache; stop them and delete their data on exit."""
-    with own_cache(folder, warm=True):
-        sandbox = sandbox_of(project_of(folder / "sandbox", {}))
-        other = Sandbox(folder / "other", require_java(), kafka_jars(project_of(folder / "sandbox", {}), print))
-        try:
-            sandbox.up(brokers=len(BROKERS), overrides=_HURRIED, heap="384m")
-            other.up(brokers=1, overrides=_HURRIED, heap="256m")
-            cluster = HurriedCluster(sandbox, other, folder)
-            try:
-                yield cluster
-            finally:
-                cluster.close()
-        finally:
-            other.down(remove=True)
-            sandbox.down(remove=True)
+    with own_cache(folder, warm=True), ExitStack() as stack:
+        project = project_of(folder / "sandbox", {})
+
+        def start_other() -> Sandbox:
+            other = Sandbox(folder / "other", require_java(), kafka_jars(project, print))
+            return stack.enter_context(running(other, 1, _HURRIED, "256m"))
+
+        sandbox = stack.enter_context(running(sandbox_of(project), len(BROKERS), _HURRIED, "384m"))
+        cluster = HurriedCluster(sandbox, start_other, folder)
+        stack.callback(cluster.close)
+        yield cluster
 
 
 @contextmanager
