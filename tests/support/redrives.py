@@ -6,6 +6,7 @@ import itertools
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -14,7 +15,10 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, To
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
+from tests.support.projects import own_cache, project_of
+from tests.support.sandboxes import running
 from topicwarden.audit.scan.spark_source import source_of
+from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.extensions.redrive.redrive_operation import redrive_finding
 from topicwarden.extensions.redrive.redrive_report import RedriveReport
 from topicwarden.kafka.write.config_admin import connected
@@ -42,12 +46,20 @@ class ReadRecord(NamedTuple):
 
 @dataclass
 class RedriveProject:
-    """The project, its cluster and its Spark session. Each test takes topics of its own."""
+    """The project, its cluster, and a Spark session, which audits and redrives of findings need.
+
+    Each test takes topics of its own, with a replica on each broker.
+    """
 
     project: Project
     servers: list[str]
-    spark: SparkSession
+    spark: SparkSession | None
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    @property
+    def brokers(self) -> int:
+        """The number of brokers."""
+        return len(self.servers)
 
     def declare(self, source: str, **targets: str) -> str:
         """Create and declare a topic with the settings ``source``, and targets by suffix; return its name.
@@ -57,14 +69,15 @@ class RedriveProject:
         name = f"orders{next(self._numbers)}"
         topics = {name: source, **{f"{name}.{suffix}": settings for suffix, settings in targets.items()}}
         documents = [
-            f"{{topic: {topic}, owner: tests, replication_factor: 3, {text}}}\n" for topic, text in topics.items()
+            f"{{topic: {topic}, owner: tests, replication_factor: {self.brokers}, {text}}}\n"
+            for topic, text in topics.items()
         ]
         (self.project.topics / f"{name}.yaml").write_text("---\n".join(documents), encoding="utf-8")
         new = []
         for topic, text in topics.items():
             number = int(text.partition("partitions: ")[2].partition(",")[0])
             configs = {"cleanup.policy": "compact"} if "cleanup.policy: compact" in text else {}
-            new.append(NewTopic(topic, number, 3, topic_configs=configs))
+            new.append(NewTopic(topic, number, self.brokers, topic_configs=configs))
         with connected(self.servers) as admin:
             admin.create_topics(new)
         return name
@@ -89,13 +102,16 @@ class RedriveProject:
             producer.abort_transaction(60)
         Producer(settings).init_transactions(60)  # waits until the markers are in all partitions
 
-    def audit(self, topic: str) -> AuditReport:
+    def audit(self, *topics: str) -> AuditReport:
         with auditing(self.project, "dev") as audit_once:
-            return audit_once((topic,))
+            return audit_once(topics)
 
     def finding(self, topic: str, check: str) -> tuple[Path, Finding]:
         """Audit the topic; return the file of the report, and its only failing finding of ``check``."""
-        report = self.audit(topic)
+        return self.found(self.audit(topic), topic, check)
+
+    def found(self, report: AuditReport, topic: str, check: str) -> tuple[Path, Finding]:
+        """Return the file of the report, and the only failing finding of ``check`` on the topic."""
         path = self.project.root / f"{topic}-{next(self._numbers)}.json"
         path.write_text(report_json(report), encoding="utf-8")
         findings = [each for each in report.of_topic(topic) if each.check == check]
@@ -112,6 +128,7 @@ class RedriveProject:
         function: str | None = None,
         most_records: int = 10_000,
     ) -> RedriveReport:
+        assert self.spark is not None
         path, finding = found
         options = RedriveOptions(finding.id, target, path, function, most_records, execute)
         return redrive_finding(self.project, "dev", options, spark=source_of(self.spark))
@@ -119,6 +136,15 @@ class RedriveProject:
     def copies(self, topic: str) -> list[ReadRecord]:
         """Return the committed records of a topic by partition and offset, read by another client."""
         return committed_records(self.servers, topic)
+
+
+@contextmanager
+def redrive_project(folder: Path, brokers: int, spark: SparkSession | None = None) -> Iterator[RedriveProject]:
+    """Run this number of brokers, and yield a project on them, with all files in ``folder``."""
+    with own_cache(folder):
+        project = project_of(folder / "project", {})
+        with running(sandbox_of(project), brokers) as sandbox:
+            yield RedriveProject(project, sandbox.bootstrap_servers, spark)
 
 
 def committed_records(servers: Sequence[str], topic: str) -> list[ReadRecord]:

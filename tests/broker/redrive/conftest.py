@@ -1,4 +1,4 @@
-"""Fixtures: three brokers, one Spark session, and a project with a topic of orders and topics that receive copies."""
+"""Fixtures: a broker, one Spark session, and a project with a topic of orders and topics that receive copies."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.projects import own_cache, project_of
-from tests.support.redrives import RedriveProject
-from tests.support.sandboxes import running
-from topicwarden.cli.sandbox import sandbox_of
+from tests.support.redrives import RedriveProject, redrive_project
 from topicwarden.toolchain import Toolchain
 
 
@@ -18,7 +15,5 @@ from topicwarden.toolchain import Toolchain
 def redrives(
     tools: Toolchain, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RedriveProject]:
-    with own_cache(tmp_path_factory.mktemp("redrive")) as folder:
-        project = project_of(folder / "project", {})
-        with running(sandbox_of(project), brokers=3) as sandbox:
-            yield RedriveProject(project, sandbox.bootstrap_servers, spark)
+    with redrive_project(tmp_path_factory.mktemp("redrive"), 1, spark) as redrives:
+        yield redrives

@@ -26,7 +26,7 @@ def test_a_topic_that_was_created_again_is_refused_and_nothing_is_copied(redrive
         deadline = time.monotonic() + 60
         while topic in admin.list_topics():
             assert time.monotonic() < deadline
-        admin.create_topics([NewTopic(topic, 3, 3)])
+        admin.create_topics([NewTopic(topic, 3, redrives.brokers)])
     redrives.write(topic, WRONG)
     with pytest.raises(Refusal, match=f"{topic} was created again after the audit"):
         redrives.redrive(found, f"{topic}.repaired")

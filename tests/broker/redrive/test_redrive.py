@@ -101,28 +101,30 @@ def test_a_lost_progress_is_noticed_by_the_copies_in_the_target(redrives: Redriv
         redrives.redrive(found, f"{topic}.repaired")
 
 
-@pytest.mark.parametrize(
-    ("check", "contents", "bad"),
-    [
-        ("null-key", "{key: {required: true}}", (0, None, GOOD)),
-        ("record-size", "{records: {max_bytes: 20}}", (0, b"a", b"x" * 30)),
-        (
-            "expression",
-            "{value: {format: json}, expressions: [{id: small, require: value.id < 5.0}]}",
-            (0, b"a", b'{"id": 7}'),
-        ),
-        ("key-schema", "{key: {format: int}}", (0, b"five5", GOOD)),
-    ],
-)
-def test_each_supported_check_finds_its_records_again(
-    redrives: RedriveProject, check: str, contents: str, bad: tuple[int, bytes | None, bytes]
-) -> None:
-    topic = redrives.declare(f"partitions: 3, contents: {contents}", repaired=PLAIN)
+SUPPORTED: dict[str, tuple[str, tuple[int, bytes | None, bytes]]] = {
+    "null-key": ("{key: {required: true}}", (0, None, GOOD)),
+    "record-size": ("{records: {max_bytes: 20}}", (0, b"a", b"x" * 30)),
+    "expression": (
+        "{value: {format: json}, expressions: [{id: small, require: value.id < 5.0}]}",
+        (0, b"a", b'{"id": 7}'),
+    ),
+    "key-schema": ("{key: {format: int}}", (0, b"five5", GOOD)),
+}
+"""By check: the contents of a topic, and a record that breaks them."""
+
+
+def test_each_supported_check_finds_its_records_again(redrives: RedriveProject) -> None:
+    topics = dict[str, str]()
     good = (0, b"\0\0\0\1", GOOD)
-    redrives.write(topic, [good, bad, good, bad, *[good] * 20, *[bad] * 7])
-    assert redrives.redrive(redrives.finding(topic, check), f"{topic}.repaired").counts.copies == 9
-    copies = redrives.copies(f"{topic}.repaired")
-    assert [origin(copy) for copy in copies] == [(0, offset) for offset in (1, 3, *range(24, 31))]
+    for check, (contents, bad) in SUPPORTED.items():
+        topics[check] = redrives.declare(f"partitions: 3, contents: {contents}", repaired=PLAIN)
+        redrives.write(topics[check], [good, bad, good, bad, *[good] * 20, *[bad] * 7])
+    report = redrives.audit(*topics.values())
+    for check, topic in topics.items():
+        found = redrives.found(report, topic, check)
+        assert redrives.redrive(found, f"{topic}.repaired").counts.copies == 9, check
+        copies = redrives.copies(f"{topic}.repaired")
+        assert [origin(copy) for copy in copies] == [(0, offset) for offset in (1, 3, *range(24, 31))], check
 
 
 def test_a_repair_function_changes_and_drops_records_and_a_key_chooses_the_partition(redrives: RedriveProject) -> None:

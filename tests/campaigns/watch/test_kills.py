@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from tests.support.command import process
+from pyspark.sql import SparkSession
+
+from tests.support.command import topicwarden
 from tests.support.watched import COMPACTED, END_S, PLAIN, watching
 from topicwarden.audit.history.store import HistoryStore
 from topicwarden.audit.history.topic_state import PartitionState
@@ -104,26 +106,26 @@ def compared(report: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**facts, "null keys": missing_keys}
 
 
-def test_no_offset_is_missed_or_doubled_whenever_a_watch_is_killed(project: Project, sandbox: Sandbox) -> None:
+def test_no_offset_is_missed_or_doubled_whenever_a_watch_is_killed(
+    project: Project, sandbox: Sandbox, spark: SparkSession
+) -> None:
     print(f"TOPICWARDEN_KILLS={KILLS} TOPICWARDEN_SEED={SEED}")
-    draw, totals = random.Random(SEED), list[int]()
+    draw, totals, first_report_s = random.Random(SEED), [0], 0.0
     with arriving(sandbox) as arrivals:
-        began = time.monotonic()
-        with watching(project.root, "--every", "1s") as watch:
-            watch.wait_for_report()
-            first_report_s = time.monotonic() - began
-        totals.append(require_each_offset_once(remembered(project)))
         for number in range(KILLS):
+            began = time.monotonic()
             with watching(project.root, "--every", "1s") as watch:
                 if number % 2:  # it starts, or audits for the first time
                     time.sleep(draw.uniform(0, first_report_s))
                 else:  # it audits again and again
                     watch.wait_for_report()
+                    first_report_s = time.monotonic() - began
                     time.sleep(draw.uniform(0, SHARE * first_report_s))
             assert watch.process.returncode == -9, watch.printed
             totals.append(require_each_offset_once(remembered(project)))
             print(f"kill {number + 1}: {totals[-1]:,} records in the history", flush=True)
             assert totals[-1] >= totals[-2]
+        assert totals[1]
         assert arrivals.written
     with watching(project.root, "--every", "1h") as watch:
         watch.wait_for_report()
@@ -131,7 +133,7 @@ def test_no_offset_is_missed_or_doubled_whenever_a_watch_is_killed(project: Proj
         assert watch.end() < END_S
     assert require_each_offset_once(remembered(project)) == 2 * arrivals.written
     assert not any("history" in note for note in report["notes"])
-    full = process("audit", "--stack", "dev", "--history", "none", "--format", "json", cwd=project.root)
+    full = topicwarden("audit", "--stack", "dev", "--history", "none", "--format", "json", cwd=project.root)
     assert compared(report) == compared(json.loads(full.out))
     grown = sum(later > earlier for earlier, later in itertools.pairwise(totals))
     print(
