@@ -31,6 +31,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from tests.campaigns.usage.cluster import TRANSACTION_TIMEOUT_MS
 from tests.support import maven_jars
+from tests.support.java_programs import compiled
 
 _SOURCE: Final = Path(__file__).with_name("StreamsHost.java")
 _WAIT_S: Final = 60.0
@@ -199,7 +200,8 @@ class StreamsHost:
 
     def __init__(self, java: Path, servers: str, folder: Path) -> None:
         jars = ":".join(f"{maven_jars.provide(name)}/*" for name in ("applications", "newest"))
-        command = [str(java), *_JVM, "-cp", jars, str(_SOURCE), servers, str(folder / "streams")]
+        class_path = f"{compiled(java, _SOURCE, jars)}:{jars}"
+        command = [str(java), *_JVM, "-cp", class_path, _SOURCE.stem, servers, str(folder / "streams")]
         self._lock = threading.Lock()
         self._log = (folder / "streams.log").open("wb")
         self._process = subprocess.Popen(

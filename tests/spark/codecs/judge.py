@@ -15,6 +15,7 @@ from typing import Any
 import pyspark
 
 from tests.conftest import REPOSITORY
+from tests.support.java_programs import compiled
 from topicwarden.audit.scan import reader_jars
 from topicwarden.model.project import Project
 from topicwarden.specs.record_schemas.protobuf import compile_proto
@@ -73,7 +74,7 @@ def _verdict(faults: list[dict[str, Any]]) -> Verdict:
 @contextmanager
 def judging(java: Path, scratch: Path) -> Iterator[Judge]:
     """Start the JVM with the same thread stack size as Spark's tasks, and stop the JVM at the end."""
-    command = [*compiled(java, scratch, "Judge"), "io.topicwarden.reader.codecs.Judge"]
+    command = [*program(java, "Judge"), "io.topicwarden.reader.codecs.Judge"]
     with (scratch / "judge.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, encoding="utf-8"
@@ -85,13 +86,12 @@ def judging(java: Path, scratch: Path) -> Iterator[Judge]:
             process.wait()
 
 
-def compiled(java: Path, scratch: Path, name: str) -> list[str]:
-    """Compile a Java file of this folder into ``scratch``; return the command line up to the class name."""
+def program(java: Path, name: str) -> list[str]:
+    """Compile a Java file of this folder; return the command line up to the class name."""
     jars = reader_jars.jars(Project(REPOSITORY))
     path = os.pathsep.join([str(Path(pyspark.__file__).parent / "jars" / "*"), *map(str, jars)])
-    source = Path(__file__).parent / f"{name}.java"
-    subprocess.run([java.parent / "javac", "-nowarn", "-cp", path, "-d", scratch, source], check=True)
-    return [str(java), "-Xmx1g", "-cp", f"{scratch}{os.pathsep}{path}"]
+    classes = compiled(java, Path(__file__).parent / f"{name}.java", path)
+    return [str(java), "-Xmx1g", "-cp", f"{classes}{os.pathsep}{path}"]
 
 
 def protobuf(text: str, **more: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from tests.conftest import JAVA_OPTIONS
-from tests.spark.codecs.judge import compiled
+from tests.spark.codecs.judge import program
 from topicwarden.audit.scan import reader_jars
 from topicwarden.audit.scan.key_hash import key_hash
 from topicwarden.kafka.connect.connection import Connection
@@ -34,10 +34,10 @@ def test_the_spark_reader_passes_its_checks_and_unit_tests() -> None:
 
 @pytest.mark.nightly("One mechanism of SASL stays.", stays=("PLAIN",))
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_login_modules_are_found_in_relocated_kafka_classes(java: Path, tmp_path: Path, mechanism: str) -> None:
+def test_login_modules_are_found_in_relocated_kafka_classes(java: Path, mechanism: str) -> None:
     connection = Connection(("localhost:1",), tls=False, sasl_mechanism=mechanism, username="user", password="secret")
     options = [f"kafka.{name}={value}" for name, value in connection.for_java().items()]
-    command = [*compiled(java, tmp_path, "Login"), "io.topicwarden.reader.source.Login", *options]
+    command = [*program(java, "Login"), "io.topicwarden.reader.source.Login", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1:] == ["created"], done.stderr[-3000:]
 

@@ -7,6 +7,7 @@ import random
 import subprocess
 from pathlib import Path
 
+from tests.support.java_programs import compiled
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.toolchain import Toolchain
 
@@ -31,8 +32,9 @@ def test_java_reads_the_jaas_settings(tools: Toolchain) -> None:
     passwords = NAMED + _random(1)
     names = [password[::-1] for password in passwords]
     configs = [_config(*each) for each in zip(names, passwords, strict=True)]
+    jars = f"{tools.kafka_jars}/*"
     done = subprocess.run(
-        [str(tools.java), "-cp", f"{tools.kafka_jars}/*", str(READER)],
+        [str(tools.java), "-cp", f"{compiled(tools.java, READER, jars)}:{jars}", READER.stem],
         input="\n".join(map(_encoded, configs)),
         capture_output=True,
         text=True,

@@ -14,6 +14,8 @@ from topicwarden.model.problem import Refusal
 
 _QUICK = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m")
 _STOP_S = 20.0
+_PAUSE_S = 0.5
+"""The time between two looks at the cluster. A look costs CPU time that the application needs."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +33,22 @@ class JavaApplication:
         path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()), encoding="utf-8")
         return path
 
+    @property
+    def class_path(self) -> str:
+        return os.pathsep.join(str(jars / "*") for jars in self.jars)
+
     @contextmanager
-    def running(self, *arguments: str | Path, ready: Callable[[], bool], timeout_s: float = 120) -> Iterator[None]:
+    def running(
+        self, *arguments: str | Path, ready: Callable[[], bool], timeout_s: float = 120, class_path: str | None = None
+    ) -> Iterator[None]:
         """Run ``java`` with ``arguments`` during the block; the block starts when ``ready`` returns true.
 
-        Raises Refusal with the last line of the application's log if it exits early,
-        or is not ready after ``timeout_s`` seconds.
+        ``class_path``: another one than that of the jars. Raises Refusal with the last line of the application's log
+        if it exits early, or is not ready after ``timeout_s`` seconds.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder / "console.log"
-        class_path = os.pathsep.join(str(jars / "*") for jars in self.jars)
-        command = [str(part) for part in (self.java, *_QUICK, "-cp", class_path, *arguments)]
+        command = [str(part) for part in (self.java, *_QUICK, "-cp", class_path or self.class_path, *arguments)]
         with log.open("wb") as console:
             process = subprocess.Popen(command, cwd=self.folder, stdout=console, stderr=console)
         try:
@@ -53,7 +60,7 @@ class JavaApplication:
                     raise Refusal(
                         f"the application {arguments[0]} {how}: {output[-1] if output else 'it output nothing'}"
                     )
-                time.sleep(0.1)
+                time.sleep(_PAUSE_S)
             yield
         finally:
             process.terminate()

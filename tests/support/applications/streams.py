@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from types import MappingProxyType
 from kafka.admin import NewTopic
 
 from tests.support.applications.java_application import JavaApplication
+from tests.support.java_programs import compiled
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.consumer_groups import read_groups
 from topicwarden.kafka.write.config_admin import connected
@@ -44,8 +46,10 @@ def counting(
             writer.send(WORDS, None, _SPOKEN[number % len(_SPOKEN)])
     state = application.folder / "state"
     more = application.settings_file(settings)
-    arguments = (_SOURCE, ",".join(client_servers or servers), APPLICATION, WORDS, state, protocol, more)
-    with application.running(*arguments, ready=lambda: _counted(servers)):
+    classes = compiled(application.java, _SOURCE, application.class_path)
+    class_path = f"{classes}{os.pathsep}{application.class_path}"
+    arguments = (_SOURCE.stem, ",".join(client_servers or servers), APPLICATION, WORDS, state, protocol, more)
+    with application.running(*arguments, ready=lambda: _counted(servers), class_path=class_path):
         yield
 
 
