@@ -126,6 +126,7 @@ with spark_session(Project(Path(sys.argv[1])), "local[1]") as spark:
 """
 
 
+@pytest.mark.nightly("The suite keeps which archives are due, complete and used; make setup records one each time.")
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_process_that_nobody_waits_for_records_the_archive_when_the_command_has_ended(
     project: Project, tools: Toolchain

@@ -24,12 +24,12 @@ from topicwarden.specs.record_schemas.schema_compatibility import Comparison, Co
 from topicwarden.toolchain import schema_checker
 
 _PROJECT = find_project(REPOSITORY)
-LIMIT_S = 8
+LIMIT_S = 5
 """The longest time of a comparison in a test whose comparison never ends."""
 
 
 def test_a_real_registry_agrees_on_random_and_public_pairs(registry_url: str) -> None:
-    count, seed = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "20")), int(os.environ.get("TOPICWARDEN_SEED", "1"))
+    count, seed = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "10")), int(os.environ.get("TOPICWARDEN_SEED", "1"))
     found = [(form, agreement(registry_url, _PROJECT, form, count, seed)) for form in FORMATS]
     assert not any(each.differences for _, each in found), report(found)
     assert all(each.judged >= count for _, each in found), report(found)
@@ -108,22 +108,28 @@ def test_every_format_of_check_has_the_path_and_the_line(tmp_path: Path) -> None
         assert "subjects/a.avsc" in text and "/fields/1" in text, form
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_all_seven_levels_are_compared(form: str) -> None:
-    narrow, wide = {
-        "avro": ('"int"', '"long"'),
-        "json": ('{"type": "integer"}', '{"type": "number"}'),
-        "protobuf": (
-            'syntax = "proto3"; message A { int32 a = 1; }',
-            'syntax = "proto3"; message A { int32 a = 1; int32 b = 2; }',
-        ),
-    }[form]
-    old, new = RegisteredSchema(form, narrow), RegisteredSchema(form, wide)
-    comparisons = [Comparison(new, (new, old, new), level) for level in Compatibility]
+_NARROW_AND_WIDE = {
+    "avro": ('"int"', '"long"'),
+    "json": ('{"type": "integer"}', '{"type": "number"}'),
+    "protobuf": (
+        'syntax = "proto3"; message A { int32 a = 1; }',
+        'syntax = "proto3"; message A { int32 a = 1; int32 b = 2; }',
+    ),
+}
+
+
+def test_all_seven_levels_are_compared() -> None:
+    assert _NARROW_AND_WIDE.keys() == {*FORMATS}
+    comparisons = []
+    for form, texts in _NARROW_AND_WIDE.items():
+        old, new = (RegisteredSchema(form, text) for text in texts)
+        comparisons += [Comparison(new, (new, old, new), level) for level in Compatibility]
     verdicts = incompatibilities(comparisons, schema_checker(_PROJECT, print))
-    compatible = {
-        level for level, verdict in zip(Compatibility, verdicts, strict=True) if not verdict.incompatibilities
-    }
     assert not any(verdict.error for verdict in verdicts)
-    every = set(Compatibility)
-    assert compatible == every - {Compatibility.FORWARD_TRANSITIVE, Compatibility.FULL_TRANSITIVE}
+    incompatible = [
+        (comparison.new.format, comparison.level)
+        for comparison, verdict in zip(comparisons, verdicts, strict=True)
+        if verdict.incompatibilities
+    ]
+    transitive = (Compatibility.FORWARD_TRANSITIVE, Compatibility.FULL_TRANSITIVE)
+    assert sorted(incompatible) == sorted((form, level) for form in FORMATS for level in transitive)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final, TypeVar
@@ -21,6 +21,7 @@ _POM: Final = REPOSITORY / "validation" / "spark-reader" / "pom.xml"
 SHARE: Final = 5
 """The suite runs one of so many cases."""
 Case = TypeVar("Case")
+Test = TypeVar("Test", bound=Callable[..., None])
 
 
 def library_versions() -> dict[str, str]:
@@ -43,9 +44,23 @@ def _java_version(pom: str, name: str) -> str:
     return text
 
 
+def have_passed() -> bool:
+    """Return whether all data passed with the versions of the libraries that are used now."""
+    found: dict[str, str] = json.loads(RECORD.read_text(encoding="utf-8"))
+    return library_versions() == found
+
+
 def runs_all(config: pytest.Config) -> bool:
     """Return whether all data are run: in the campaign, and with libraries that have not passed all data."""
-    return bool(config.getoption("--campaign")) or library_versions() != json.loads(RECORD.read_text(encoding="utf-8"))
+    return bool(config.getoption("--campaign")) or not have_passed()
+
+
+def night_only(*stays: str) -> Callable[[Test], Test]:
+    """Leave a test to the night, apart from the cases ``stays``, while the libraries have the versions that passed."""
+    if not have_passed():
+        return lambda test: test
+    reason = "The suite keeps a part of each kind of data, and runs all data with another version of a library."
+    return pytest.mark.nightly(reason, stays=stays)
 
 
 class Selection:

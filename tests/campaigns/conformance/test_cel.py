@@ -13,7 +13,7 @@ import avro.io
 import avro.schema
 import pytest
 
-from tests.campaigns.conformance.library_versions import Selection
+from tests.campaigns.conformance.library_versions import Selection, night_only
 from tests.campaigns.conformance.suites import FILES, CelSuite, Expression, NoLiteral, holds, plain
 from tests.spark.codecs.judge import INVALID, UNDECIDABLE, VALID, Judge, Verdict
 
@@ -48,6 +48,7 @@ def is_wrong(verdict: Verdict, result: Any | None) -> bool:
     return verdict.outcome == (VALID if result is None else INVALID)
 
 
+@night_only("comparisons", "conversions", "macros", "timestamps")
 @pytest.mark.parametrize("file", FILES)
 def test_the_language(judge: Judge, cel_suite: CelSuite, selection: Selection, file: str) -> None:
     for case in selection.of(list(cel_suite.cases(file)), FILES.index(file)):
@@ -60,6 +61,7 @@ def test_the_language(judge: Judge, cel_suite: CelSuite, selection: Selection, f
         assert is_wrong(verdict, case.result) == (case.name in LIBRARY), (case, verdict)
 
 
+@night_only("proto3")
 @pytest.mark.parametrize("version", ["proto2", "proto3"])
 def test_protobuf_messages(judge: Judge, cel_suite: CelSuite, selection: Selection, version: str) -> None:
     contract = {"format": "protobuf", "descriptors": b64encode(cel_suite.descriptors(version)).decode()}
@@ -121,6 +123,7 @@ def _bound_cases(suite: CelSuite) -> Iterator[tuple[Expression, dict[str, Any]]]
                 continue
 
 
+@night_only("_avro")
 @pytest.mark.parametrize("written", [_json, _avro])
 def test_variables_as_fields(
     judge: Judge,

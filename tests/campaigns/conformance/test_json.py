@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaigns.conformance.library_versions import Selection
+from tests.campaigns.conformance.library_versions import Selection, night_only
 from tests.campaigns.conformance.suites import DRAFTS, cases, remotes
 from tests.spark.codecs.judge import INVALID, VALID, Judge, compiles
 from tests.support.conformance_data import suite
@@ -22,6 +22,7 @@ CONTRACTS = pytest.mark.parametrize(
 )
 
 
+@night_only("with a schema")
 @CONTRACTS
 def test_public_suite(judge: Judge, selection: Selection, contract: dict[str, object]) -> None:
     files = selection.of(sorted(suite("json-parsing").glob("test_parsing/*.json")))
@@ -53,6 +54,7 @@ def differences(judge: Judge, draft: str, selection: Selection, *, optional: boo
     return found, count
 
 
+@night_only("draft7")
 @pytest.mark.parametrize("draft", DRAFTS)
 def test_every_required_test_of_the_suite(judge: Judge, selection: Selection, draft: str) -> None:
     found, count = differences(judge, draft, selection, optional=False)
@@ -60,6 +62,7 @@ def test_every_required_test_of_the_suite(judge: Judge, selection: Selection, dr
     assert found == []
 
 
+@night_only("draft2020-12")
 @pytest.mark.parametrize("draft", DRAFTS)
 def test_optional_tests_differ_only_where_the_list_says_why(judge: Judge, selection: Selection, draft: str) -> None:
     lines = (line.partition(" -- ")[0].split() for line in OPTIONAL.read_text(encoding="utf-8").splitlines())
@@ -83,6 +86,7 @@ REFUSED = {
 """Suite files with self-contained schemas that are rejected."""
 
 
+@night_only("draft2019-09")
 @pytest.mark.parametrize("draft", DRAFTS)
 def test_every_schema_of_the_suite_that_stands_alone_is_accepted_and_compiles(
     judge: Judge, selection: Selection, draft: str
@@ -99,6 +103,7 @@ def test_every_schema_of_the_suite_that_stands_alone_is_accepted_and_compiles(
     assert wrong == []
 
 
+@night_only("draft2020-12")
 @pytest.mark.parametrize("draft", DRAFTS)
 def test_the_suite_gets_the_same_verdicts_from_the_contract_of_an_audit(
     judge: Judge, selection: Selection, draft: str

@@ -16,7 +16,7 @@ import time
 from tests.conftest import REPOSITORY
 from tests.support.redrives import RedriveProject, origin
 
-KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "4"))
+KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))
 RECORDS = 40 * KILLS
 _MOST_LINES = 12
 

@@ -131,6 +131,7 @@ def test_in_cluster_mode_the_pod_of_the_driver_runs_the_audit(
     assert {name: each["secretKeyRef"] for name, each in secrets.items()} == spark_page.secrets()
 
 
+@pytest.mark.nightly("The suite keeps cluster mode, and test_commands.py what Spark reads from all commands.")
 def test_in_client_mode_the_pod_of_the_cron_job_creates_executors(
     tools: Toolchain, api: KubernetesApi, tmp_path: Path
 ) -> None:
