@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,11 +15,14 @@ from topicwarden.toolchain import Toolchain
 
 
 @pytest.fixture(scope="package")
-def broker(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
-    with (
-        own_cache(tmp_path_factory.mktemp("secured")) as folder,
-        secured_broker(
-            Sandbox(folder / "sandbox", tools.java, jars_with_check(tools.java, tools.kafka_jars, folder / "jars"))
-        ) as broker,
-    ):
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of the cache that all projects share."""
+    with own_cache(tmp_path_factory.mktemp("secured"), warm=True) as folder:
+        yield folder
+
+
+@pytest.fixture(scope="package")
+def broker(cache: Path, tools: Toolchain) -> Iterator[SecuredBroker]:
+    jars = jars_with_check(tools.java, tools.kafka_jars, cache / "jars")
+    with secured_broker(Sandbox(cache / "sandbox", tools.java, jars)) as broker:
         yield broker

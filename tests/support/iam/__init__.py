@@ -6,7 +6,6 @@ The signatures are verified with AWS's own library, which topicwarden does not u
 from __future__ import annotations
 
 import base64
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -15,10 +14,13 @@ from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+from zipfile import ZipFile
 
 from botocore.auth import SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+
+from tests.support.java_programs import compiled
 
 REGION, ACCESS_KEY = "eu-central-1", "AKIAIOSFODNN7EXAMPLE"
 SECRET_KEY, SESSION_TOKEN = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "session+token/of=the=test"
@@ -81,11 +83,10 @@ def token_check() -> Iterator[str]:
 
 def jars_with_check(java: Path, jars: Path, folder: Path) -> Path:
     """Return ``folder`` with links to Kafka's ``jars``, and a jar of the listener's class."""
-    classes = folder / "classes"
-    classes.mkdir(parents=True)
-    tools = java.resolve().parent
-    subprocess.run([tools / "javac", "-cp", f"{jars}/*", "-d", classes, _SOURCE], check=True)
-    subprocess.run([tools / "jar", "cf", folder / "token-check.jar", "-C", classes, "."], check=True)
-    for jar in jars.resolve().glob("*.jar"):
-        (folder / jar.name).symlink_to(jar)
+    folder.mkdir(parents=True)
+    with ZipFile(folder / "token-check.jar", "w") as jar:
+        for file in compiled(java, _SOURCE, f"{jars}/*").glob("*.class"):
+            jar.write(file, file.name)
+    for installed in jars.resolve().glob("*.jar"):
+        (folder / installed.name).symlink_to(installed)
     return folder
