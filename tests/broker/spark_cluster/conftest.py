@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from kafka.admin import NewTopic
+from pyspark.sql import SparkSession
 
 from tests.conftest import REPOSITORY
 from tests.support.projects import Shell, own_cache, project_of
@@ -74,9 +75,9 @@ def audit(project: Project, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="package")
-def local_report(project: Project) -> dict[str, Any]:
-    """The report of an audit on one machine."""
-    local = audit(project, "--master", "local[2]", "--history", "none")
+def local_report(project: Project, spark: SparkSession) -> dict[str, Any]:
+    """The report of an audit on one machine, with the session of this process."""
+    local = Shell(project.root).in_process("audit", "--stack", "dev", "--format", "json", "--history", "none")
     return report(local.returncode, local.stdout, local.stderr)
 
 
