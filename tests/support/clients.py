@@ -41,12 +41,15 @@ def extents(cluster: Cluster, topic: str) -> Mapping[int, PartitionExtent]:
     return cluster.snapshot({topic}).topics[topic].extents
 
 
+_PAUSE_S = 0.25
+
+
 def until(holds: Callable[[], bool], what: str, seconds: float = 90) -> None:
     """Wait for a change that brokers make asynchronously: until ``holds`` returns true, for at most ``seconds``."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, f"waited {seconds:g} s in vain until {what}"
-        time.sleep(0.1)
+        time.sleep(_PAUSE_S)
 
 
 def records(servers: Sequence[str], topic: str) -> Iterator[Message]:
