@@ -9,6 +9,7 @@ import json
 import os
 import random
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,11 @@ from typing import Any
 import pytest
 
 from tests.support.projects import project_of
-from tests.support.registry import running_registry
 from topicwarden.extensions.interchange.import_session import open_session
 from topicwarden.extensions.interchange.live_subjects import read_subjects
 from topicwarden.kafka.registry.client import RegistryClient
 from topicwarden.kafka.registry.read import find_version, read_registry
+from topicwarden.kafka.registry.registry_error import RegistryError
 from topicwarden.kafka.registry.same_schema import same
 from topicwarden.kafka.registry.write import register, set_compatibility
 from topicwarden.model.compatibility import Compatibility
@@ -137,20 +138,28 @@ def fill(client: RegistryClient) -> Filled:
     return filled
 
 
-@pytest.fixture(scope="module")
-def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the URL of a registry without subjects of other tests, because an import reads all."""
-    with running_registry(tmp_path_factory.mktemp("registry")) as url:
-        yield url
+def empty(client: RegistryClient) -> None:
+    """Delete all subjects for good, because an import reads those of other tests: first what no other refers to."""
+    while names := client.get("subjects", query={"deleted": "true"}):
+        deleted = 0
+        for name in names:
+            with suppress(RegistryError):  # it is deleted already
+                client.delete("subjects", name)
+            with suppress(RegistryError):  # another subject refers to it
+                client.request("DELETE", ("subjects", name), query={"permanent": "true"})
+                deleted += 1
+        assert deleted, names
 
 
 @pytest.fixture(scope="module")
 def filled(registry_url: str) -> Iterator[Filled]:
     with RegistryClient(RegistrySettings(registry_url)) as client:
+        empty(client)
         filled = fill(client)
         client.put("config", body={"compatibility": "FULL"})  # so that a subject's own NONE makes a difference
         yield filled
         client.put("config", body={"compatibility": "NONE"})
+        empty(client)
 
 
 def imported(folder: Path, filled: Filled, url: str) -> tuple[Project, int]:

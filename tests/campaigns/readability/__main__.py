@@ -12,10 +12,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import patch
 
-from tests.campaigns.readability.compared import Comparison, differences, reference_reader, scene, table
+from tests.campaigns.readability.compared import Comparison, broker, differences, reference_reader, table
 from tests.campaigns.readability.drawn_schemas import compiled_proto
 from tests.conftest import REPOSITORY
 from tests.support.projects import borrowing_cache, project_of
+from tests.support.registry import running_registry
 from topicwarden.audit import retained_records
 from topicwarden.audit.retained_records import ReaderRecords
 from topicwarden.extensions.sandbox import ports
@@ -49,7 +50,8 @@ def main() -> int:
         reference = stack.enter_context(reference_reader(tools.java, folder))
         comparison = Comparison(arguments.seed, arguments.pairs, reference)
         say(f"{len(comparison.drawn)} pairs drawn and judged")
-        sandbox, url = stack.enter_context(scene(tools, folder))
+        url = stack.enter_context(running_registry(folder / "registry"))
+        sandbox = stack.enter_context(broker(tools, folder))
         comparison.register(url)
         say(f"{len(comparison.drawn)} old schemas registered")
         open_transaction = comparison.write(sandbox.bootstrap_servers)

@@ -30,7 +30,7 @@ from jsonschema.validators import Draft202012Validator, validator_for
 from kafka.admin import NewTopic
 
 from tests.campaigns.readability.drawn_schemas import Pair, draw_pairs, message_types
-from tests.support.registry import running_registry
+from tests.support.java_programs import compiled
 from tests.support.sandboxes import running
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.write.config_admin import connected
@@ -89,9 +89,8 @@ class Drawn:
 def reference_reader(java: Path, scratch: Path) -> Iterator[subprocess.Popen[str]]:
     """Yield a JVM with ``ReferenceReader``, which has none of our classes."""
     jars = str(Path(pyspark.__file__).parent / "jars" / "*")
-    source = Path(__file__).with_name("ReferenceReader.java")
-    subprocess.run([java.parent / "javac", "-nowarn", "-cp", jars, "-d", scratch, source], check=True)
-    command = [str(java), "-Xmx512m", "-cp", f"{scratch}:{jars}", "ReferenceReader"]
+    classes = compiled(java, Path(__file__).with_name("ReferenceReader.java"), jars)
+    command = [str(java), "-Xmx512m", "-cp", f"{classes}:{jars}", "ReferenceReader"]
     with (scratch / "reference.log").open("w") as log:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
         try:
@@ -102,14 +101,10 @@ def reference_reader(java: Path, scratch: Path) -> Iterator[subprocess.Popen[str
 
 
 @contextmanager
-def scene(tools: Toolchain, folder: Path) -> Iterator[tuple[Sandbox, str]]:
-    """Yield a running broker, and the URL of a running registry."""
-    sandbox = Sandbox(folder / "sandbox", tools.java, tools.kafka_jars)
-    with (
-        running_registry(folder / "registry") as url,
-        running(sandbox, brokers=1, overrides=SINGLE, heap="512m"),
-    ):
-        yield sandbox, url
+def broker(tools: Toolchain, folder: Path) -> Iterator[Sandbox]:
+    """Yield a running broker that keeps records of any age."""
+    with running(Sandbox(folder / "sandbox", tools.java, tools.kafka_jars), 1, SINGLE, heap="512m") as sandbox:
+        yield sandbox
 
 
 class Comparison:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from kafka.admin import NewTopic
 
-from tests.campaigns.readability.compared import Comparison, differences, reference_reader, scene
+from tests.campaigns.readability.compared import Comparison, broker, differences, reference_reader
 from tests.support.projects import own_cache, project_of
 from topicwarden.audit import retained_records
 from topicwarden.audit.retained_records import ReaderRecords
@@ -38,17 +38,17 @@ class Written:
 
 
 @pytest.fixture(scope="module")
-def written(registry_java: Path, tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
+def written(registry_url: str, tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
     with ExitStack() as stack:
         folder = stack.enter_context(own_cache(tmp_path_factory.mktemp("readability")))
         reference = stack.enter_context(reference_reader(tools.java, folder))
         comparison = Comparison("suite", 40, reference)
-        sandbox, url = stack.enter_context(scene(tools, folder))
-        comparison.register(url)
+        sandbox = stack.enter_context(broker(tools, folder))
+        comparison.register(registry_url)
         open_transaction = comparison.write(sandbox.bootstrap_servers)
         connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
         project = project_of(folder / "project", {})
-        yield Written(comparison, comparison.expected(), connection, RegistrySettings(url), project)
+        yield Written(comparison, comparison.expected(), connection, RegistrySettings(registry_url), project)
         open_transaction.abort_transaction(60)
 
 
