@@ -73,7 +73,7 @@ def test_an_incremental_audit_has_the_findings_of_a_full_one(
     audit: Audit, servers: list[str], monkeypatch: pytest.MonkeyPatch, small: bool
 ) -> None:
     if small:  # several tasks read each partition, and keys are looked up in several batches
-        monkeypatch.setattr(offset_ranges, "MOST_OFFSETS", 2_000)
+        monkeypatch.setattr(offset_ranges, "MOST_OFFSETS", 6_000)
         monkeypatch.setattr(offset_ranges, "_MOST_SHARES", 0.3)
         monkeypatch.setattr(key_store, "MOST_LOOKED_UP", 10_000)
     monkeypatch.setattr(

@@ -136,6 +136,7 @@ def audited(project: Project) -> TopicFacts:
         return facts(look((TOPIC,)), TOPIC)
 
 
+@pytest.mark.nightly("KeyTableTest.java keeps spilled keys, and broker/contents several tasks for a partition.")
 def test_every_key_is_counted_once_if_most_keys_are_spilled(whole: TopicFacts) -> None:
     assert sum(one.keys or 0 for one in whole.partitions) == KEYS
     assert sum(one.superseded or 0 for one in whole.partitions) == KEYS
