@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ from kafka import KafkaProducer
 from kafka.admin import NewPartitions, NewTopic
 from kafka.partitioner.default import murmur2
 
+from tests.support.java_programs import compiled
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.toolchain import Toolchain
 
@@ -25,7 +27,7 @@ OTHERS = (
 )
 PARTITIONS = 6
 
-_HERE = Path(__file__).parent
+_SOURCE = Path(__file__).with_name("JavaProducer.java")
 
 
 def fill(servers: Sequence[str], tools: Toolchain) -> None:
@@ -38,7 +40,6 @@ def fill(servers: Sequence[str], tools: Toolchain) -> None:
                 *(NewTopic(f"placed.{name}", 3, 1) for name in ("mirror", "stale")),
             ]
         )
-    java(servers, "placed.java", tools)
     kafka_python(servers, "placed.kafka-python")
     for name in LIBRDKAFKA:
         librdkafka(servers, f"placed.{name}", name)
@@ -54,7 +55,7 @@ def fill(servers: Sequence[str], tools: Toolchain) -> None:
     for name in ("grown", "grown-declared"):
         librdkafka(servers, f"placed.{name}", "murmur2_random", range(KEYS))
     mirror(servers)
-    with stale_java(servers, "placed.stale", tools), connected(servers) as admin:
+    with java(servers, "placed.java", "placed.stale", tools), connected(servers) as admin:
         grown = ("grown", "grown-declared", "mirror", "stale")
         admin.create_partitions({f"placed.{name}": NewPartitions(PARTITIONS) for name in grown})
     for name in ("grown", "grown-declared"):
@@ -71,26 +72,21 @@ def fill(servers: Sequence[str], tools: Toolchain) -> None:
     )
 
 
-def java(servers: Sequence[str], topic: str, tools: Toolchain) -> None:
-    subprocess.run(_java(servers, topic, tools), check=True, capture_output=True, timeout=60)
-
-
 @contextmanager
-def stale_java(servers: Sequence[str], topic: str, tools: Toolchain) -> Iterator[None]:
-    """Let a producer with default settings write half of its keys before the block and half of them after it."""
-    command = _java(servers, topic, tools, KEYS // 2)
+def java(servers: Sequence[str], topic: str, stale: str, tools: Toolchain) -> Iterator[None]:
+    """Write ``topic`` with a producer with default settings, which writes half of ``stale`` before and after the block.
+
+    One process writes both, because a start of Java takes most of its time.
+    """
+    jars = str(tools.kafka_jars / "*")
+    class_path = f"{compiled(tools.java, _SOURCE, jars)}{os.pathsep}{jars}"
+    numbers = (str(KEYS), str(KEYS // 2))
+    command = [str(tools.java), "-cp", class_path, _SOURCE.stem, ",".join(servers), topic, stale, *numbers]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout and process.stdout.readline() == "waiting\n"
         yield
         process.communicate("\n", timeout=60)
     assert process.returncode == 0
-
-
-def _java(servers: Sequence[str], topic: str, tools: Toolchain, *wait_before: int) -> list[str]:
-    class_path = str(tools.kafka_jars / "*")
-    source = _HERE / "JavaProducer.java"
-    command = [tools.java, "-cp", class_path, source, ",".join(servers), topic, KEYS, *wait_before]
-    return [str(part) for part in command]
 
 
 def kafka_python(servers: Sequence[str], topic: str) -> None:

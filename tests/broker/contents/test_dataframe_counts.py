@@ -107,6 +107,9 @@ def tombstones_of(chance: random.Random, spark: SparkSession, parts: list[Partit
     ]
 
 
+@pytest.mark.nightly(
+    "The soundness campaign keeps one task for a partition.", stays=("0-several tasks for a partition",)
+)
 @pytest.mark.parametrize("cut", [False, True], ids=["one task for a partition", "several tasks for a partition"])
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_python_and_java_count_the_same(

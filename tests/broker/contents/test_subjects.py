@@ -35,6 +35,8 @@ from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 HISTORIES = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "1"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "1"))
+ROUNDS = 4
+"""The changes of each history. The first and the fourth may deploy."""
 CHECKS = ("registered-schema", "schema-version", "unused-schema-version")
 BACKWARD, FULL, NONE = Compatibility.BACKWARD, Compatibility.FULL, Compatibility.NONE
 
@@ -218,8 +220,13 @@ def test_records_that_value_schema_reports_are_not_reported_again(report: AuditR
     assert (values.verdict, values.evidence["records"]) == (Verdict.FAIL, 1)
 
 
+@pytest.mark.nightly("The suite keeps a registry that cannot be reached.", stays=("unreachable",))
 @pytest.mark.usefixtures("planted")
-@pytest.mark.parametrize("lost", [("http://127.0.0.1:1", "cannot be reached"), ("{url}/elsewhere", "no API")])
+@pytest.mark.parametrize(
+    "lost",
+    [("http://127.0.0.1:1", "cannot be reached"), ("{url}/elsewhere", "no API")],
+    ids=["unreachable", "no-registry"],
+)
 def test_an_unusable_registry_makes_only_its_checks_undecidable(
     project: Project, servers: list[str], registry_url: str, lost: tuple[str, str]
 ) -> None:
@@ -301,7 +308,7 @@ def test_a_legitimate_history_never_fails_and_unused_versions_are_exact(
     ]
     patterns, history = (f"legitimate.{seed}.*",), str(tmp_path / "history")
     look(project, *patterns, options=AuditOptions(history, ReadScope.LAST))  # some checks need an earlier audit
-    for number in range(6):
+    for number in range(ROUNDS):
         for log in logs:
             for change in rng.sample(changes if number % 3 == 0 else changes[:-1], 3):  # a deploy changes the rules
                 change(log)

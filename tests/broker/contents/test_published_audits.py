@@ -7,42 +7,39 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kafka import KafkaAdminClient, KafkaProducer
+from confluent_kafka import Producer
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
 from tests.support.catalogue_servers import openlineage_errors, openlineage_stand_in
+from tests.support.clients import until
 from tests.support.http_answers import answering
 from tests.support.projects import own_cache, project_of
-from tests.support.sandboxes import running
-from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import audit_topics
 from topicwarden.operations.operation_options import AuditOptions
 from topicwarden.operations.progress_listener import ProgressListener
-from topicwarden.toolchain import Toolchain
 
+GOOD, BAD = "published.healthy", "published.broken"
 KEY, VALUE = b"a-key-of-a-customer", b"a-value-of-a-customer"
 HEALTHY = "partitions: 1\nreplication_factor: 1\nowner: team-orders\n"
 BROKEN = "partitions: 1\nreplication_factor: 1\nconfig: {retention.ms: 1h}\n"
 
 
-@pytest.fixture(scope="module")
-def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    with own_cache(tmp_path_factory.mktemp("catalogues")) as folder:
-        yield project_of(folder / "project", {"healthy.yaml": HEALTHY, "broken.yaml": BROKEN})
-
-
-@pytest.fixture(scope="module")
-def sandbox(project: Project) -> Iterator[Sandbox]:
-    with running(sandbox_of(project), brokers=1) as sandbox:
-        with KafkaAdminClient(bootstrap_servers=sandbox.bootstrap_servers) as admin:
-            admin.create_topics([NewTopic("healthy", 1, 1), NewTopic("broken", 1, 1)])
-        with KafkaProducer(bootstrap_servers=sandbox.bootstrap_servers) as producer:
-            producer.send("healthy", VALUE, KEY)
-        yield sandbox
+@pytest.fixture
+def project(servers: list[str], tmp_path: Path) -> Iterator[Project]:
+    with connected(servers) as admin:
+        admin.create_topics([NewTopic(name, 1, 1) for name in (GOOD, BAD)])
+    producer = Producer({"bootstrap.servers": ",".join(servers)})
+    producer.produce(GOOD, VALUE, KEY)
+    assert producer.flush(30) == 0
+    with own_cache(tmp_path):
+        yield project_of(tmp_path / "project", {f"{GOOD}.yaml": HEALTHY, f"{BAD}.yaml": BROKEN})
+    with connected(servers) as admin:
+        admin.delete_topics([GOOD, BAD])
+        until(lambda: not {GOOD, BAD} & {*admin.list_topics()}, "the topics are gone")
 
 
 class Warnings(ProgressListener):
@@ -55,12 +52,13 @@ class Warnings(ProgressListener):
         self.lines.append(line)
 
 
-def declare(project: Project, openlineage: str) -> None:
+def declare(project: Project, servers: list[str], openlineage: str) -> None:
     catalogues = {
         "lineage": {"openlineage": openlineage, "token": "lineage-secret"},
         "file": {"openlineage": "lineage/events.ndjson"},
     }
-    settings = {"topicwarden:cluster": "sandbox", "topicwarden:catalogues": catalogues}
+    cluster = {"kafka:bootstrapServers": servers, "kafka:tlsEnabled": False}
+    settings = {**cluster, "topicwarden:catalogues": catalogues}
     (project.stacks / "Pulumi.dev.yaml").write_text(json.dumps({"config": settings}), encoding="utf-8")
 
 
@@ -69,22 +67,22 @@ def texts(folder: Path) -> str:
 
 
 def test_catalogues_get_audits_and_a_failure_stops_none(
-    project: Project, sandbox: Sandbox, spark: SparkSession
+    project: Project, servers: list[str], spark: SparkSession
 ) -> None:
     assert spark
     with answering(b"") as gone:
         closed = gone.url
-    declare(project, closed)
+    declare(project, servers, closed)
     missed, listener = AuditOptions(history="none"), Warnings()
-    first = audit_topics(project, "dev", ("healthy", "broken"), missed, listener=listener)
+    first = audit_topics(project, "dev", (GOOD, BAD), missed, listener=listener)
     assert listener.lines == [
         f"catalogue lineage: the OpenLineage server at {closed} refused the connection (topicwarden:catalogues.lineage)"
     ]
 
     with openlineage_stand_in() as lineage:
-        declare(project, lineage.server.url)
+        declare(project, servers, lineage.server.url)
         listener = Warnings()
-        second = audit_topics(project, "dev", ("healthy", "broken"), missed, listener=listener)
+        second = audit_topics(project, "dev", (GOOD, BAD), missed, listener=listener)
     assert (listener.lines, lineage.errors) == ([], [])
 
     assert [event["eventType"] for event in lineage.events] == ["START", "COMPLETE"]
@@ -94,11 +92,11 @@ def test_catalogues_get_audits_and_a_failure_stops_none(
     assert [openlineage_errors(event) for event in lineage.events] == [[]] * 2
     start = int(lineage.events[0]["run"]["runId"].replace("-", "")[:12], 16)
     assert (start, second.started > first.started) == (second.started, True)
-    host = min(sandbox.bootstrap_servers).lower()
+    host = min(servers).lower()
     datasets = {(each["namespace"], each["name"]): each for each in lineage.events[1]["inputs"]}
-    assert datasets.keys() == {(f"kafka://{host}", name) for name in ("healthy", "broken")}
-    facet = datasets[f"kafka://{host}", "broken"]["inputFacets"]["dataQualityAssertions"]
-    failed = {each.check for each in second.of_topic("broken") if each.verdict is Verdict.FAIL}
+    assert datasets.keys() == {(f"kafka://{host}", name) for name in (GOOD, BAD)}
+    facet = datasets[f"kafka://{host}", BAD]["inputFacets"]["dataQualityAssertions"]
+    failed = {each.check for each in second.of_topic(BAD) if each.verdict is Verdict.FAIL}
     assert failed and {each["assertion"] for each in facet["assertions"] if not each["success"]} == failed
 
     sent = "".join(str(each.body) for each in lineage.server.requests)
