@@ -31,7 +31,7 @@ def settings_of(server: str) -> str:
 
 @pytest.fixture(scope="package")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with own_cache(tmp_path_factory.mktemp("fleet")) as folder:
+    with own_cache(tmp_path_factory.mktemp("fleet"), warm=True) as folder:
         yield folder
 
 
@@ -81,7 +81,10 @@ def shell(project: Project, folder: Path) -> Shell:
         "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
     }
     shell = Shell(project.root, variables)
-    for stack in ("dead", "east", "frozen", "west"):
-        done = shell.run("pulumi", "stack", "init", stack, "--non-interactive")
-        assert done.returncode == 0, done.stderr
+    done = shell.run("pulumi", "stack", "init", "east", "--non-interactive")
+    assert done.returncode == 0, done.stderr
+    (file,) = (folder / "state").glob(".pulumi/stacks/*/east.json")
+    for stack in ("dead", "frozen", "west"):
+        text = file.read_text(encoding="utf-8").replace("/east", f"/{stack}")
+        file.with_name(f"{stack}.json").write_text(text, encoding="utf-8")
     return shell

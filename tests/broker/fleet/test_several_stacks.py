@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.support.projects import Shell
 
@@ -18,7 +19,7 @@ LONGEST_S = 300
 
 def run(shell: Shell, *arguments: str) -> tuple[dict[str, Any], dict[str, dict[str, Any]], str]:
     began = time.monotonic()
-    done = shell.topicwarden(*arguments, "--format", "json")
+    done = shell.in_process(*arguments, "--format", "json")
     assert time.monotonic() - began < LONGEST_S
     assert "Traceback" not in done.stderr
     report = json.loads(done.stdout)
@@ -37,7 +38,7 @@ def require_failures(stacks: dict[str, dict[str, Any]]) -> None:
     assert all("\n" not in reason and "unexpected error" not in reason for reason in reasons.values()), reasons
 
 
-def test_an_audit_of_all_stacks_reads_those_that_answer_with_one_session(shell: Shell, tmp_path: Path) -> None:
+def test_an_audit_of_all_stacks_reads_those_that_answer(shell: Shell, spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "reports"
     report, stacks, progress = run(shell, "audit", "--all-stacks", "--out", str(out))
     require_failures(stacks)
@@ -65,6 +66,7 @@ def test_a_command_on_all_stacks_reads_those_that_answer(shell: Shell, command: 
 
 @pytest.mark.nightly("The suite keeps several stacks, one of them without an answer.")
 def test_two_stacks_that_answer_are_one_report(shell: Shell) -> None:
+    """Run a process, which has one session for both."""
     done = shell.topicwarden("audit", "--stack", "west", "--stack", "east", "--stack", "west")
     assert done.returncode == 1, done.stderr
     assert done.stdout.index("=== stack west") < done.stdout.index("=== stack east")
