@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.access_clients import user_listener
 from tests.support.projects import own_cache, project_of
 from tests.support.restricted_user import RestrictedCluster, restricted_cluster
 from topicwarden.cli.sandbox import sandbox_of
@@ -31,5 +32,5 @@ def folder(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture(scope="package")
 def cluster(folder: Path) -> Iterator[RestrictedCluster]:
-    with restricted_cluster(sandbox_of(project_of(folder / "sandbox", {})), 2, _QUIET) as cluster:
+    with restricted_cluster(sandbox_of(project_of(folder / "sandbox", {})), 2, _QUIET | user_listener()) as cluster:
         yield cluster

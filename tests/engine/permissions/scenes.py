@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -46,8 +46,10 @@ NAMES = {
 }
 EVERYTHING = [rule("All", resource, name) for resource, name in NAMES.items()]
 
+Permissions = tuple[RequiredPermission, ...]
 
-def rules(permissions: tuple[RequiredPermission, ...], without: RequiredPermission | None) -> list[Acl]:
+
+def rules(permissions: Permissions, without: RequiredPermission | None) -> list[Acl]:
     """Return ACLs that grant ``permissions``, and deny ``without`` also where another permission implies it."""
     granted = [
         rule(each.permission.operation, each.permission.resource, NAMES[each.permission.resource])
@@ -70,7 +72,7 @@ class Observed:
 
 
 class Scene(Protocol):
-    """A command with something to do, which can run once for each permission."""
+    """A command with something to do, which can run once for each of its rows: with all permissions, or without one."""
 
     def run(self, row: int) -> Observed:
         """Run the command for the row with this number; row 0 has all permissions."""
@@ -153,7 +155,7 @@ def deployed(cluster: RestrictedCluster, folder: Path) -> Deployed:
 class PlanScene:
     """A plan of all changes of ``AFTER``, compared with the plan that has all permissions."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: Permissions, rows: Sequence[int]) -> None:
         self._stack = deployed(cluster, folder)
         self._stack.declare("p", BEFORE)
         self._stack.deploy()
@@ -189,12 +191,12 @@ def _consequences(report: PlanReport) -> dict[str, set[str]]:
 class UpScene:
     """A deploy of the changes of ``AFTER`` to topics of its own, for each permission."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: Permissions, rows: Sequence[int]) -> None:
         self._stack, self._permissions = deployed(cluster, folder), permissions
-        for row in range(len(permissions) + 1):
+        for row in rows:
             self._stack.declare(f"u{row}", BEFORE)
         self._stack.deploy()
-        for row in range(len(permissions) + 1):
+        for row in rows:
             fill(cluster.servers, f"u{row}")
 
     def run(self, row: int) -> Observed:
@@ -223,10 +225,10 @@ class UpScene:
 class DestroyScene:
     """A deletion of all topics of a stack, with a stack for each permission."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: Permissions, rows: Sequence[int]) -> None:
         self._permissions = permissions
-        self._stacks = [deployed(cluster, folder / str(row)) for row in range(len(permissions) + 1)]
-        for row, stack in enumerate(self._stacks):
+        self._stacks = {row: deployed(cluster, folder / str(row)) for row in rows}
+        for row, stack in self._stacks.items():
             stack.declare(f"x{row}", {"gone.v1": declared(more="allow: [delete]")})
             stack.deploy()
             commit(cluster.servers, f"x{row}.reader", {(f"x{row}.gone.v1", 0): 0})
@@ -243,7 +245,7 @@ class DestroyScene:
 class RefreshScene:
     """A refresh of a stack with one topic."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: Permissions, rows: Sequence[int]) -> None:
         self._stack = deployed(cluster, folder)
         self._stack.declare("f", {"kept.v1": declared("retention.ms: 7d")})
         self._stack.deploy()
@@ -261,9 +263,9 @@ class RefreshScene:
 class RebalanceScene:
     """A move to a second replica, of one topic for each permission."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: Permissions, rows: Sequence[int]) -> None:
         self._cluster, self._stack, self._prefix = cluster, deployed(cluster, folder), folder.name
-        for row in range(len(permissions) + 1):
+        for row in rows:
             self._stack.declare(f"{self._prefix}{row}", {"moved.v1": declared()})
         self._stack.deploy()
 
@@ -298,14 +300,11 @@ def _throttles(admin: KafkaAdminClient, topic: str) -> dict[str, str]:
 class ImportScene:
     """An import of one topic for each permission."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: Permissions, rows: Sequence[int]) -> None:
         self._stack = deployed(cluster, folder)
         with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
             admin.create_topics(
-                [
-                    CreatedTopic(f"i{row}.kept.v1", 1, 1, topic_configs={"retention.ms": "1000000"})
-                    for row in range(len(permissions) + 1)
-                ]
+                [CreatedTopic(f"i{row}.kept.v1", 1, 1, topic_configs={"retention.ms": "1000000"}) for row in rows]
             )
 
     def run(self, row: int) -> Observed:
@@ -321,7 +320,7 @@ class ImportScene:
 class UsageScene:
     """A report on the use of one topic, compared with the report that has all permissions."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: Permissions, rows: Sequence[int]) -> None:
         self._project = project_of(folder, {"n.used.v1.yaml": declared()}, cluster.settings)
         with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
             admin.create_topics([CreatedTopic("n.used.v1", 1, 1)])
@@ -348,7 +347,7 @@ class UsageScene:
 class InferScene:
     """The contract of one topic, inferred from its record."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: tuple[RequiredPermission, ...]) -> None:
+    def __init__(self, cluster: RestrictedCluster, folder: Path, permissions: Permissions, rows: Sequence[int]) -> None:
         self._project = project_of(folder, {"f.records.v1.yaml": declared()}, cluster.settings)
         with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
             admin.create_topics([CreatedTopic("f.records.v1", 1, 1)])
@@ -373,11 +372,12 @@ class RedriveScene:
         self,
         cluster: RestrictedCluster,
         folder: Path,
-        permissions: tuple[RequiredPermission, ...],
+        permissions: Permissions,
+        rows: Sequence[int],
         spark: SparkSession,
     ) -> None:
-        source, targets = "w.source.v1", [f"w.copies{row}.v1" for row in range(len(permissions) + 1)]
-        contents = {source: "contents: {value: {format: json}}", **dict.fromkeys(targets, "")}
+        source, targets = "w.source.v1", {row: f"w.copies{row}.v1" for row in rows}
+        contents = {source: "contents: {value: {format: json}}", **dict.fromkeys(targets.values(), "")}
         files = {f"{name}.yaml": declared(more=more) for name, more in contents.items()}
         self._project, self._targets, self._spark = project_of(folder, files, cluster.settings), targets, spark
         with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:

@@ -1,17 +1,14 @@
-"""Test that what the provider has written is what every broker of a cluster of three shows from then on."""
+"""Test that what the provider has written is what every broker of a cluster shows from then on."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import pytest
 from kafka import KafkaAdminClient
 
-from tests.support.projects import own_cache, project_of
-from tests.support.restricted_user import AUTHORIZER
-from tests.support.sandboxes import running
-from topicwarden.cli.sandbox import sandbox_of
+from tests.support.restricted_user import RestrictedCluster
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.acl_reads import list_acls
 from topicwarden.kafka.read.broker_visibility import living_brokers
@@ -25,18 +22,13 @@ from topicwarden.kinds.quota.live import read_quotas
 from topicwarden.kinds.quota.resource import Quotas
 from topicwarden.kinds.scram_user.resource import Credentials
 from topicwarden.model.access import Acl, Operation, PermissionType, ResourceType
-from topicwarden.toolchain import Toolchain
 
 ROUNDS = 40
 
 
 @pytest.fixture(scope="module")
-def session(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AdminSession]:
-    with (
-        own_cache(tmp_path_factory.mktemp("every-broker")) as folder,
-        running(sandbox_of(project_of(folder / "project", {})), brokers=3, overrides=AUTHORIZER) as sandbox,
-    ):
-        yield AdminSession(Connection(tuple(sandbox.bootstrap_servers), tls=False))
+def session(cluster: RestrictedCluster) -> AdminSession:
+    return AdminSession(Connection(tuple(cluster.servers), tls=False))
 
 
 def test_every_broker_shows_a_created_and_no_deleted_acl(session: AdminSession) -> None:

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 from kafka import KafkaAdminClient
-from kafka.admin import ACLOperation, NewTopic, ResourceType
+from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
-from tests.support.projects import own_cache, project_of
+from tests.support.projects import project_of
 from tests.support.reports import finding
-from tests.support.restricted_user import AUTHORIZER, grant
-from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from tests.support.restricted_user import RestrictedCluster, rule
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
@@ -31,39 +30,33 @@ _DECLARED = "{owner: team, partitions: 1, replication_factor: 1, config: {retent
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory, java: Path, jars: Path) -> Iterator[Project]:
+def project(cluster: RestrictedCluster, folder: Path) -> Iterator[Project]:
     """Topics with hidden configuration, hidden records, or a hidden name. Log sizes are hidden too."""
-    folder = tmp_path_factory.mktemp("permissions")
-    sandbox = Sandbox(folder / "guarded", java, jars)
-    try:
-        sandbox.up(brokers=1, heap="256m", overrides=AUTHORIZER)
-        servers = sandbox.bootstrap_servers
-        names = ("mute.v1", "sealed.v1", "hidden.v1")
-        with KafkaAdminClient(bootstrap_servers=servers) as admin:
-            admin.create_topics([NewTopic(name, num_partitions=1, replication_factor=1) for name in names])
-            with writing(servers) as writer:
-                for name in names:
-                    writer.send(name, "k", "v")
-            seen = [ACLOperation.DESCRIBE, ACLOperation.DESCRIBE_CONFIGS]
-            grant(admin, ResourceType.TOPIC, "mute.v1", [ACLOperation.READ])
-            grant(admin, ResourceType.TOPIC, "sealed.v1", seen)
-            grant(admin, ResourceType.TOPIC, "hidden.v1", [ACLOperation.CREATE])
-            grant(admin, ResourceType.CLUSTER, "kafka-cluster", [ACLOperation.CREATE])
-        settings = f"config: {{'kafka:bootstrapServers': [{', '.join(servers)}], 'kafka:tlsEnabled': false}}\n"
-        with own_cache(folder):
-            yield project_of(folder / "project", {f"permissions/{name}.yaml": _DECLARED for name in names}, settings)
-    finally:
-        sandbox.down(remove=True)
+    names = ("mute.v1", "sealed.v1", "hidden.v1")
+    granted = [
+        rule("Read", "Topic", "mute.v1"),
+        *(rule(operation, "Topic", "sealed.v1") for operation in ("Describe", "DescribeConfigs")),
+        rule("Create", "Topic", "hidden.v1"),
+        rule("Create", "Cluster", "kafka-cluster"),
+    ]
+    with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
+        admin.create_topics([NewTopic(name, num_partitions=1, replication_factor=1) for name in names])
+        with writing(cluster.servers) as writer:
+            for name in names:
+                writer.send(name, "k", "v")
+        with cluster.granted(granted):
+            yield project_of(folder / "hidden", {f"hidden/{name}.yaml": _DECLARED for name in names}, cluster.settings)
+        admin.delete_topics(list(names))
 
 
 @pytest.fixture
-def cluster(project: Project) -> Iterator[Cluster]:
+def connected(project: Project) -> Iterator[Cluster]:
     with open_cluster(connect_to(project, "dev")) as cluster:
         yield cluster
 
 
-def test_hidden_parts_are_named(project: Project, cluster: Cluster) -> None:
-    snapshot = cluster.snapshot()
+def test_hidden_parts_are_named(project: Project, connected: Cluster) -> None:
+    snapshot = connected.snapshot()
     assert set(snapshot.topics) == {"mute.v1", "sealed.v1"}
     assert snapshot.unseen == (
         "the configuration of 1 topic (DescribeConfigs on it): mute.v1",
@@ -72,13 +65,13 @@ def test_hidden_parts_are_named(project: Project, cluster: Cluster) -> None:
     )
 
 
-def test_nothing_is_predicted_for_hidden_topics(project: Project, cluster: Cluster) -> None:
+def test_nothing_is_predicted_for_hidden_topics(project: Project, connected: Cluster) -> None:
     before = DeployedTopic("", 1, 1, {"retention.ms": str(7 * 86_400_000), "cleanup.policy": "delete"})
     declared = check(project, ["dev"]).declarations["dev"]
     deployed = {declaration.topic.name: replace(before, name=declaration.topic.name) for declaration in declared}
     plans = {
         plan.topic: plan
-        for plan in predict(cluster, cluster.snapshot(expected=deployed), declared, DeployedStack(deployed)).plans
+        for plan in predict(connected, connected.snapshot(expected=deployed), declared, DeployedStack(deployed)).plans
     }
     assert [one.kind for one in plans["mute.v1"].consequences] == ["unseen"]
     assert {setting.live for setting in plans["mute.v1"].settings} == {None}
@@ -90,9 +83,9 @@ def test_nothing_is_predicted_for_hidden_topics(project: Project, cluster: Clust
     assert "do not report whether the topic exists" in hidden.message
 
 
-def test_an_unreadable_topic_does_not_stop_an_audit(project: Project, cluster: Cluster, spark: SparkSession) -> None:
-    snapshot = cluster.snapshot()
-    assert cluster.unreadable(snapshot, snapshot.topics) == {"sealed.v1"}
+def test_an_unreadable_topic_does_not_stop_an_audit(project: Project, connected: Cluster, spark: SparkSession) -> None:
+    snapshot = connected.snapshot()
+    assert connected.unreadable(snapshot, snapshot.topics) == {"sealed.v1"}
     with auditing(project, "dev", options=AuditOptions("none")) as look:
         report = look(())
     sealed, mute = finding(report, "sealed.v1", "retention-time"), finding(report, "mute.v1", "config-drift")

@@ -10,17 +10,15 @@ import pytest
 from confluent_kafka import KafkaException
 from kafka import KafkaAdminClient
 
-from tests.support.access_clients import TOPIC, clients, user_listener
+from tests.support.access_clients import TOPIC, clients
 from tests.support.clients import until
-from tests.support.projects import Shell, empty_stack, own_cache, project_of
-from tests.support.restricted_user import RestrictedCluster, restricted_cluster, rule
-from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from tests.support.projects import Shell, empty_stack, project_of
+from tests.support.restricted_user import RestrictedCluster, rule
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.acl_reads import list_acls
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.access import Acl
 from topicwarden.model.project import Project
-from topicwarden.toolchain import Toolchain
 
 OF_USER = [rule("All", resource) for resource in ("Topic", "Group", "TransactionalId")]
 OF_USER += [rule("All", "Cluster", "kafka-cluster")]
@@ -31,15 +29,9 @@ DECLARED = """{owner: team, partitions: 1, replication_factor: 1, access: {
 WITHOUT = "{owner: team, partitions: 1, replication_factor: 1%s}\n"
 
 
-@pytest.fixture(scope="module")
-def restricted(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestrictedCluster]:
-    with (
-        own_cache(tmp_path_factory.mktemp("access"), warm=True) as folder,
-        pytest.MonkeyPatch.context() as patch,
-        restricted_cluster(Sandbox(folder / "restricted", tools.java, tools.kafka_jars), 1, user_listener()) as cluster,
-        cluster.granted(OF_USER),
-    ):
-        patch.setenv("PULUMI_CONFIG_PASSPHRASE", "of no stack on the sandbox")
+@pytest.fixture
+def restricted(cluster: RestrictedCluster) -> Iterator[RestrictedCluster]:
+    with cluster.granted(OF_USER):
         yield cluster
 
 
