@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -14,13 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.clients import until
-from tests.support.projects import Shell, own_cache, project_of
+from tests.support.projects import Shell, empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
+from tests.support.stack_state import resources_in_state
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.project import Project
-from topicwarden.toolchain import environment
 
 TOPICS = 120  # more than 100, so that the state is written at the end only
 _ENGINE = "pulumi\0up\0"
@@ -67,7 +66,7 @@ class KillableStack:
         (self.project.topics / "all.yaml").write_text("---\n".join([keep, *documents]), encoding="utf-8")
 
     def up(self) -> subprocess.CompletedProcess[str]:
-        return self.shell.topicwarden("up", "--stack", "dev", "--yes")
+        return self.shell.in_process("up", "--stack", "dev", "--yes")
 
     def deploy(self, topics: int, retention_ms: int) -> None:
         """Declare the topics, and deploy them without an error."""
@@ -86,9 +85,7 @@ class KillableStack:
         }
 
     def in_state(self) -> frozenset[str]:
-        done = self.shell.run("pulumi", "stack", "export", "--stack", "dev", "--non-interactive")
-        assert done.returncode == 0, done.stderr
-        resources = json.loads(done.stdout)["deployment"].get("resources") or ()
+        resources = resources_in_state(self.shell)
         return frozenset(str(each.get("id")) for each in resources if each["type"] == "kafka:index/topic:Topic")
 
 
@@ -101,12 +98,7 @@ def killable_cluster(folder: Path, overrides: Mapping[str, str] | None = None) -
 
 def killable_stack(folder: Path, prefix: str) -> KillableStack:
     project = project_of(folder / prefix, {})
-    state = folder / f"{prefix}-state"
-    state.mkdir()
-    variables = {**environment(project, "dev"), "PULUMI_BACKEND_URL": state.as_uri()}
-    stack = KillableStack(project, Shell(project.root, variables), prefix)
-    assert stack.shell.run("pulumi", "stack", "init", "dev", "--non-interactive").returncode == 0
-    return stack
+    return KillableStack(project, empty_stack(project, folder / f"{prefix}-state"), prefix)
 
 
 def kill_one_deploy(stack: KillableStack, change: str, process: str, after_s: float) -> KilledDeploy:
