@@ -58,6 +58,13 @@ def missing(report: Diagnosis) -> set[str]:
     return {each.permission for each in report.permissions if each.state is Possession.MISSING}
 
 
+@pytest.mark.nightly(
+    "The suite keeps a permission on each type of resource, and one that no request reports.",
+    stays=(
+        *("None", "Describe on Topic", "AlterConfigs on Topic", "Describe on Cluster", "Describe on Group"),
+        "Describe on TransactionalId",
+    ),
+)
 @pytest.mark.parametrize("without", [None, *EVERY], ids=lambda each: str(each and each.permission))
 def test_only_the_missing_permission_is_named(
     cluster: RestrictedCluster, project: Project, without: RequiredPermission | None
@@ -80,6 +87,7 @@ def test_only_the_missing_permission_is_named(
     assert {permission.partition(" on ")[2] for permission in others} == ({"Topic"} if hides else set())
 
 
+@pytest.mark.nightly("The suite keeps the commands that write and that read records.", stays=("up", "audit"))
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_permissions_on_the_page_are_enough_for_their_command(
     cluster: RestrictedCluster, project: Project, command: str

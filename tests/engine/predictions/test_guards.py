@@ -63,6 +63,7 @@ def test_deleting_a_topic_takes_two_merges(deployed: Deployment, cluster: Cluste
     assert "kept.v1" in topics(cluster)
 
 
+@pytest.mark.nightly("It is a deletion without an allowance, and the units name the other topic.")
 def test_renaming_a_topic_is_a_deletion(deployed: Deployment, cluster: Cluster) -> None:
     file = deployed.project.topics / "door" / "door.v1.yaml"
     file.rename(file.with_name("door.v2.yaml"))
@@ -93,6 +94,7 @@ def test_an_existing_topic_is_adopted_or_refused(
     there.pulumi("preview --expect-no-changes")
 
 
+@pytest.mark.nightly("The suite keeps an adoption, and imports adopt each kind of value.")
 def test_a_topic_is_adopted_with_values_that_are_defaults(servers: list[str], cluster: Cluster, tmp_path: Path) -> None:
     with connected(servers) as admin:
         admin.create_topics({"plain.v1": {"num_partitions": 2, "replication_factor": 2}})
@@ -189,6 +191,7 @@ def test_allow_recreate_takes_one_deploy_and_allows_no_deletion(protected: Deplo
     assert cluster.snapshot({"lid.v1"}).topics["lid.v1"].id == after.id
 
 
+@pytest.mark.nightly("The suite keeps one recreation, and the sequences of the campaign.")
 def test_two_recreations_in_a_row(protected: Deployment, cluster: Cluster) -> None:
     """Recreate a topic twice. The second recreation deletes a topic whose protection has not returned yet."""
     protected.write({FILE: topic(4)})

@@ -86,6 +86,7 @@ def test_an_allowance_does_not_remove_partitions_unknown_to_pulumi(hand: Deploym
     assert (after.topic.partitions, after.id != before.id) == (1, True)
 
 
+@pytest.mark.nightly("The suite keeps partitions by hand that are declared, and the refusal of fewer.")
 def test_partitions_added_by_hand_can_be_declared_without_a_refresh(hand: Deployment, cluster: Cluster) -> None:
     before = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
     hand.write({WIDER: topic(partitions=3)})
@@ -107,6 +108,7 @@ def test_fewer_partitions_than_added_by_hand_are_refused(hand: Deployment, clust
     assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before
 
 
+@pytest.mark.nightly("An undeclared setting that survives a change keeps this change, too.")
 def test_settings_change_if_partitions_were_added_by_hand(hand: Deployment, cluster: Cluster) -> None:
     hand.write({WIDER: topic("8d", partitions=3)})
     hand.up()

@@ -153,6 +153,7 @@ def test_disabling_tiered_storage_deletes_remote_only_records(servers: list[str]
     assert starts(servers, name)[2] == end
 
 
+@pytest.mark.nightly("The suite keeps tiered storage that is turned off.")
 def test_a_cut_of_a_tiered_topic_counts_what_is_in_remote_storage(servers: list[str], tmp_path: Path) -> None:
     file, name = "tiered/cut.v1.yaml", "cut.v1"
     files = {file: topic(_OFFLOADED.format("30d"))}

@@ -157,6 +157,7 @@ def test_a_history_elsewhere_is_a_remark(past: Past) -> None:
     assert [user.name for user in loss.users] == [WRITER]
 
 
+@pytest.mark.nightly("The suite keeps the histories that are elsewhere or damaged.")
 def test_without_a_history_nothing_is_remarked(past: Past) -> None:
     with past.with_history("none"):
         report = past.deployed.plan()

@@ -69,9 +69,7 @@ def pulumi(tools: Toolchain, tmp_path: Path) -> dict[str, str]:
     return {**os.environ, **variables, "PULUMI_BACKEND_URL": tmp_path.joinpath("state").as_uri()}
 
 
-@pytest.mark.nightly(
-    "The suite keeps another exception of a program.", stays=("output", "run error", "exception", "exit code")
-)
+@pytest.mark.nightly("The suite keeps another exception of a program.", stays=("output", "exception", "exit code"))
 @pytest.mark.parametrize(
     ("program", "expected", "short"),
     [

@@ -144,6 +144,7 @@ def test_quotas_iterations_and_group_settings_change_in_place_and_foreign_access
     assert foreign in stack.acls()
 
 
+@pytest.mark.nightly("The campaign of access changes overlapping grants, in the suite too.")
 def test_deleting_one_of_two_overlapping_grants_leaves_the_other(stack: AccessStack) -> None:
     name = stack.name
     grant = "{principal: 'User:NAME-app', operations: [Read], resource: Topic, pattern: Prefixed, name: "
@@ -158,6 +159,7 @@ def test_deleting_one_of_two_overlapping_grants_leaves_the_other(stack: AccessSt
     assert stack.acls() == {narrow}
 
 
+@pytest.mark.nightly("The suite keeps the adoption of topics and of subjects, and the units of access.")
 def test_access_that_exists_as_declared_is_adopted_without_a_change(stack: AccessStack) -> None:
     name = stack.name
     user = ("user", f"{name}-app")

@@ -130,6 +130,7 @@ def test_impossible_requests_are_reported_in_one_line(stack_of: Deploy) -> None:
     assert stack.clean()
 
 
+@pytest.mark.nightly("The matrix of permissions takes each of these permissions from a rebalance.")
 def test_without_permission_no_move_starts_and_no_throttle_stays(
     cache: Path, tmp_path: Path, java: Path, jars: Path
 ) -> None:

@@ -182,6 +182,7 @@ def test_references_follow_the_versions_that_the_deploy_registers(stack: Subject
     assert not subjects(stack).subjects
 
 
+@pytest.mark.nightly("The suite keeps references that follow new versions, and compatible and incompatible schemas.")
 def test_a_schema_with_references_may_change_if_it_stays_compatible(stack: SubjectStack) -> None:
     """Apicurio resolves no references of Avro when it only compares, so the checkers compare."""
     declare_shared(stack, MONEY, SHARED.replace("price.avsc, ", "price.avsc, compatibility: BACKWARD, "))
@@ -228,6 +229,7 @@ ORDER = {
 }
 
 
+@pytest.mark.nightly("The suite keeps the deletion of one that refers to another.")
 def test_subjects_that_refer_to_each_other_are_removed_together(stack: SubjectStack) -> None:
     order = (
         "  NAME.order:\n    {format: avro, schema: schemas/order.avsc, references: "

@@ -59,6 +59,7 @@ def test_a_base_install_checks_every_format_of_schemas(
     assert 'b.proto is not a valid .proto file: 2:13: "strin" is not defined.' in done.stdout
 
 
+@pytest.mark.nightly("The result changes only with the dependencies, which are locked.")
 def test_pip_resolves_a_base_install_without_backtracking(wheel: Path) -> None:
     printed = resolution(wheel)
     assert "Would install" in printed

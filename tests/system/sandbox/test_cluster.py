@@ -153,6 +153,7 @@ def test_a_copied_sandbox_stops_and_deletes_only_itself(
     assert sandbox.status().ready
 
 
+@pytest.mark.nightly("The suite keeps a copied sandbox.")
 def test_a_moved_sandbox_waits_for_the_end_of_the_brokers_that_run_from_its_old_folder(
     tmp_path: Path, java: Path, jars: Path
 ) -> None:

@@ -222,6 +222,7 @@ def test_a_forks_run_writes_no_comment(clone: Clone, planned: dict[str, Ran]) ->
     assert len(clone.server.calls) == before
 
 
+@pytest.mark.nightly("The suite keeps requirements that exist, and none.", stays=("the project's", "none"))
 @pytest.mark.parametrize(
     ("given", "requirements", "code", "log"),
     [
