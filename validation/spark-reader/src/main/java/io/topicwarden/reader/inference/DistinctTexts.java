@@ -2,8 +2,6 @@ package io.topicwarden.reader.inference;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.topicwarden.reader.counting.KeyHash;
-import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
@@ -25,17 +23,17 @@ final class DistinctTexts {
 
   void add(String text) {
     if (counts != null) {
-      if (text.length() > MAX_LENGTH) {
+      if (!isKept(text)) {
         counts = null;
       } else {
-        add(settings.showsValues() ? text : hash(text), 1);
+        add(settings.kept(text), 1);
       }
     }
   }
 
-  private String hash(String text) {
-    byte[] salted = (settings.salt() + text).getBytes(StandardCharsets.UTF_8);
-    return Long.toHexString(KeyHash.of(salted));
+  /** Returns whether a text is short, and no half of a surrogate pair, which no file can have. */
+  static boolean isKept(String text) {
+    return text.length() <= MAX_LENGTH && Settings.isUnicode(text);
   }
 
   private void add(String text, long more) {

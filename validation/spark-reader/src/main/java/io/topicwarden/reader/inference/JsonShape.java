@@ -7,7 +7,6 @@ import io.topicwarden.reader.personal.PersonalData;
 import java.math.BigDecimal;
 import java.util.EnumSet;
 import java.util.HashSet;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -30,18 +29,6 @@ public final class JsonShape {
   private static final int SPARSE_NAMES = 20;
   private static final double SPARSE_SHARE = 0.75;
   private static final int PERSONAL_SAMPLE = 8; // one of this many offsets
-
-  private enum Type {
-    NULL,
-    BOOLEAN,
-    INTEGER,
-    NUMBER,
-    STRING,
-    ARRAY,
-    OBJECT;
-
-    final String keyword = name().toLowerCase(Locale.ROOT);
-  }
 
   /** What all shapes of one tree share. */
   private static final class Tree {
@@ -67,12 +54,14 @@ public final class JsonShape {
   private final Tree tree;
   private final int depth;
   private final String name;
-  private final Tally[] types = new Tally[Type.values().length];
+  private final boolean isPersonal; // by its name, or by that of a field around it
+  private final Tally[] types = new Tally[JsonType.values().length];
   private final Tally[] notInFormat = new Tally[StringFormat.values().length];
   private final DistinctTexts texts;
   private final Tallies personal = new Tallies();
   private final Map<String, Field> fields = new TreeMap<>();
   private boolean isMap;
+  private boolean hidesValues; // personal, or values of a personal field are among these
   private JsonShape others; // the values of names that are dropped
   private JsonShape items;
   private BigDecimal least;
@@ -80,13 +69,14 @@ public final class JsonShape {
 
   /** The shape of whole records. */
   public JsonShape(Settings settings) {
-    this(new Tree(settings), 0, "");
+    this(new Tree(settings), 0, "", false);
   }
 
-  private JsonShape(Tree tree, int depth, String name) {
+  private JsonShape(Tree tree, int depth, String name, boolean isInPersonal) {
     this.tree = tree;
     this.depth = depth;
     this.name = name;
+    this.isPersonal = isInPersonal || tree.settings.isPersonalName(name);
     this.texts = new DistinctTexts(tree.settings);
     tree.paths++;
     for (int i = 0; i < types.length; i++) {
@@ -95,6 +85,38 @@ public final class JsonShape {
     for (int i = 0; i < notInFormat.length; i++) {
       notInFormat[i] = new Tally();
     }
+    if (isPersonal) {
+      hideValues();
+    }
+  }
+
+  private JsonShape child(String childName) {
+    JsonShape child = new JsonShape(tree, depth + 1, childName, isPersonal);
+    if (hidesValues) {
+      child.hideValues();
+    }
+    return child;
+  }
+
+  /** Keeps no value here and below, whatever is added later. */
+  private void hideValues() {
+    if (!hidesValues) {
+      hidesValues = true;
+      dropValues();
+      fields.values().forEach(field -> field.shape.hideValues());
+      if (others != null) {
+        others.hideValues();
+      }
+      if (items != null) {
+        items.hideValues();
+      }
+    }
+  }
+
+  private void dropValues() {
+    texts.drop();
+    least = null;
+    greatest = null;
   }
 
   /** Adds the value of the record at {@code offset} of {@code partition}. */
@@ -104,11 +126,11 @@ public final class JsonShape {
   }
 
   private void addValue(JsonNode value, int partition, long offset) {
-    Type type = typeOf(value);
+    JsonType type = JsonType.of(value);
     switch (type) {
       case STRING -> addText(value.textValue(), partition, offset);
       case INTEGER, NUMBER -> {
-        if (tree.settings.showsValues()) {
+        if (tree.settings.showsValues() && !hidesValues) {
           BigDecimal number = value.decimalValue().stripTrailingZeros(); // 1.0 and 1: one bound
           addBounds(number, number);
         }
@@ -133,18 +155,6 @@ public final class JsonShape {
     types[type.ordinal()].add(partition, offset); // after the fields: new ones are missing before
   }
 
-  private static Type typeOf(JsonNode value) {
-    return switch (value.getNodeType()) {
-      case NULL -> Type.NULL;
-      case BOOLEAN -> Type.BOOLEAN;
-      case NUMBER -> value.isIntegralNumber() ? Type.INTEGER : Type.NUMBER;
-      case STRING -> Type.STRING;
-      case ARRAY -> Type.ARRAY;
-      case OBJECT -> Type.OBJECT;
-      default -> throw new IllegalArgumentException("not JSON: " + value.getNodeType());
-    };
-  }
-
   private void addText(String text, int partition, long offset) {
     for (StringFormat format : StringFormat.values()) {
       if (!format.matches(text)) {
@@ -159,8 +169,8 @@ public final class JsonShape {
 
   private void addPersonal(String text, int partition, long offset) {
     String kind = tree.settings.personal().kind(name, text);
-    if (kind != null) {
-      personal.of(kind).add(partition, offset);
+    if (kind != null || isPersonal) {
+      personal.of(kind == null ? PersonalData.NAME : kind).add(partition, offset);
     }
   }
 
@@ -169,6 +179,9 @@ public final class JsonShape {
       String key = property.getKey();
       Field known = fields.get(key);
       if (known == null && (isMap || tree.settings.isData(key))) {
+        if (isMap && tree.settings.isPersonalName(key)) {
+          others().hideValues();
+        }
         others().addValue(property.getValue(), partition, offset);
       } else {
         known = known == null ? field(key) : known;
@@ -188,8 +201,8 @@ public final class JsonShape {
     Field known = fields.get(key);
     if (known == null) {
       Tally missing = new Tally();
-      missing.add(types[Type.OBJECT.ordinal()]);
-      known = new Field(new JsonShape(tree, depth + 1, key), missing);
+      missing.add(types[JsonType.OBJECT.ordinal()]);
+      known = new Field(child(key), missing);
       fields.put(key, known);
     }
     return known;
@@ -209,11 +222,8 @@ public final class JsonShape {
    * of all records: more records may change the answer.
    */
   void finish() {
-    PersonalData detectors = tree.settings.personal();
-    if (detectors.kind(name, "") != null || texts.anyIs(text -> detectors.kind("", text) != null)) {
-      texts.drop();
-      least = null;
-      greatest = null;
+    if (texts.anyIs(tree.settings::looksPersonal)) {
+      dropValues();
     }
     if (isSparse()) {
       isMap = true;
@@ -231,21 +241,21 @@ public final class JsonShape {
 
   private boolean isSparse() {
     long missing = 0;
-    Set<Set<Type>> kinds = new HashSet<>();
+    Set<Set<JsonType>> kinds = new HashSet<>();
     for (Field field : fields.values()) {
       missing += field.missing.count();
       kinds.add(field.shape.nonNullTypes());
     }
-    double objects = types[Type.OBJECT.ordinal()].count();
+    double objects = types[JsonType.OBJECT.ordinal()].count();
     return fields.size() > SPARSE_NAMES
         && kinds.size() == 1
         && missing / objects / fields.size() > SPARSE_SHARE;
   }
 
-  private Set<Type> nonNullTypes() {
-    Set<Type> found = EnumSet.noneOf(Type.class);
-    for (Type type : Type.values()) {
-      if (type != Type.NULL && types[type.ordinal()].count() > 0) {
+  private Set<JsonType> nonNullTypes() {
+    Set<JsonType> found = EnumSet.noneOf(JsonType.class);
+    for (JsonType type : JsonType.values()) {
+      if (type != JsonType.NULL && types[type.ordinal()].count() > 0) {
         found.add(type);
       }
     }
@@ -298,14 +308,14 @@ public final class JsonShape {
 
   private JsonShape others() {
     if (others == null) {
-      others = new JsonShape(tree, depth + 1, "");
+      others = child("");
     }
     return others;
   }
 
   private JsonShape items() {
     if (items == null) {
-      items = new JsonShape(tree, depth + 1, name); // emails: [...] looks as personal as email
+      items = child(name); // emails: [...] looks as personal as email
     }
     return items;
   }
@@ -332,12 +342,14 @@ public final class JsonShape {
         items().mergeShape(other.items);
       }
     }
-    if (other.least != null) {
+    if (other.hidesValues) {
+      hideValues();
+    }
+    if (other.least != null && !hidesValues) {
       addBounds(other.least, other.greatest);
     }
     texts.add(other.texts);
-    personal.add(
-        other.personal, name.isEmpty() && !other.name.isEmpty() ? PersonalData.NAME : null);
+    personal.add(other.personal, isPersonal ? null : PersonalData.NAME);
     for (int i = 0; i < types.length; i++) {
       types[i].add(other.types[i]);
     }
@@ -358,7 +370,7 @@ public final class JsonShape {
     fields.forEach(
         (key, field) -> {
           if (!other.fields.containsKey(key)) {
-            field.missing.add(other.types[Type.OBJECT.ordinal()]);
+            field.missing.add(other.types[JsonType.OBJECT.ordinal()]);
           }
         });
     other.fields.forEach(
@@ -381,10 +393,10 @@ public final class JsonShape {
       json.put("max_depth", tree.maxDepth);
     }
     ObjectNode counts = json.putObject("types");
-    for (Type type : Type.values()) {
+    for (JsonType type : JsonType.values()) {
       types[type.ordinal()].writeTo(counts, type.keyword);
     }
-    if (types[Type.STRING.ordinal()].count() > 0) {
+    if (types[JsonType.STRING.ordinal()].count() > 0) {
       ObjectNode formats = json.putObject("not_in_format");
       for (StringFormat format : StringFormat.values()) {
         notInFormat[format.ordinal()].writeTo(formats, format.keyword);
@@ -397,6 +409,9 @@ public final class JsonShape {
     }
     if (isMap) {
       json.put("map", true);
+    }
+    if (hidesValues && !isPersonal) {
+      json.put("hides_values", true);
     }
     if (!fields.isEmpty()) {
       ObjectNode properties = json.putObject("fields");
@@ -425,7 +440,10 @@ public final class JsonShape {
   }
 
   private void read(JsonNode json) {
-    for (Type type : Type.values()) {
+    if (json.path("hides_values").asBoolean()) {
+      hideValues();
+    }
+    for (JsonType type : JsonType.values()) {
       types[type.ordinal()].add(Tally.from(json.path("types").path(type.keyword)));
     }
     for (StringFormat format : StringFormat.values()) {
@@ -441,7 +459,7 @@ public final class JsonShape {
     }
     isMap = json.path("map").asBoolean();
     for (Map.Entry<String, JsonNode> each : json.path("fields").properties()) {
-      JsonShape shape = new JsonShape(tree, depth + 1, each.getKey());
+      JsonShape shape = child(each.getKey());
       shape.read(each.getValue());
       fields.put(each.getKey(), new Field(shape, Tally.from(each.getValue().path("missing"))));
     }

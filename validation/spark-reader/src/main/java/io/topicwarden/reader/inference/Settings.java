@@ -3,7 +3,9 @@ package io.topicwarden.reader.inference;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.topicwarden.reader.Json;
+import io.topicwarden.reader.counting.KeyHash;
 import io.topicwarden.reader.personal.PersonalData;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -52,7 +54,32 @@ public record Settings(
   boolean isData(String name) {
     return name.isEmpty()
         || name.length() > MAX_NAME_LENGTH
+        || !isUnicode(name)
         || ID.matcher(name).matches()
-        || personal.kind("", name) != null;
+        || looksPersonal(name);
+  }
+
+  /** Returns what a summary may keep of a text: itself, or a salted hash. */
+  String kept(String text) {
+    return showsValues
+        ? text
+        : Long.toHexString(KeyHash.of((salt + text).getBytes(StandardCharsets.UTF_8)));
+  }
+
+  /** Returns whether a field of this name looks personal. */
+  boolean isPersonalName(String name) {
+    return personal.kind(name, "") != null;
+  }
+
+  /** Returns whether a text looks like personal data. */
+  boolean looksPersonal(String text) {
+    return personal.kind("", text) != null;
+  }
+
+  /**
+   * Returns whether a text has no half of a surrogate pair: JSON may have it, and UTF-8 may not.
+   */
+  static boolean isUnicode(String text) {
+    return text.codePoints().noneMatch(each -> each >= 0xD800 && each <= 0xDFFF);
   }
 }

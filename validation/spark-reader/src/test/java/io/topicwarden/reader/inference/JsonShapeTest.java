@@ -52,7 +52,8 @@ class JsonShapeTest {
         ObjectNode object = nodes.objectNode();
         int names = depth < 2 && random.nextInt(2) == 0 ? 10_000 : 4; // some become maps
         for (int fields = random.nextInt(4); fields > 0; fields--) {
-          object.set("n" + random.nextInt(names), draw(random, depth + 1));
+          String name = random.nextInt(300) == 0 ? "email" : "n" + random.nextInt(names);
+          object.set(name, draw(random, depth + 1));
         }
         return object;
     }
@@ -135,6 +136,31 @@ class JsonShapeTest {
     }
     assertFalse(shape.toJson().toString().contains("airport"));
     assertTrue(shape.toJson().path("others").path("fields").has("gate"));
+  }
+
+  @Test
+  void valuesOfAndBelowPersonalFieldsAreNeverKept() throws Exception {
+    JsonShape shape = new JsonShape(settings(true));
+    shape.add(parse("{\"passport\": {\"at\": \"marked\", \"n\": [771177]}, \"a\": 4}"), 0, 0);
+    for (int name = 0; name <= JsonShape.MAX_NAMES; name++) { // a map
+      shape.add(parse("{\"word " + name + "\": \"few\"}"), 0, 1);
+    }
+    shape.add(parse("{\"surname\": {\"is\": \"marked\"}}"), 0, 2);
+    JsonShape late = new JsonShape(settings(true));
+    late.add(parse("{\"surname\": \"marked\", \"b\": \"few\"}"), 0, 3);
+    shape.merge(JsonShape.from(late.toJson(), settings(true)));
+    String json = shape.toJson().toString();
+    assertFalse(json.contains("marked") || json.contains("771177"), json);
+  }
+
+  @Test
+  void halvesOfSurrogatePairsAreNeverKept() throws Exception {
+    JsonShape shape = new JsonShape(settings(true));
+    shape.add(parse("{\"\\ud83d\": 1, \"a\": \"\\ud83d\", \"b\": \"\\ud83d\\ude00\"}"), 0, 1);
+    JsonNode json = shape.toJson();
+    assertEquals(Set.of("a", "b"), fieldNames(json.path("fields")));
+    assertTrue(json.path("fields").path("a").path("texts").isNull());
+    assertTrue(json.path("fields").path("b").path("texts").isObject());
   }
 
   @Test
