@@ -60,7 +60,7 @@ def infer_contents(summary: TopicSummary, context: InferenceContext) -> Inferred
     formats = {rule.path[0]: rule.value for rule in rules if rule.value and rule.path[1:] == ("format",)}
     registered = {rule.path[0] for rule in rules if rule.path[1:] == ("registry",)}
     schemas = {
-        part: json_schema(summary.encoded(part).json, context)
+        part: json_schema(summary.encoded(part).json, context, summary.encoded(part).variants)
         for part in _PARTS
         if formats.get(part) == "json" and part not in registered
     }

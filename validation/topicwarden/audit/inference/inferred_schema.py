@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
+from topicwarden.audit.inference.discriminator import discriminator
 from topicwarden.audit.inference.inferred_rule import InferenceContext
-from topicwarden.audit.inference.topic_summary import JSON_TYPES, NO_RECORD, JsonShape, Tally
+from topicwarden.audit.inference.topic_summary import JSON_TYPES, NO_RECORD, JsonShape, Tally, Variants
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _FORMATS: Final = ("uuid", "date-time", "date", "email", "ipv4", "uri")
@@ -18,9 +19,29 @@ _RARE: Final = 0.1
 """The exceptions of a stricter rule are named if they are at most this share of the values."""
 
 
-def json_schema(shape: JsonShape, context: InferenceContext) -> dict[str, Any]:
-    """Return the schema of all values of a topic."""
-    return {"$schema": DIALECT, **_schema(shape, context, "value")}
+def json_schema(shape: JsonShape, context: InferenceContext, variants: Variants | None = None) -> dict[str, Any]:
+    """Return the schema of all values of a topic. ``variants`` are those of its objects."""
+    schema = {"$schema": DIALECT, **_schema(shape, context, "value")}
+    if schema.get("type") != "object" or not _is_mixed(shape):
+        return schema
+    found = discriminator(variants or {}, shape, context)
+    if found is None:
+        comment = "no oneOf: no property with few texts decides which other properties there are, or of which types"
+        return {**schema, "$comment": f"{schema['$comment']}; {comment}"}
+    decides = f"{found.path} decides about {_counted(found.decided, 'other property', 'other properties')}"
+    if not context.shows_values:
+        comment = f"{decides}: --show-values writes its {len(found.objects)} texts as oneOf"
+        return {**schema, "$comment": f"{schema['$comment']}; {comment}"}
+    comment = f"oneOf of {_counted(len(found.objects), 'text')}: {decides}"
+    return {**schema, "$comment": f"{schema['$comment']}; {comment}", "oneOf": found.branches()}
+
+
+def _is_mixed(shape: JsonShape) -> bool:
+    """Return whether objects have different properties, or properties of different types."""
+    return any(
+        each.missing.count or len({*each.type_names} - {"null"}) > 1 or _is_mixed(each)
+        for each in shape.fields.values()
+    )
 
 
 def _schema(shape: JsonShape, context: InferenceContext, noun: str) -> dict[str, Any]:
@@ -48,8 +69,8 @@ def _schema(shape: JsonShape, context: InferenceContext, noun: str) -> dict[str,
     return {"$comment": "; ".join(comments), **schema}
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _counted(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def _exceptions(rule: str, tally: Tally, total: int) -> Iterator[str]:
@@ -133,6 +154,8 @@ def tightened(declared: Any, inferred: Mapping[str, Any], path: str = "") -> Ite
     missing = [name for name in inferred.get("required", ()) if name not in declared.get("required", ())]
     if missing:
         yield path or "/", f"required: {_text(missing)}  # {evidence}"
+    if "oneOf" in inferred and "oneOf" not in declared:
+        yield path or "/", f"oneOf: {len(inferred['oneOf'])} variants  # {evidence}"
     properties = declared.get("properties", {})
     for name, each in inferred.get("properties", {}).items():
         at = f"{path}/{name.replace('~', '~0').replace('/', '~1')}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 JSON_TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
 
@@ -85,6 +85,57 @@ class JsonShape:
             cut=levels <= 0,
         )
 
+    @property
+    def type_names(self) -> tuple[str, ...]:
+        """The types of the values, without ``integer`` if there are other numbers, too."""
+        found = tuple(name for name in JSON_TYPES if self.count(name))
+        return tuple(name for name in found if name != "integer") if "number" in found else found
+
+    def at(self, path: str) -> JsonShape | None:
+        """Return the shape of the property at a JSON pointer; None if its name is not kept."""
+        shape: JsonShape | None = self
+        for step in path.split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            shape = shape.fields.get(name) if shape and not shape.cut else None
+        return shape
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The objects in which a property has one text.
+
+    ``properties``: how many of them have a property, and with which JSON types, by JSON pointer.
+    """
+
+    objects: int
+    properties: Mapping[str, PropertyCount]
+
+    def count(self, path: str) -> int:
+        """Return the number of objects with the property."""
+        return self.properties[path].count if path in self.properties else 0
+
+    def parents(self, path: str) -> int:
+        """Return the number of objects that may have the property."""
+        parent = path.rpartition("/")[0]
+        return self.count(parent) if parent else self.objects
+
+    def has_parent(self, path: str) -> bool:
+        """Return whether the property belongs to objects that are always objects."""
+        parent = path.rpartition("/")[0]
+        return not parent or (parent in self.properties and self.properties[parent].types == {"object"})
+
+
+@dataclass(frozen=True)
+class PropertyCount:
+    """The number of objects with a property, and its JSON types; a number is only one."""
+
+    count: int
+    types: frozenset[str]
+
+
+Variants: TypeAlias = Mapping[str, Mapping[str, Variant]]
+"""By JSON pointer of a property that is a text in all objects, the objects by this text or its salted hash."""
+
 
 @dataclass(frozen=True)
 class EncodedSummary:
@@ -92,7 +143,8 @@ class EncodedSummary:
 
     ``nulls``: the records without one. ``not_in_format``: those that are not in a format; ``text`` is UTF-8 without
     control characters, ``registry`` Confluent's wire format. ``unreadable``: JSON beyond the limits of the reader.
-    ``schema_ids``: records by the id that they would have in the wire format; None if there are many.
+    ``schema_ids``: records by the id that they would have in the wire format; None if there are many. ``variants``: the
+    JSON objects by the properties that may be a discriminator.
     """
 
     nulls: Tally
@@ -100,6 +152,7 @@ class EncodedSummary:
     unreadable: Tally
     schema_ids: Mapping[int, Tally] | None
     json: JsonShape
+    variants: Variants = field(default_factory=dict)
 
     @staticmethod
     def of(entry: Mapping[str, Any]) -> EncodedSummary:
@@ -111,6 +164,10 @@ class EncodedSummary:
             Tally.of(entry.get("unreadable")),
             None if ids is None else {int(id): Tally.of(each) for id, each in ids.items()},
             JsonShape.of(entry["json"], entry["json"]["max_depth"]),
+            {
+                path: {text: _variant(each) for text, each in by_text.items()}
+                for path, by_text in entry.get("variants", {}).items()
+            },
         )
 
     def missed(self, format: str) -> Tally:
@@ -167,3 +224,11 @@ class TopicSummary:
 
 def _tallies(entry: Mapping[str, Any], name: str) -> dict[str, Tally]:
     return {each: Tally.of(tally) for each, tally in entry.get(name, {}).items()}
+
+
+def _variant(entry: Mapping[str, Any]) -> Variant:
+    found = {
+        path: PropertyCount(count, frozenset(types) - ({"integer"} if "number" in types else set()))
+        for path, (count, *types) in entry["properties"].items()
+    }
+    return Variant(entry["objects"], found)

@@ -24,14 +24,16 @@ final class EncodedSummary {
   private final Tallies notInFormat = new Tallies();
   private final Tally unreadable = new Tally(); // JSON beyond the limits of the reader
   private final JsonShape shape;
+  private final Variants variants;
   private Tallies schemaIds = new Tallies();
 
   EncodedSummary(Settings settings) {
-    this(new JsonShape(settings));
+    this(new JsonShape(settings), new Variants(settings));
   }
 
-  private EncodedSummary(JsonShape shape) {
+  private EncodedSummary(JsonShape shape, Variants variants) {
     this.shape = shape;
+    this.variants = variants;
   }
 
   void add(byte[] data, int partition, long offset) {
@@ -56,7 +58,9 @@ final class EncodedSummary {
 
   private boolean addJson(byte[] data, int partition, long offset) {
     try {
-      shape.add((JsonNode) JSON.decode(data), partition, offset);
+      JsonNode value = (JsonNode) JSON.decode(data);
+      shape.add(value, partition, offset);
+      variants.add(value);
       return true;
     } catch (RecordFault fault) {
       if (fault.isUndecidable()) {
@@ -99,6 +103,7 @@ final class EncodedSummary {
     notInFormat.add(other.notInFormat, null);
     unreadable.add(other.unreadable);
     shape.merge(other.shape);
+    variants.merge(other.variants);
     if (other.schemaIds == null) {
       schemaIds = null;
     } else if (schemaIds != null) {
@@ -109,6 +114,7 @@ final class EncodedSummary {
 
   void finish() {
     shape.finish();
+    variants.finish();
   }
 
   ObjectNode toJson() {
@@ -122,11 +128,15 @@ final class EncodedSummary {
       schemaIds.writeTo(json, "schema_ids");
     }
     json.set("json", shape.toJson());
+    variants.writeTo(json, "variants");
     return json;
   }
 
   static EncodedSummary from(JsonNode json, Settings settings) {
-    EncodedSummary summary = new EncodedSummary(JsonShape.from(json.path("json"), settings));
+    EncodedSummary summary =
+        new EncodedSummary(
+            JsonShape.from(json.path("json"), settings),
+            Variants.from(json.path("variants"), settings));
     summary.nulls.add(Tally.from(json.path("null")));
     summary.notInFormat.add(Tallies.from(json.path("not_in_format")), null);
     summary.unreadable.add(Tally.from(json.path("unreadable")));
