@@ -1,26 +1,29 @@
 """Compare committed records with each other, by the rules ``ordered``, ``unique`` and ``references``.
 
-The reader returns a row for each record and rule (``FieldReader.java``), with a 64-bit hash of the identity by which
-the rule groups records. Spark sorts the rows of each identity; it spills what does not fit into memory. Then the first
-record of each partition that breaks a rule is read again, with the earlier record: SHA-256 digests show whether their
-identities are equal, so that no collision of hashes is a fault. The keys that a reference may have are rows of its
-rule, too, which come first: a reference without such a row is no key, whatever hashes collide. No value leaves Spark.
+The reader returns rows for the records and rules (``FieldReader.java``), with a 64-bit hash of the identity by which a
+rule groups records; records that cannot change the result share a row (``ComparedRows.java``). Spark sorts the rows of
+each identity; it spills what does not fit into memory. Of ``unique``, only hashes are compared first, by bucket; the
+records of a bucket in which one occurs twice are read again. Then the first record of each partition that breaks a rule
+is read again, with the earlier record: SHA-256 digests show whether their identities are equal, so that no collision of
+hashes is a fault. The keys that a reference may have are rows of its rule, too, which come first: a reference without
+such a row is no key, whatever hashes collide. No value leaves Spark.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from topicwarden.audit.collect.horizon import TopicPartition
-from topicwarden.audit.scan.contracts import Contracts, encoding
+from topicwarden.audit.scan.compared_rules import ComparedRule, compared_rules
+from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.offset_ranges import (
     READ_COMMITTED,
     OffsetRange,
@@ -36,55 +39,12 @@ from topicwarden.audit.scan.spark_source import SparkSource, literal
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import LiveTopic
-from topicwarden.model.record_rules import OrderedRule, ReferenceRule, UniqueRule, path_steps
+from topicwarden.model.record_rules import OrderedRule, ReferenceRule
 from topicwarden.model.subject import DeclaredSubjects
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas
 
 _LEAST_REDUCERS = 4
-_Declared: TypeAlias = OrderedRule | UniqueRule | ReferenceRule
-
-
-@dataclass(frozen=True)
-class _Rule:
-    number: int
-    topic: str
-    name: str
-    declared: _Declared
-    keys: str | None = None
-    """The format of the keys that records refer to."""
-
-    def for_java(self) -> dict[str, Any]:
-        """Return the rule as ``FieldRules.java`` reads it."""
-        if isinstance(self.declared, ReferenceRule):
-            field = [{"field": path_steps(self.declared.field)}]
-            return {"rule": self.number, "kind": "REFERENCES", "parts": field, "keys": self.keys}
-        if isinstance(self.declared, OrderedRule):
-            return {"rule": self.number, "kind": "ORDERED", "parts": [{"field": path_steps(self.declared.field)}]}
-        parts: list[dict[str, Any]] = [{"field": path_steps(path)} for path in self.declared.fields or ()]
-        parts += [{"header": self.declared.header}] if self.declared.header else []
-        parts += [{}] if self.declared.key else []
-        return {"rule": self.number, "kind": "UNIQUE", "parts": parts}
-
-    def for_keys(self, rules: int) -> dict[str, Any]:
-        """Return the rule for the keys that records refer to. Its number is that of the rule plus all ``rules``."""
-        return {"rule": self.number + rules, "kind": "REFERENCED", "parts": [], "keys": self.keys}
-
-    def is_broken(self, row: Mapping[str, Column], earlier: Mapping[str, Column], now: int) -> Column:
-        """Return whether a row breaks the rule, given the row before it of the same identity.
-
-        Of references to a key that no record has, it returns whether they are old enough at ``now`` (ms).
-        """
-        if isinstance(self.declared, ReferenceRule):
-            return (row["time"] >= 0) & (row["time"] < now - self.declared.grace_ms)
-        if isinstance(self.declared, OrderedRule):
-            value, before = row["value"], earlier["value"]
-            falls = value <= before if self.declared.strict else value < before
-            return (F.substring(value, 1, 1) == F.substring(before, 1, 1)) & falls
-        if self.declared.within is None:
-            return F.lit(True)
-        dated = (row["time"] >= 0) & (earlier["time"] >= 0)
-        return F.when(dated, row["time"] - earlier["time"] <= self.declared.within).otherwise(F.lit(False))
 
 
 def compare_records(
@@ -105,34 +65,10 @@ def compare_records(
     ``ranges`` are the offsets to read, up to the last stable offset, and ``live`` the topics whose records can be read.
     ``now`` (ms) is when their ends were. ``rate`` limits the bytes a second.
     """
-    rules: list[_Rule] = []
-    topics: dict[str, dict[str, Any]] = {}
-    by_name = {declaration.topic.name: declaration for declaration in declarations}
-    for declaration in by_name.values():
-        topic, contents = declaration.topic.name, declaration.topic.contents
-        declared: dict[str, tuple[_Declared, ...]] = {
-            "ordered": contents.ordered or (),
-            "unique": contents.unique or (),
-            "references": contents.references or (),
-        }
-        added = [(f"{kind}:{number}", rule) for kind, each in declared.items() for number, rule in enumerate(each)]
-        if added:
-            own = [
-                _Rule(len(rules) + number, topic, name, rule, _key_format(rule, by_name))
-                for number, (name, rule) in enumerate(added)
-            ]
-            rules += own
-            value = encoding(declaration, "value", schemas, subjects)
-            if value.get("format") == "json" and "registry" not in value:
-                value.pop("schema", None)  # value-schema judges it
-            topics[topic] = {"value": value, "rules": [rule.for_java() for rule in own]}
-    references = {rule: rule.declared.topic for rule in rules if isinstance(rule.declared, ReferenceRule)}
-    for rule, name in references.items():
-        if name in by_name and rule.keys:
-            referenced = topics.setdefault(name, {"rules": []})
-            referenced["key"] = encoding(by_name[name], "key", schemas, subjects)
-            referenced["rules"].append(rule.for_keys(len(rules)))
     ranges = list(ranges)
+    by_name = {declaration.topic.name: declaration for declaration in declarations}
+    rules, topics = compared_rules(by_name, ranges, now, schemas, subjects)
+    references = {rule: rule.declared.topic for rule in rules if isinstance(rule.declared, ReferenceRule)}
     parts = [each for each in ranges if each.topic in topics and each.start < each.end]
     found: dict[str, dict[str, ComparedRecords]] = {}
     for rule in rules:
@@ -143,20 +79,34 @@ def compare_records(
     tasks = pack_tasks(session, parts)
     session.conf.set("spark.sql.shuffle.partitions", str(max(len(tasks), _LEAST_REDUCERS)))
 
-    def read(tasks: list[list[OffsetRange]], *, digests: bool) -> DataFrame:
-        options = json.dumps({"topics": topics, "digests": digests})
+    def read(
+        tasks: list[list[OffsetRange]], *, digests: bool = False, selected: Mapping[int, list[int]] | None = None
+    ) -> DataFrame:
+        compared = topics if selected is None else _only(topics, selected)
+        options = json.dumps({"topics": compared, "digests": digests})
         consumer = READ_COMMITTED
         return read_ranges(session, connection, tasks, consumer, reader, rate=rate, counted="fields", counting=options)
 
     by_part = {each.part: each for each in parts}
-    results, notes = _compared(read(tasks, digests=False), rules, by_part, now)
+    results, notes, repeated = _compared(read(tasks), rules, by_part, now)
+    again_notes: dict[int, list[Note]] = {}
+    if repeated:
+        selected = [each for each in parts if any(rules[number].topic == each.topic for number in repeated)]
+        rows = read(pack_tasks(session, selected), selected=repeated)
+        again, again_notes, _ = _compared(rows, rules, by_part, now)
+        results |= {number: replace(results[number], broken=result.broken) for number, result in again.items()}
     confirmed = _confirmed(session, read, rules, by_part, results, now=now)
     by_partition = {(each.topic, each.partition): each for each in ranges}
     for rule in rules:
         own_notes = {each.partition: notes.get(part, []) for part, each in by_part.items() if each.topic == rule.topic}
         all_notes = chain.from_iterable(own_notes.values())
         unjudged = tuple(fault for fault in merge_faults(all_notes, None) if fault.rule == str(rule.number))
-        unread = {partition: why for partition, each in own_notes.items() if (why := unread_reason(each))}
+        unread = {
+            each.partition: why
+            for part, each in by_part.items()
+            if each.topic == rule.topic
+            and (why := unread_reason(notes.get(part, [])) or unread_reason(again_notes.get(part, [])))
+        }
         result = results.get(rule.number, ComparedRecords())
         broken = {
             by_part[part].partition: confirmed.get((rule.number, part), each) for part, each in result.broken.items()
@@ -175,6 +125,15 @@ def compare_records(
     return found
 
 
+def _only(topics: Mapping[str, dict[str, Any]], selected: Mapping[int, list[int]]) -> dict[str, dict[str, Any]]:
+    """Return ``topics`` with the ``selected`` rules only, each with the buckets whose records it compares."""
+    rules = {
+        topic: [rule | {"selected": selected[rule["rule"]]} for rule in each["rules"] if rule["rule"] in selected]
+        for topic, each in topics.items()
+    }
+    return {topic: each | {"rules": rules[topic]} for topic, each in topics.items() if rules[topic]}
+
+
 def _is_whole(connection: Connection, live: LiveTopic, partition: int) -> bool:
     with open_cluster(connection) as cluster:
         return cluster.is_whole(live, partition)
@@ -185,17 +144,13 @@ def _unneeded(live: LiveTopic, partition: int) -> bool:
     return False
 
 
-def _key_format(rule: _Declared, declarations: Mapping[str, Declaration]) -> str | None:
-    """Return the declared format of the keys that a rule refers to; None if their topic is not read."""
-    if not isinstance(rule, ReferenceRule) or rule.topic not in declarations:
-        return None
-    return declarations[rule.topic].topic.contents.key.format
-
-
 def _compared(
-    rows: DataFrame, rules: list[_Rule], parts: Mapping[int, OffsetRange], now: int
-) -> tuple[dict[int, ComparedRecords], dict[int, list[Note]]]:
-    """Return the result of each rule, with ``broken`` by the number of the read, and the reader's notes by the same."""
+    rows: DataFrame, rules: list[ComparedRule], parts: Mapping[int, OffsetRange], now: int
+) -> tuple[dict[int, ComparedRecords], dict[int, list[Note]], dict[int, list[int]]]:
+    """Return the result of each rule, with ``broken`` by the number of the read, and the reader's notes by the same.
+
+    The third value has the buckets of each rule in which an identity occurs twice: their records have no rows yet.
+    """
     ordered = F.col("rule").isin([rule.number for rule in rules if isinstance(rule.declared, OrderedRule)])
     rows = rows.withColumn("referenced", F.coalesce(F.col("rule") >= len(rules), F.lit(False)))
     rows = rows.withColumn("rule", F.when(F.col("referenced"), F.col("rule") - len(rules)).otherwise(F.col("rule")))
@@ -220,16 +175,21 @@ def _compared(
         broken = F.when(F.col("rule") == rule.number, rule.is_broken(row, earlier, now)).otherwise(broken)
     same = F.col("within") == F.col("earlier_within")
     rows = rows.withColumn("broken", F.coalesce(F.when(reference, unknown).otherwise(same) & broken, F.lit(False)))
-    rows = rows.withColumn("broken", F.col("broken") & ~F.col("referenced"))
-    totals = rows.groupBy("rule", "part").agg(
-        F.count_if(F.col("value").isNotNull() & ~F.col("referenced")).alias("judged"),
-        F.count_if(F.col("broken")).alias("broken"),
+    rows = rows.withColumn("broken", F.col("broken") & ~F.col("referenced") & F.col("hashes").isNull())
+    rows = rows.withColumn("bucket", F.when(F.col("hashes").isNotNull(), F.col("identity")))
+    totals = rows.groupBy("rule", "part", "bucket").agg(
+        _records(F.col("value").isNotNull() & ~F.col("referenced")).alias("judged"),
+        _records(F.col("broken")).alias("broken"),
         F.count_if(ordered & (F.col("earlier_within") != F.col("within"))).alias("moved"),
         F.min(F.when(F.col("broken"), F.struct("offset", "earlier_part", "earlier_offset", "identity"))).alias("first"),
-        F.count_if(unknown & ~F.col("broken")).alias("young"),
-        F.count_if(reference & ~F.col("last_key.present")).alias("deleted"),
+        _records(unknown & ~F.col("broken")).alias("young"),
+        _records(reference & ~F.col("last_key.present")).alias("deleted"),
         F.collect_list("note").alias("notes"),
+        F.flatten(F.collect_list("hashes")).alias("hashes"),
     )
+    distinct = F.size(F.array_distinct("hashes"))
+    totals = totals.withColumn("repeats", F.col("bucket").isNotNull() & (distinct < F.size("hashes"))).drop("hashes")
+    repeated: dict[int, list[int]] = {}
     results: dict[int, ComparedRecords] = {}
     notes: dict[int, list[Note]] = {}
     for total in totals.collect():
@@ -254,13 +214,20 @@ def _compared(
             young=before.young + total["young"],
             deleted=before.deleted + total["deleted"],
         )
-    return results, notes
+        if total["repeats"]:
+            repeated.setdefault(total["rule"], []).append(total["bucket"])
+    return results, notes, repeated
+
+
+def _records(counted: Column) -> Column:
+    """Return how many records the rows stand for to which the condition applies."""
+    return F.coalesce(F.sum(F.when(counted, F.col("records"))), F.lit(0))
 
 
 def _confirmed(
     session: SparkSession,
     read: Any,
-    rules: list[_Rule],
+    rules: list[ComparedRule],
     parts: Mapping[int, OffsetRange],
     results: Mapping[int, ComparedRecords],
     *,

@@ -8,6 +8,7 @@ import io.topicwarden.reader.codecs.RecordFault;
 import io.topicwarden.reader.fields.FieldPath.Found;
 import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +27,7 @@ public final class FieldRules {
      *
      * @param value a canonical value, or null
      */
-    void add(int rule, byte[] identity, byte[] value);
+    void add(Rule rule, byte[] identity, byte[] value);
 
     /** Receives why a rule does not judge a record. */
     void unjudged(int rule, String reason, boolean undecidable);
@@ -34,7 +35,8 @@ public final class FieldRules {
 
   private static final byte[] PRESENT = {};
 
-  private enum Kind {
+  /** What a rule compares. */
+  public enum Kind {
     ORDERED,
     UNIQUE,
     REFERENCES,
@@ -44,14 +46,26 @@ public final class FieldRules {
   /**
    * A part of an identity; at most one of both is not null. Without any, it is the record's key.
    */
-  private record Part(FieldPath field, String header) {}
+  record Part(FieldPath field, String header) {}
 
   /**
    * A rule.
    *
    * @param keys the format of the keys that are referred to, or null
+   * @param strict whether an equal value breaks the order
+   * @param oldBefore references with a smaller timestamp (ms) are judged
+   * @param buckets into how many buckets identities are divided; 0 if each record needs a row
+   * @param selected the buckets whose records need a row; empty if all do
    */
-  private record Rule(int number, Kind kind, List<Part> parts, String keys) {}
+  public record Rule(
+      int number,
+      Kind kind,
+      List<Part> parts,
+      String keys,
+      boolean strict,
+      long oldBefore,
+      int buckets,
+      BitSet selected) {}
 
   private static final class TopicRules {
     final List<Rule> rules = new ArrayList<>();
@@ -96,7 +110,17 @@ public final class FieldRules {
               steps.isEmpty() ? null : new FieldPath(steps), part.path("header").asText(null)));
     }
     Kind kind = Kind.valueOf(json.path("kind").asText());
-    return new Rule(json.path("rule").asInt(), kind, parts, json.path("keys").asText(null));
+    BitSet selected = new BitSet();
+    json.path("selected").forEach(bucket -> selected.set(bucket.asInt()));
+    return new Rule(
+        json.path("rule").asInt(),
+        kind,
+        parts,
+        json.path("keys").asText(null),
+        json.path("strict").asBoolean(),
+        json.path("old_before").asLong(),
+        json.path("buckets").asInt(),
+        selected);
   }
 
   /** Applies each rule of the topic to a record, which is committed. */
@@ -141,17 +165,17 @@ public final class FieldRules {
         // A tombstone ends the versions of its key: the next record may begin again.
         byte[] value =
             record.value() == null ? null : part(rule.parts().get(0), record, decoded, fault);
-        output.add(rule.number(), key, value);
+        output.add(rule, key, value);
       }
-      case UNIQUE -> output.add(rule.number(), identity(rule, record, decoded, fault), PRESENT);
+      case UNIQUE -> output.add(rule, identity(rule, record, decoded, fault), PRESENT);
       case REFERENCES -> {
         Found field = find(rule.parts().get(0), record, decoded, fault);
-        output.add(rule.number(), KeyReference.of(field, rule.keys()), PRESENT);
+        output.add(rule, KeyReference.of(field, rule.keys()), PRESENT);
       }
       case REFERENCED -> {
         if (key != null) { // nothing can refer to a record without a key
           byte[] identity = KeyReference.of(new Found(topic.key.decode(key), null), rule.keys());
-          output.add(rule.number(), identity, record.value() == null ? null : PRESENT);
+          output.add(rule, identity, record.value() == null ? null : PRESENT);
         }
       }
     }

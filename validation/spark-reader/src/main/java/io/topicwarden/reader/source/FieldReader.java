@@ -15,41 +15,44 @@ import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Returns a row for each record and each rule that compares records, and a row with the summary of
- * each range, whose faults are the records that a rule does not judge. The digests, of the identity
- * and of the whole record, are only computed if the rules ask for them.
+ * Returns rows for the records and the rules that compare them, and a row with the summary of each
+ * range, whose faults are the records that a rule does not judge. {@link ComparedRows} says which
+ * records share a row; with digests, of the identity and of the whole record, none do.
  */
 class FieldReader extends RangeReader {
   static final StructType SCHEMA =
       StructType.fromDDL(
           "part INT, rule INT, identity BIGINT, offset BIGINT, time BIGINT, value BINARY, "
-              + "digest BINARY, content BINARY, note STRING");
+              + "records BIGINT, hashes ARRAY<BIGINT>, digest BINARY, content BINARY, note STRING");
 
   private final FieldRules rules;
   private final Deque<InternalRow> rows = new ArrayDeque<>();
+  private final ComparedRows compared = new ComparedRows(this::addRow);
   private ConsumerRecord<byte[], byte[]> record;
   private RangeCursor lastSummarized;
   private InternalRow row;
   private final FieldRules.Output output =
       new FieldRules.Output() {
         @Override
-        public void add(int rule, byte[] identity, byte[] value) {
-          boolean digests = rules.needsDigests();
-          rows.add(
-              row(
+        public void add(FieldRules.Rule rule, byte[] identity, byte[] value) {
+          ComparedRows.Row row =
+              new ComparedRows.Row(
                   cursor.range.partitionId(),
                   rule,
                   KeyHash.of(identity),
                   record.offset(),
                   record.timestamp(),
-                  value,
-                  digests ? sha256(identity) : null,
-                  digests ? sha256(record.key(), record.value()) : null,
-                  null));
+                  value);
+          if (rules.needsDigests()) {
+            addRow(row, null, sha256(identity), sha256(record.key(), record.value()));
+          } else {
+            compared.add(row);
+          }
         }
 
         @Override
@@ -66,6 +69,26 @@ class FieldReader extends RangeReader {
       RateLimiter rateLimiter) {
     super(consumerSettings, ranges, true, new Contracts(null, null), Long.MAX_VALUE, rateLimiter);
     this.rules = rules;
+  }
+
+  private void addRow(ComparedRows.Row row, long[] hashes) {
+    addRow(row, hashes, null, null);
+  }
+
+  private void addRow(ComparedRows.Row row, long[] hashes, byte[] digest, byte[] content) {
+    rows.add(
+        row(
+            hashes == null ? row.part : null, // identities of several partitions share a block
+            row.rule.number(),
+            row.identity,
+            row.offset,
+            row.time,
+            row.value,
+            row.records,
+            hashes == null ? null : UnsafeArrayData.fromPrimitiveArray(hashes),
+            digest,
+            content,
+            null));
   }
 
   private static InternalRow row(Object... values) {
@@ -109,8 +132,17 @@ class FieldReader extends RangeReader {
     }
     lastSummarized = range;
     UTF8String summary = UTF8String.fromString(range.summary.toJson());
-    rows.add(row(range.range.partitionId(), null, null, null, null, null, null, null, summary));
+    Object[] values = new Object[SCHEMA.length()];
+    values[0] = range.range.partitionId();
+    values[values.length - 1] = summary;
+    rows.add(row(values));
     return true;
+  }
+
+  @Override
+  protected boolean onEnd() {
+    compared.close();
+    return !rows.isEmpty();
   }
 
   @Override
