@@ -92,10 +92,11 @@ def test_without_values_only_a_comment_names_the_property() -> None:
 
 
 def test_a_property_may_decide_what_is_in_an_object() -> None:
+    escaped: dict[str, Any] = {"data__y~1z": "integer"}
     variants = {
         "/meta/type": {
             "a": variant(meta="object", meta__type="string", data="object", data__x="integer"),
-            "b": variant(meta="object", meta__type="string", data="object", **{"data__y~1z": "integer"}),
+            "b": variant(meta="object", meta__type="string", data="object", **escaped),
         }
     }
     fields = {"x": optional(shape(integer=OBJECTS)), "y/z": optional(shape(integer=OBJECTS))}

@@ -25,7 +25,7 @@ class CountedGroup:
 
 
 def test_each_topic_gets_its_own_evidence_and_groups_are_asked_once() -> None:
-    groups = (CountedGroup("a", "b"), CountedGroup("b"), CountedGroup("elsewhere"))
+    groups: Any = (CountedGroup("a", "b"), CountedGroup("b"), CountedGroup("elsewhere"))
     cluster: Any = SimpleNamespace(
         groups=lambda *_: groups,
         local_starts=lambda partitions: {each: 7 + each[1] for each in partitions},
