@@ -41,7 +41,8 @@ final class EncodedSummary {
       nulls.add(partition, offset);
       return;
     }
-    boolean isJson = addJson(data, partition, offset);
+    boolean isJson = mayBeJson(data) && addJson(data, partition, offset);
+    addUnless(isJson, "json", partition, offset);
     boolean isUtf8 = isJson || Utf8.isValid(data, 0);
     addUnless(isUtf8, "string", partition, offset);
     addUnless(isUtf8 && isPrintable(data), "text", partition, offset);
@@ -56,6 +57,45 @@ final class EncodedSummary {
     }
   }
 
+  /**
+   * Returns false if the first and the last byte show that the data is not JSON, as those of most
+   * keys do: a parser would need two exceptions to say so.
+   */
+  private static boolean mayBeJson(byte[] data) {
+    int first = 0;
+    int last = data.length - 1;
+    while (first < last && isSpace(data[first])) {
+      first++;
+    }
+    while (last > first && isSpace(data[last])) {
+      last--;
+    }
+    if (last < first) {
+      return false;
+    }
+    return switch (data[first]) {
+      case '{' -> data[last] == '}';
+      case '[' -> data[last] == ']';
+      case '"' -> data[last] == '"';
+      case 't', 'f' -> data[last] == 'e';
+      case 'n' -> data[last] == 'l';
+      default -> isNumber(data, first, last);
+    };
+  }
+
+  private static boolean isSpace(byte each) {
+    return each == ' ' || each == '\t' || each == '\n' || each == '\r';
+  }
+
+  private static boolean isNumber(byte[] data, int first, int last) {
+    for (int i = first; i <= last; i++) {
+      if ("+-.0123456789Ee".indexOf(data[i]) < 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   private boolean addJson(byte[] data, int partition, long offset) {
     try {
       JsonNode value = (JsonNode) JSON.decode(data);
@@ -65,8 +105,6 @@ final class EncodedSummary {
     } catch (RecordFault fault) {
       if (fault.isUndecidable()) {
         unreadable.add(partition, offset);
-      } else {
-        notInFormat.of("json").add(partition, offset);
       }
       return fault.isUndecidable();
     }

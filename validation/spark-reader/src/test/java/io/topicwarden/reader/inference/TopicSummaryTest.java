@@ -88,6 +88,29 @@ class TopicSummaryTest {
     return summary.toJson().path("key");
   }
 
+  private static JsonNode textKeys(String... keys) {
+    byte[][] encoded = new byte[keys.length][];
+    for (int i = 0; i < keys.length; i++) {
+      encoded[i] = keys[i].getBytes(UTF_8);
+    }
+    return key(encoded).path("not_in_format").path("json");
+  }
+
+  @Test
+  void eachJsonTextIsRecognised() {
+    JsonNode missed =
+        textKeys("{}", " [1]\n", "\"a\"", "true", "false\t", "null", "\r-1.5e+3 ", "0");
+    assertTrue(missed.isMissingNode(), missed.toString());
+  }
+
+  @Test
+  void otherTextIsNot() {
+    String[] texts = {"", " ", "k1", "tree", "nil", "{", "{]", "\"", "1-1", "é", "12 34", "fe"};
+    for (String text : texts) {
+      assertEquals("[1,0,0]", textKeys(text).toString(), text);
+    }
+  }
+
   @Test
   void eachFormatIsTriedOnEachRecord() {
     JsonNode missed =
