@@ -93,6 +93,7 @@ CAMPAIGNS: Final[Mapping[str, tuple[ModuleRun | PytestRun, ...]]] = {
     "records": (
         PytestRun(
             ("tests/broker/contents/test_dataframe_counts.py", "tests/broker/contents/test_subjects.py"),
+            rounds={**_ROUNDS, "TOPICWARDEN_ROUNDS": "6"},
         ),
         PytestRun(("tests/broker/schema_registry/test_same_schema.py",), rounds={"TOPICWARDEN_AGREEMENTS": "400"}),
         PytestRun(("tests/broker/schema_registry/test_import_subjects.py",), rounds={"TOPICWARDEN_SUBJECTS": "200"}),

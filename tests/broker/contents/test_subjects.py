@@ -35,8 +35,8 @@ from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 HISTORIES = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "1"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "1"))
-ROUNDS = 4
-"""The changes of each history. The first and the fourth may deploy."""
+ROUNDS = int(os.environ.get("TOPICWARDEN_ROUNDS", "3"))
+"""The changes of each history. Every third one may deploy, beginning with the first."""
 CHECKS = ("registered-schema", "schema-version", "unused-schema-version")
 BACKWARD, FULL, NONE = Compatibility.BACKWARD, Compatibility.FULL, Compatibility.NONE
 
