@@ -76,7 +76,7 @@ def test_a_registry_that_does_not_answer_makes_records_undecidable(
     assert "never-asked-for" not in report.model_dump_json()
 
 
-@pytest.mark.nightly("broker/schema_registry keeps certificates.", stays=("token",))
+@pytest.mark.nightly("The suite keeps certificates in broker/schema_registry.", stays=("token",))
 @pytest.mark.parametrize("token", ["of the registry", None], ids=["token", "certificate"])
 def test_a_registry_with_a_ca_of_its_own_asks_for_a_token_or_a_certificate(
     project: Project, judged: AuditReport, registry_url: str, token: str | None

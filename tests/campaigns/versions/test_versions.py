@@ -16,9 +16,7 @@ from topicwarden.toolchain import Toolchain
 OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
 
 
-@pytest.mark.nightly(
-    "broker/usage and engine/predictions keep the newest version; every other test runs the locked one."
-)
+@pytest.mark.nightly("The suite keeps the oldest version; every other test runs the locked one.", stays=("oldest",))
 @pytest.mark.parametrize(
     ("version", "parts"),
     [(OLDEST, (create, plan, audit, delete)), (NEWEST, (create, eligible_leaders, streams_groups, cordoned))],
