@@ -49,6 +49,7 @@ def audited(project: Project, bounds: ReadLimits) -> AuditReport:
         return look((TOPIC,))
 
 
+@pytest.mark.nightly("The suite keeps a sample: both limits select the newest offsets.", stays=("sample",))
 @pytest.mark.parametrize(
     "bounds", [ReadLimits(sample=0.25), ReadLimits(max_records=RECORDS // 4)], ids=["sample", "max"]
 )
