@@ -138,7 +138,7 @@ def test_a_role_is_complete_and_needs_each_of_its_acls(
             use(sandbox)
 
 
-@pytest.mark.nightly("The suite keeps exactly-once processing, which needs the most ACLs.", stays=("True",))
+@pytest.mark.nightly("The suite keeps Connect with exactly-once delivery, and the ACLs of each role in unit tests.")
 @pytest.mark.parametrize("exactly_once", [False, True])
 def test_a_streams_application_needs_only_the_acls_of_its_role(
     sandbox: Sandbox, tools: Toolchain, tmp_path: Path, exactly_once: bool
