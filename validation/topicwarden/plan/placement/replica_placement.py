@@ -79,7 +79,7 @@ def place_replicas(declarations: Iterable[Declaration], snapshot: Snapshot) -> R
     topic, then of all topics, then the fewest bytes. Topics and partitions that do not exist are left out. The same
     input gives the same moves.
     """
-    racks = racks_of(snapshot.racks)
+    racks, cordoned = racks_of(snapshot.racks), snapshot.cordoned
     replicas, leaders = _loads(snapshot)
     moves: list[ReplicaMove] = []
     problems: list[Problem] = []
@@ -90,11 +90,11 @@ def place_replicas(declarations: Iterable[Declaration], snapshot: Snapshot) -> R
         if live is None:
             continue
         factor = topic.replication_factor
-        usable = {state.partition: _usable(state, racks, snapshot.cordoned) for state in live.replicas}
+        usable = {state.partition: _usable(state, racks, cordoned) for state in live.replicas}
         misplaced = [state for state in live.replicas if not is_placed(state, factor, usable[state.partition])]
         if any(len(usable[state.partition]) < factor for state in misplaced):
             if any(len(state.replicas) != factor for state in live.replicas):
-                problems.append(_too_few_brokers(declaration, racks, snapshot.cordoned & racks.keys()))
+                problems.append(_too_few_brokers(declaration, racks, cordoned & racks.keys()))
             else:
                 stuck += [StuckPartition(topic.name, state.partition, _lost(state, racks)) for state in misplaced]
             continue
