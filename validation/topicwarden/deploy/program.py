@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Purpose, Ref
 from topicwarden.deploy.provider_choice import require_cluster, require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.rule_trials import SEVERITIES, with_tried_rules
-from topicwarden.deploy.stack_state import read_stack_state
+from topicwarden.deploy.stack_state import reading_stack_state
 from topicwarden.deploy.subject_resources import SubjectResources
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.deploy.topic_resources import TopicResources, shorten_debug_messages
@@ -152,7 +152,7 @@ def _declared(run: ProgramRun) -> _Declared:
     project, stack = run.engine.project, pulumi.get_stack()
     refuse_sandbox_passphrase(project, stack)
     require_provider(project)
-    state = _read_state(run.engine)
+    state = reading_stack_state(run.engine)  # the SDK would hide resources that are pending deletion
     checked = run.checked or check(project, [stack])
     _stop_at(_blocking(checked.errors, adopting=run.purpose is Purpose.ADOPT))
     access = checked.access.get(stack, NO_ACCESS) if run.concerns_access else NO_ACCESS
@@ -434,14 +434,6 @@ def _scope(project: Project, stack: str) -> StackScope:
         f"{SCOPE} in Pulumi's configuration is not the one in {settings_file(stack)}, which `check` and `audit` read: "
         "write it only there"
     )
-
-
-def _read_state(engine: PulumiEngine) -> Future[DeployedStack]:
-    """Start to export this stack's state before the deploy. The SDK would hide resources that are pending deletion."""
-    executor = ThreadPoolExecutor(max_workers=1)
-    reading = executor.submit(read_stack_state, engine)
-    executor.shutdown(wait=False)
-    return reading
 
 
 def _provider(settings: dict[str, str], connection: Connection) -> kafka.Provider | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,14 @@ from topicwarden.model.topic import Topic
 def read_stack_state(engine: PulumiEngine) -> DeployedStack:
     """Return what the state of the engine's stack has; refuse a stack that Pulumi does not know."""
     return deployed_stack(engine.resources())
+
+
+def reading_stack_state(engine: PulumiEngine) -> Future[DeployedStack]:
+    """Start to read the state, and return at once: `pulumi` exports it while the caller works."""
+    executor = ThreadPoolExecutor(max_workers=1)
+    reading = executor.submit(read_stack_state, engine)
+    executor.shutdown(wait=False)
+    return reading
 
 
 def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:

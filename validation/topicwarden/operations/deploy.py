@@ -12,7 +12,7 @@ from topicwarden.deploy.intent_log import intent_log
 from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Refused
 from topicwarden.deploy.pulumi_commands import pulumi_up, pulumi_without_program
 from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backend
-from topicwarden.deploy.stack_state import read_stack_state
+from topicwarden.deploy.stack_state import read_stack_state, reading_stack_state
 from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
@@ -88,9 +88,10 @@ def planned_destroy(engine: PulumiEngine, *, listener: ProgressListener = SILENT
     What the YAML allowed by name at the last deploy may be deleted, until the day of its ``until``, and unless a file
     that exists now does not allow it.
     """
-    declared = _declared_now(engine)
-    connection, state = connect_to(engine.project, engine.stack), read_stack_state(engine)
+    reading = reading_stack_state(engine)
+    declared, connection = _declared_now(engine), connect_to(engine.project, engine.stack)
     settings = read_stack_file(engine.project, engine.stack)
+    state = reading.result()
     if errors := [problem for problem in settings.problems if problem.level is Level.ERROR]:
         raise Refusal("\n".join(map(str, errors)))  # without a readable scope, the stack would own all topics
     history = stack_settings(engine.project, engine.stack).get(HISTORY)
