@@ -24,7 +24,7 @@ class CountedGroup:
         return frozenset(self._topics)
 
 
-def test_each_topic_gets_its_own_evidence_and_groups_are_asked_once() -> None:
+def test_each_topic_gets_its_own_evidence_and_the_topics_of_a_group_are_computed_once() -> None:
     groups: Any = (CountedGroup("a", "b"), CountedGroup("b"), CountedGroup("elsewhere"))
     cluster: Any = SimpleNamespace(
         groups=lambda *_: groups,

@@ -146,7 +146,7 @@ def gather(
 
 
 def _by_topic(values: Mapping[tuple[str, int], int]) -> dict[str, dict[int, int]]:
-    """Return the values of each (topic, partition) by topic: a look for one topic does not visit those of all."""
+    """Return the values of each (topic, partition), by topic and partition."""
     found: dict[str, dict[int, int]] = {}
     for (name, partition), value in values.items():
         found.setdefault(name, {})[partition] = value
