@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 pytest_plugins = ["tests.support.nightly", "tests.support.run_summary"]
 REPOSITORY = Path(__file__).parents[1]
 # `pytest --hypothesis-profile nightly` tries more examples.
-settings.register_profile("suite", max_examples=50, deadline=None)
+settings.register_profile("suite", max_examples=20, deadline=None)
 settings.register_profile("nightly", max_examples=2_000, deadline=None)
 settings.load_profile("suite")
 
@@ -41,7 +44,7 @@ RUN_AGAIN = (
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
 """The variable whose options every ``java`` reads."""
 _BY_FILE = (
-    *("unit/", "engine/predictions/", "engine/processes/", "broker/spark_cluster/"),
+    *("unit/", "engine/processes/", "broker/spark_cluster/"),
     *("system/example/test_bad_input.py", "campaigns/guards/"),
 )
 """Folders and files that may run at the same time as those beside them: each worker has its own cluster for them."""
@@ -49,13 +52,20 @@ LONGEST = (
     *("engine/provider", "system/example", "engine/rebalance", "campaigns/guards/test_random.py"),
     *("engine/permissions", "broker/contents", "broker/spark_cluster/test_standalone.py", "campaigns/soundness"),
     *("system/workflows", "system/example/test_bad_input.py", "broker/history", "engine/subjects", "system/sandbox"),
-    *("engine/processes/test_program_dies.py", "engine/predictions/test_guards.py", "broker/connections"),
+    *("engine/processes/test_program_dies.py", "engine/predictions", "broker/connections"),
     *("engine/importing", "broker/access", "campaigns/watch", "broker/redrive"),
 )
 """The groups of tests that take longest, in this order. Workers begin with them, and so end at about the same time."""
 
 
+_COMPILED = REPOSITORY / "tests" / "unit" / "watch" / "__pycache__"
+"""A folder that the first collection in a new clone creates at its end."""
+_compiling = FileLock(REPOSITORY / ".cache" / "collection.lock")
+
+
 def pytest_configure() -> None:
+    # Nothing that is collected is garbage, and looking for garbage in it takes a third of the time.
+    gc.disable()
     # A shell that starts a background job makes the job ignore SIGINT, and every child process inherits this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # With this variable, each process that a test starts would compile all its modules again.
@@ -95,6 +105,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: TIERS.index(_group(item.nodeid).partition("/")[0]))
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: _turn(_group(item.nodeid)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """In a new clone, let the first worker compile all modules before the others collect them."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is None or _COMPILED.exists():
+        return
+    if worker != "gw0":
+        time.sleep(1)  # until the first worker has the lock
+    _compiling.acquire()
+    if worker != "gw0":
+        _compiling.release()
+
+
+def pytest_collection_finish() -> None:
+    _compiling.release()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -7,10 +7,12 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from playwright.sync_api import Browser, sync_playwright
+from typing import TYPE_CHECKING
 
 from tests.support.run_summary import BROWSER_REMEDY, skip_missing
+
+if TYPE_CHECKING:  # each worker of a test run imports this module, and few of them run a browser
+    from playwright.sync_api import Browser, Locator, LocatorAssertions
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -24,9 +26,18 @@ def found() -> str | None:
     return next((path for path in map(shutil.which, NAMES) if path), None) or _playwrights()
 
 
+def expect(locator: Locator) -> LocatorAssertions:
+    """Return assertions about a part of a page, which wait until they hold."""
+    from playwright.sync_api import expect as expected  # noqa: PLC0415
+
+    return expected(locator)
+
+
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Yield a running browser, and close it at the end; without a Chromium, skip the test."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+
     path = found()
     if path is None:
         skip_missing("browser", f"no Chromium: {BROWSER_REMEDY}")
@@ -39,6 +50,8 @@ def chromium() -> Iterator[Browser]:
 
 
 def _playwrights() -> str | None:
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+
     with sync_playwright() as playwright:
         path = playwright.chromium.executable_path
     return path if Path(path).is_file() else None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from mkdocs.commands.build import build as mkdocs_build
-from mkdocs.config import load_config
-
 
 def build_site(settings: Path, folder: Path) -> list[str]:
     """Build the site into ``folder``, and return the warnings."""
+    from mkdocs.commands.build import build as mkdocs_build  # noqa: PLC0415 -- few of all tests build a site
+    from mkdocs.config import load_config  # noqa: PLC0415
+
     warnings: list[str] = []
 
     class Recorder(logging.Handler):

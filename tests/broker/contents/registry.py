@@ -17,7 +17,9 @@ from tests.support.cases import Case
 from topicwarden.kafka.write.config_admin import connected
 
 TOPICS = ("registry.avro", "registry.json", "registry.protobuf")
-PROJECT = Case("contents", yaml.safe_load(Path(__file__).with_name("project.yaml").read_text(encoding="utf-8")))
+PROJECT = Case(
+    "contents", yaml.load(Path(__file__).with_name("project.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+)
 """The project that all tests of this folder use."""
 
 

@@ -201,7 +201,9 @@ def test_promtool_finds_no_fault_in_the_metrics(failures: tuple[Finding, ...]) -
     assert run_tool("promtool", "check", "metrics", text=served(*failures)) == ""
 
 
-GROUPS = {group["name"]: group["rules"] for group in yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]}
+GROUPS = {
+    group["name"]: group["rules"] for group in yaml.load(ALERTS.read_text(encoding="utf-8"), yaml.CSafeLoader)["groups"]
+}
 
 
 def test_promtool_accepts_the_rules() -> None:
@@ -213,7 +215,7 @@ def test_alerts_fire_and_end_over_time(group: str, tmp_path: Path) -> None:
     rules, rule_tests = tmp_path / "rules.yaml", tmp_path / "tests.yaml"
     rules.write_text(json.dumps({"groups": [{"name": group, "rules": GROUPS[group]}]}), encoding="utf-8")
     annotations = {rule["alert"]: rule["annotations"] for rule in GROUPS[group] if "alert" in rule}
-    cases = yaml.safe_load(RULE_TESTS.read_text(encoding="utf-8"))[group]
+    cases = yaml.load(RULE_TESTS.read_text(encoding="utf-8"), yaml.CSafeLoader)[group]
     for case in (case for each in cases for case in each["alert_rule_test"]):
         for alert in case["exp_alerts"]:
             alert["exp_annotations"] = annotations[case["alertname"]] | alert["exp_annotations"]

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
 
 from tests.support import reports, usage_reports
-from tests.support.browser import chromium
+from tests.support.browser import chromium, expect
 from tests.support.fleet_reports import small, written
 from topicwarden.extensions.watch.http_access import ListenAddress
 from topicwarden.extensions.watch.http_server import serving
@@ -21,6 +20,9 @@ from topicwarden.extensions.watch.watch_state import WatchState
 from topicwarden.report.audit import formats
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.usage.formats import FORMATS as USAGE_FORMATS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 LOOKS = [(400, "dark"), (1400, "light")]
 ALL_LOOKS = pytest.mark.parametrize(

@@ -37,7 +37,7 @@ _ACL = re.compile(r"(\w+) (\w+) on (.+) for (\S+?)(?: from (\S+))?")
 def cases(name: str) -> dict[str, dict[str, Any]]:
     """Return the cases of the file ``name`` by their names."""
     path = Path(__file__).parent / "cases" / f"{name}.yaml"
-    return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+    return dict(yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader))
 
 
 def acl(text: str) -> Acl:

@@ -49,8 +49,8 @@ from topicwarden.plan.predict_access import AccessPrediction, judge_access, own_
 from topicwarden.specs.stacks.stack_scope import StackScope
 
 NOW = 1_795_000_000_000
-CASES: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
-    (Path(__file__).parent / "cases" / "access.yaml").read_text(encoding="utf-8")
+CASES: Mapping[str, Mapping[str, Any]] = yaml.load(
+    (Path(__file__).parent / "cases" / "access.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader
 )
 
 

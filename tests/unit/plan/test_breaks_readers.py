@@ -20,7 +20,9 @@ from topicwarden.model.readability import Readability, UnreadablePartition
 from topicwarden.model.subject import DeclaredSubject, RegisteredSchema
 from topicwarden.model.topic import AllowedChange, Topic
 
-CASES = yaml.safe_load((Path(__file__).parent / "cases" / "breaks_readers.yaml").read_text(encoding="utf-8"))
+CASES = yaml.load(
+    (Path(__file__).parent / "cases" / "breaks_readers.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader
+)
 CONFIG = {"cleanup.policy": "delete", "retention.ms": "604800000"}
 
 

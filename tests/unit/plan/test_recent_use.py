@@ -14,8 +14,8 @@ from topicwarden.model.planned_change import Consequence, Severity, user_sentenc
 from topicwarden.model.usage import Interval, TopicUse, Use, UseAction, UserKind
 from topicwarden.plan.recent_use import MAX_USERS, NO_USE, recent_use, with_recent_use
 
-CASES: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
-    (Path(__file__).parent / "cases" / "recent_use.yaml").read_text(encoding="utf-8")
+CASES: Mapping[str, Mapping[str, Any]] = yaml.load(
+    (Path(__file__).parent / "cases" / "recent_use.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader
 )
 
 

@@ -37,8 +37,8 @@ from topicwarden.model.subject import (
 from topicwarden.model.topic import Allowance, AllowedChange
 
 TODAY = date(2026, 11, 24)
-CASES: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
-    (Path(__file__).parent / "cases" / "subjects.yaml").read_text(encoding="utf-8")
+CASES: Mapping[str, Mapping[str, Any]] = yaml.load(
+    (Path(__file__).parent / "cases" / "subjects.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader
 )
 
 
