@@ -184,6 +184,10 @@ def test_an_editor_modeline_does_not_belong_to_the_first_key() -> None:
     assert _fixed(f"{line}partitions: 3\nowner: x\n") == f"{line}owner: x\npartitions: 3\n"
 
 
+@pytest.mark.nightly(
+    "The suite keeps a fixed fifth of the examples.",
+    stays=[str(each.id) for each in EXAMPLES[::5] if str(each.id).isascii()],
+)
 @pytest.mark.parametrize(("name", "data"), EXAMPLES)
 def test_a_fix_is_idempotent(name: str, data: bytes) -> None:
     once = apply_fixes(data, name == "_defaults.yaml")

@@ -115,7 +115,7 @@ def test_a_project_file_that_pulumi_accepts_is_accepted(root: Path, more: str) -
 
 
 @pytest.mark.parametrize("where", ["topics/many.yaml", "policies/many.yaml"])
-@pytest.mark.parametrize("text", ["".join(f"key{n}: 1\n" for n in range(50_000)), "---\nx: 1\n" * 50_000])
+@pytest.mark.parametrize("text", ["".join(f"key{n}: 1\n" for n in range(10_000)), "---\nx: 1\n" * 10_000])
 def test_a_file_of_errors_has_a_limited_number_of_them(root: Path, where: str, text: str) -> None:
     (root / "policies").mkdir(exist_ok=True)
     (root / where).write_text(text)
