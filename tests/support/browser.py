@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from tests.support.run_summary import BROWSER_REMEDY, skip_missing
 
 if TYPE_CHECKING:  # each worker of a test run imports this module, and few of them run a browser
-    from playwright.sync_api import Browser, Locator, LocatorAssertions
+    from playwright.sync_api import Browser, Locator
+    from playwright.sync_api._generated import LocatorAssertions
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
