@@ -6,19 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache as cache_of
-from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.engine.predictions.conftest import Deployment, of
-from tests.support.projects import empty_stack, own_cache, project_of
-from tests.support.sandboxes import running
+from tests.support.projects import empty_stack, project_of
 from tests.support.service_gate import DEFAULT, ON_TOPIC, Entries, Service, entry, service_gate
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.evidence import ApacheLog
-from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.connection import Connection
@@ -28,7 +25,6 @@ from topicwarden.kafka_facts.configs import definition
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import auditing
-from topicwarden.toolchain import Toolchain
 
 ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS, LIST_OFFSETS = 33, 44, 2
 _KAFKA_REQUESTS = frozenset(range(100))
@@ -83,17 +79,11 @@ RECOGNIZED = ("apache", "confluent-cloud", "redpanda", "warpstream")
 DAY = 86_400_000
 
 
-@pytest.fixture(scope="module")
-def cache(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with own_cache(tmp_path_factory.mktemp("services"), warm=True) as folder, pytest.MonkeyPatch.context() as patch:
+@pytest.fixture(scope="module", autouse=True)
+def passphrase() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PULUMI_CONFIG_PASSPHRASE", "services")
-        yield folder
-
-
-@pytest.fixture(scope="module")
-def sandbox(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    with running(sandbox_of(project_of(tmp_path_factory.mktemp("sandbox"), {})), brokers=3) as sandbox:
-        yield sandbox
+        yield
 
 
 def settings(name: str, servers: list[str]) -> str:
@@ -146,7 +136,7 @@ ON_LOG = {check for check, each in CHECKS.items() if issubclass(each.Required, A
 
 
 @pytest.mark.nightly(
-    "The suite keeps three services; units hold the host names of all.", stays=("apache", "confluent-cloud", "redpanda")
+    "The suite keeps two services; units hold the host names of all.", stays=("confluent-cloud", "redpanda")
 )
 @each_service
 def test_the_service_is_detected_by_its_host_names(name: str, on_service: ServiceFixture) -> None:
@@ -156,7 +146,7 @@ def test_the_service_is_detected_by_its_host_names(name: str, on_service: Servic
 
 
 @pytest.mark.nightly(
-    "The suite keeps three services; units hold the profiles of all.", stays=("apache", "confluent-cloud", "redpanda")
+    "The suite keeps two services; units hold the profiles of all.", stays=("confluent-cloud", "redpanda")
 )
 @each_service
 def test_a_deployed_topic_has_no_drift(name: str, on_service: ServiceFixture) -> None:
@@ -168,7 +158,7 @@ def test_a_deployed_topic_has_no_drift(name: str, on_service: ServiceFixture) ->
 
 
 @pytest.mark.nightly(
-    "The suite keeps three services; units hold the profiles of all.", stays=("apache", "confluent-cloud", "redpanda")
+    "The suite keeps two services; units hold the profiles of all.", stays=("confluent-cloud", "redpanda")
 )
 @each_service
 def test_a_refresh_keeps_what_was_declared(name: str, on_service: ServiceFixture) -> None:
@@ -179,7 +169,7 @@ def test_a_refresh_keeps_what_was_declared(name: str, on_service: ServiceFixture
 
 @pytest.mark.nightly(
     "The suite keeps each protocol; MSK and Aiven answer as Apache Kafka does, and units hold their profiles.",
-    stays=("apache", "msk-serverless", "confluent-cloud", "redpanda", "warpstream", "event-hubs"),
+    stays=("confluent-cloud", "redpanda", "warpstream", "event-hubs"),
 )
 @each_service
 def test_an_audit_on_a_service_concludes_only_what_holds_there(
@@ -207,6 +197,9 @@ def test_an_audit_on_a_service_concludes_only_what_holds_there(
     assert report.scanned_records == 40
 
 
+@pytest.mark.nightly(
+    "The suite keeps a service whose protocol differs, and one whose settings do.", stays=("warpstream", "redpanda")
+)
 @pytest.mark.parametrize("name", ["warpstream", "redpanda", "confluent-cloud"])
 def test_settings_change_and_others_stay(name: str, on_service: ServiceFixture) -> None:
     """WarpStream has no IncrementalAlterConfigs: all settings are written. Redpanda shows a set default as not set."""
@@ -227,6 +220,7 @@ def test_settings_change_and_others_stay(name: str, on_service: ServiceFixture) 
     assert stack.plan().topics == []
 
 
+@pytest.mark.nightly("The suite keeps the service that reports each setting as set.", stays=("confluent-cloud",))
 @pytest.mark.parametrize("name", ["redpanda", "confluent-cloud"])
 def test_an_import_writes_explicit_settings(name: str, on_service: ServiceFixture, sandbox: Sandbox) -> None:
     stack = on_service(name).stack
