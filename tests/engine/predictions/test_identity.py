@@ -5,6 +5,7 @@ Pulumi and the policy pack must both report the risks of a deploy.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -32,6 +33,8 @@ from topicwarden.toolchain import Toolchain
 
 FILE = "home/home.v1.yaml"
 TOPIC = "{owner: team, partitions: 2, replication_factor: 2}\n"
+DEPLOYS = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "3"))
+"""Deploys with the addresses of two clusters."""
 
 
 @pytest.fixture
@@ -46,34 +49,42 @@ def home(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deplo
         admin.delete_topics([name for name in ("home.v1",) if name in admin.list_topics()])
 
 
+@pytest.fixture(scope="module")
+def other(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """Another cluster."""
+    with running(Sandbox(tmp_path_factory.mktemp("other"), tools.java, tools.kafka_jars), brokers=1) as other:
+        yield other
+
+
 def test_bootstrap_servers_of_two_clusters_never_deploy_to_the_wrong_one(
-    home: Deployment, servers: list[str], tools: Toolchain, tmp_path: Path
+    home: Deployment, servers: list[str], other: Sandbox
 ) -> None:
     """The other cluster has a topic of the same name, and the program and the provider choose a server by chance."""
-    with running(Sandbox(tmp_path / "other", tools.java, tools.kafka_jars), brokers=1) as other:
-        with connected(other.bootstrap_servers) as admin:
-            admin.create_topics([NewTopic("home.v1", 2, 1, topic_configs={"retention.ms": "-1"})])
-        shell = replace(home.shell, variables={**home.shell.variables, "PULUMI_CONFIG_PASSPHRASE": "two"})
-        path = home.project.root / "stacks" / "Pulumi.two.yaml"
-        path.write_text("config: {}\n")
-        assert shell.run("pulumi", "stack", "init", "two").returncode == 0
-        settings = yaml.safe_load(path.read_text())
-        results = set()
-        for days in range(1, 8):
-            both = [*other.bootstrap_servers, *servers]
-            settings["config"] = {
-                "kafka:bootstrapServers": servers if days == 1 else both,
-                "kafka:tlsEnabled": False,
-            }
-            path.write_text(yaml.safe_dump(settings))
-            config = "" if days == 1 else f", config: {{retention.ms: {30 + days}d}}"
-            home.write({FILE: TOPIC.replace("}", f"{config}}}")})
-            done = shell.run("pulumi", "up", "--yes", "--skip-preview", "--non-interactive", "--stack", "two")
-            assert done.returncode == 0 or "leads to cluster" in " ".join(done.stdout.split()), done.stdout
-            results.add(done.returncode)
-        assert 0 in results
-        with open_cluster(Connection(tuple(other.bootstrap_servers), tls=False)) as elsewhere:
-            assert elsewhere.snapshot({"home.v1"}).topics["home.v1"].own_config == {"retention.ms": "-1"}
+    with connected(other.bootstrap_servers) as admin:
+        admin.create_topics([NewTopic("home.v1", 2, 1, topic_configs={"retention.ms": "-1"})])
+    shell = replace(home.shell, variables={**home.shell.variables, "PULUMI_CONFIG_PASSPHRASE": "two"})
+    path = home.project.root / "stacks" / "Pulumi.two.yaml"
+    path.write_text("config: {}\n")
+    assert shell.run("pulumi", "stack", "init", "two").returncode == 0
+    settings = yaml.safe_load(path.read_text())
+    results = set()
+    for days in range(1, 2 + DEPLOYS):
+        both = [*other.bootstrap_servers, *servers]
+        settings["config"] = {
+            "kafka:bootstrapServers": servers if days == 1 else both,
+            "kafka:tlsEnabled": False,
+        }
+        path.write_text(yaml.safe_dump(settings))
+        config = "" if days == 1 else f", config: {{retention.ms: {30 + days}d}}"
+        home.write({FILE: TOPIC.replace("}", f"{config}}}")})
+        done = shell.run("pulumi", "up", "--yes", "--skip-preview", "--non-interactive", "--stack", "two")
+        assert done.returncode == 0 or "leads to cluster" in " ".join(done.stdout.split()), done.stdout
+        results.add(done.returncode)
+    assert 0 in results
+    with open_cluster(Connection(tuple(other.bootstrap_servers), tls=False)) as elsewhere:
+        assert elsewhere.snapshot({"home.v1"}).topics["home.v1"].own_config == {"retention.ms": "-1"}
+    with connected(other.bootstrap_servers) as admin:
+        admin.delete_topics(["home.v1"])
 
 
 PROGRAM = """\
@@ -90,19 +101,18 @@ deploy()
 
 
 def test_another_provider_of_the_program_leads_to_its_own_cluster(
-    home: Deployment, cluster: Cluster, tools: Toolchain, tmp_path: Path
+    home: Deployment, cluster: Cluster, other: Sandbox
 ) -> None:
-    with running(Sandbox(tmp_path / "other", tools.java, tools.kafka_jars), brokers=1) as other:
-        servers = ", ".join(map(repr, other.bootstrap_servers))
-        (home.project.root / "stacks" / "__main__.py").write_text(PROGRAM.format(servers=servers))
-        home.write({FILE: TOPIC.replace("}", ", config: {retention.ms: 30d}}")})
-        done = home.shell.topicwarden("up", "--yes", "--stack", "dev")
-        assert done.returncode == 0, done.stdout + done.stderr
-        with open_cluster(Connection(tuple(other.bootstrap_servers), tls=False)) as elsewhere:
-            assert {"own.v1", "home.v1"} & elsewhere.snapshot().topics.keys() == {"own.v1"}
-        here = cluster.snapshot({"own.v1", "home.v1"}).topics
-        assert here.keys() == {"home.v1"}
-        assert here["home.v1"].own_config == {"retention.ms": "2592000000"}
+    servers = ", ".join(map(repr, other.bootstrap_servers))
+    (home.project.root / "stacks" / "__main__.py").write_text(PROGRAM.format(servers=servers))
+    home.write({FILE: TOPIC.replace("}", ", config: {retention.ms: 30d}}")})
+    done = home.shell.topicwarden("up", "--yes", "--stack", "dev")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with open_cluster(Connection(tuple(other.bootstrap_servers), tls=False)) as elsewhere:
+        assert {"own.v1", "home.v1"} & elsewhere.snapshot().topics.keys() == {"own.v1"}
+    here = cluster.snapshot({"own.v1", "home.v1"}).topics
+    assert here.keys() == {"home.v1"}
+    assert here["home.v1"].own_config == {"retention.ms": "2592000000"}
 
 
 def test_another_cluster_is_refused_until_the_stack_says_that_it_moved(home: Deployment, cluster: Cluster) -> None:
