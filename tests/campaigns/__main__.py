@@ -67,6 +67,7 @@ CAMPAIGNS: Final[Mapping[str, tuple[ModuleRun | PytestRun, ...]]] = {
             (
                 *("tests/engine/importing/test_kills.py", "tests/engine/rebalance/test_kills.py"),
                 *("tests/engine/predictions/test_agreement.py", "tests/engine/predictions/test_faults.py"),
+                "tests/engine/predictions/test_identity.py",
             )
         ),
     ),
