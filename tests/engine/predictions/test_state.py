@@ -5,7 +5,7 @@ This includes resources that do not belong to a declared topic.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
@@ -35,6 +35,7 @@ from topicwarden.model.problem import Refusal
 
 # Test that topicwarden judges every resource in Pulumi's state whose deletion deletes a topic.
 
+EVERY_COMMAND = ("preview", "up --yes --skip-preview", "up --yes --skip-preview --refresh")
 DECLARED = "{owner: team, partitions: 1, replication_factor: 2, config: {retention.ms: 7d}}\n"
 
 
@@ -56,13 +57,14 @@ def registered(resources: list[dict[str, Any]]) -> dict[str, Any]:
     return next(resource for resource in resources if resource["urn"] == REGISTERED)
 
 
-def assert_refused_until_forgotten(deployed: Deployment, cluster: Cluster, topic: str, urn: str) -> None:
-    """Assert that all commands refuse, nothing changes, and the remedy in the message works."""
+def assert_refused_until_forgotten(
+    deployed: Deployment, cluster: Cluster, topic: str, urn: str, commands: Sequence[str] = ("up --yes --skip-preview",)
+) -> None:
+    """Assert that the plan and all ``commands`` refuse, nothing changes, and the remedy in the message works."""
     before = cluster.snapshot({"held.v1", "stray.v1"}).topics
     duplicate = one(deployed.plan(), topic, "duplicate")
     assert duplicate.severity is Severity.REFUSED
-    assert deployed.shell.in_process("plan", "--stack", "dev").returncode == 1
-    for command in ("preview", "up --yes --skip-preview", "up --yes --skip-preview --refresh"):
+    for command in commands:
         output = " ".join(deployed.refused(command).split())
         assert f"{topic}: Pulumi's state has" in output
         assert urn in output
@@ -78,7 +80,7 @@ def assert_refused_until_forgotten(deployed: Deployment, cluster: Cluster, topic
 @pytest.mark.parametrize("resource", ["alias", "held.v1"])
 def test_a_second_resource_of_a_declared_topic(deployed: Deployment, cluster: Cluster, resource: str) -> None:
     urn = imported(deployed, resource, "held.v1")
-    assert_refused_until_forgotten(deployed, cluster, "held.v1", urn)
+    assert_refused_until_forgotten(deployed, cluster, "held.v1", urn, EVERY_COMMAND)
 
 
 def test_a_resource_of_a_topic_that_nobody_declares(deployed: Deployment, cluster: Cluster) -> None:
@@ -86,6 +88,9 @@ def test_a_resource_of_a_topic_that_nobody_declares(deployed: Deployment, cluste
     assert_refused_until_forgotten(deployed, cluster, "stray.v1", urn)
 
 
+@pytest.mark.nightly(
+    "The suite keeps the alias and the resource of another topic, and the forced deletions one of another component."
+)
 def test_a_resource_below_an_old_component(deployed: Deployment, cluster: Cluster) -> None:
     old = REGISTERED.replace(SET_TYPE, "house:index:Topics")
 
@@ -203,6 +208,7 @@ def test_a_program_retries_a_half_written_state(declared: Deployment) -> None:
     assert "door.v1" in declared.pulumi("preview")
 
 
+@pytest.mark.nightly("The suite keeps the program that does so.")
 def test_a_plan_retries_a_half_written_state(declared: Deployment) -> None:
     with emptied(attributes(declared), seconds=2.0):
         assert [plan.topic for plan in declared.plan().topics] == ["door.v1"]
