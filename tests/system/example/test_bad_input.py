@@ -23,6 +23,7 @@ from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.write.quota_admin import alter_quotas
 from topicwarden.toolchain import Toolchain
 
 GOOD = {"good/good.v1.yaml": "{partitions: 1, replication_factor: 3, owner: team}"}
@@ -66,25 +67,25 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
 
 @pytest.mark.parametrize("command", ["audit", "check"])
 def test_an_unknown_stack(command: str, own_cache: dict[str, str], tmp_path: Path) -> None:
-    line = refused(shell_of(tmp_path, GOOD, **own_cache).topicwarden(command, "--stack", "prod"))
+    line = refused(shell_of(tmp_path, GOOD, **own_cache).in_process(command, "--stack", "prod"))
     assert line == "topicwarden: no stack prod; stacks: dev"
 
 
 @pytest.mark.parametrize("command", [["check"], ["audit", "--stack", "dev"], ["sandbox", "up"], ["demo"]])
 def test_a_command_outside_any_project(command: list[str], tmp_path: Path) -> None:
-    line = refused(Shell(tmp_path).topicwarden(*command))
+    line = refused(Shell(tmp_path).in_process(*command))
     assert "expected a folder with Pulumi.yaml and topics/" in line
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", ["audit", "check"])
 def test_an_empty_project(command: str, own_cache: dict[str, str], tmp_path: Path, sandbox: Sandbox) -> None:
-    line = refused(shell_of(tmp_path, {}).topicwarden(command, "--stack", "dev"))
+    line = refused(shell_of(tmp_path, {}).in_process(command, "--stack", "dev"))
     assert "topics/ declares no topic: write topics/<domain>/<topic>.yaml" in line
 
 
 def test_no_sandbox_is_up(own_cache: dict[str, str], tmp_path: Path) -> None:
-    line = refused(shell_of(tmp_path, GOOD, **own_cache).topicwarden("audit", "--stack", "dev"))
+    line = refused(shell_of(tmp_path, GOOD, **own_cache).in_process("audit", "--stack", "dev"))
     assert "the sandbox is not running: start it with `topicwarden sandbox up`" in line
 
 
@@ -93,7 +94,7 @@ def test_no_cluster_answers(own_cache: dict[str, str], tmp_path: Path) -> None:
         port = closed.getsockname()[1]
     settings = f"config: {{'kafka:bootstrapServers': ['127.0.0.1:{port}'], 'kafka:tlsEnabled': false}}"
     out = tmp_path / "out"
-    done = shell_of(tmp_path, GOOD, settings, **own_cache).topicwarden("audit", "--stack", "dev", "--out", out)
+    done = shell_of(tmp_path, GOOD, settings, **own_cache).in_process("audit", "--stack", "dev", "--out", out)
     assert f"no Kafka cluster answers at 127.0.0.1:{port}" in refused(done)
     assert not out.exists()
 
@@ -118,20 +119,20 @@ def test_no_cluster_answers(own_cache: dict[str, str], tmp_path: Path) -> None:
 def test_stack_settings_with_missing_files(
     settings: str, output: str, own_cache: dict[str, str], tmp_path: Path
 ) -> None:
-    assert output in refused(shell_of(tmp_path, GOOD, settings, **own_cache).topicwarden("audit", "--stack", "dev"))
+    assert output in refused(shell_of(tmp_path, GOOD, settings, **own_cache).in_process("audit", "--stack", "dev"))
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_anything_is_read(sandbox: Sandbox, tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.write_text("mine")
-    line = refused(shell_of(tmp_path, GOOD).topicwarden("audit", "--stack", "dev", "--out", taken))
+    line = refused(shell_of(tmp_path, GOOD).in_process("audit", "--stack", "dev", "--out", taken))
     assert f"cannot write the report to {taken}: {taken} is not a folder; select another with --out" in line
     assert taken.read_text() == "mine"
 
 
 def test_invalid_declarations_are_not_audited(sandbox: Sandbox, tmp_path: Path) -> None:
     bad = {"bad.yaml": "{partitions: 0, replication_factor: 0}"}
-    line = refused(shell_of(tmp_path, bad).topicwarden("audit", "--stack", "dev"))
+    line = refused(shell_of(tmp_path, bad).in_process("audit", "--stack", "dev"))
     assert "the declared topics cannot be audited: topics/bad.yaml:1:14: " in line
     assert "(and 1 more); run `topicwarden check --stack dev`" in line
 
@@ -139,7 +140,7 @@ def test_invalid_declarations_are_not_audited(sandbox: Sandbox, tmp_path: Path) 
 def test_a_port_in_use(own_cache: dict[str, str], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = min(taken.getsockname()[1], 65_000)
-        done = shell_of(tmp_path, GOOD, **own_cache).topicwarden("sandbox", "up", "--port", str(port))
+        done = shell_of(tmp_path, GOOD, **own_cache).in_process("sandbox", "up", "--port", str(port))
     assert f"port {port} is in use: stop the program that uses it, select another port with --port" in refused(done)
     assert not (Path(own_cache["TOPICWARDEN_CACHE"]) / "sandbox" / "state.json").exists()
 
@@ -171,7 +172,7 @@ def test_all_errors_of_the_yaml_are_reported_together(tmp_path: Path) -> None:
         "unknown.yaml": "partitions: 1\nreplication_factor: 3\nconfig: {retention: 7d}\n",
         "wrong-type.yaml": "partitions: many\nreplication_factor: 3\n",
     }
-    done = shell_of(tmp_path, topics).topicwarden("check")
+    done = shell_of(tmp_path, topics).in_process("check")
     assert done.returncode == 1
     assert re.findall(r"^(topics/\S+:\d+:\d+): (?!warning)", done.stdout, re.MULTILINE) == [
         "topics/broken.yaml:1:13",
@@ -188,34 +189,30 @@ def test_all_errors_of_the_yaml_are_reported_together(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def slow(own_cache: dict[str, str], tools: Toolchain, tmp_path: Path) -> Iterator[tuple[Sandbox, Shell]]:
-    """A broker that limits all clients to 20 kB per second, and a topic with a small and a large partition."""
+def slow(sandbox: Sandbox, tmp_path: Path) -> Shell:
+    """A topic with a small and a large partition, on a broker that limits all clients to 20 kB per second."""
     topics = {"slow.v1.yaml": "{partitions: 2, replication_factor: 1, config: {min.insync.replicas: 1}}"}
-    sandbox = Sandbox(Path(own_cache["TOPICWARDEN_CACHE"]) / "sandbox", tools.java, tools.kafka_jars)
-    try:
-        (server,) = sandbox.up(brokers=1).bootstrap_servers
-        with connected([server]) as admin:
+    servers = sandbox.up(brokers=1).bootstrap_servers  # a first run of the test has killed the broker
+    with connected(servers) as admin:
+        if "slow.v1" not in admin.list_topics():
             admin.create_topics([NewTopic("slow.v1", 2, 1)])
-        with writing([server]) as writer:
-            writer.send("slow.v1", "key", "small", partition=0)
-            for _ in range(100):
-                writer.send("slow.v1", "key", os.urandom(20_000), partition=1)
-                writer.flush()
-        quota = ["--entity-type", "clients", "--entity-default", "--alter", "--add-config", "consumer_byte_rate=20000"]
-        java = [tools.java, "-cp", f"{tools.kafka_jars}/*", "kafka.admin.ConfigCommand", "--bootstrap-server", server]
-        subprocess.run([*map(str, java), *quota], check=True, capture_output=True)
-        yield sandbox, shell_of(tmp_path, topics, **own_cache)
-    finally:
-        sandbox.down(remove=True)
+    with writing(servers) as writer:
+        writer.send("slow.v1", "key", "small", partition=0)
+        for _ in range(100):
+            writer.send("slow.v1", "key", os.urandom(20_000), partition=1)
+            writer.flush()
+    with connected(servers) as admin:
+        assert not alter_quotas(admin, {(("client-id", None),): {"consumer_byte_rate": 20_000.0}})
+    return shell_of(tmp_path, topics)
 
 
-def test_a_cluster_that_stops_during_the_scan(slow: tuple[Sandbox, Shell], tmp_path: Path) -> None:
-    sandbox, shell = slow
+def test_a_cluster_that_stops_during_the_scan(sandbox: Sandbox, slow: Shell, tmp_path: Path) -> None:
+    """The last test of this file, because it kills the broker."""
     command = [str(BIN / "topicwarden"), "audit", "--stack", "dev", "--out", str(tmp_path / "out")]
     # Draw the progress as on a terminal. At 50%, Spark is in the middle of its work.
-    variables = {**os.environ, **shell.variables, "FORCE_COLOR": "1"}
+    variables = {**os.environ, **slow.variables, "FORCE_COLOR": "1"}
     with subprocess.Popen(
-        command, cwd=shell.folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command, cwd=slow.folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as audit:
         assert audit.stderr
         drawn = b""
