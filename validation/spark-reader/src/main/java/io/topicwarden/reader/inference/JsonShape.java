@@ -6,7 +6,6 @@ import io.topicwarden.reader.Json;
 import io.topicwarden.reader.personal.PersonalData;
 import java.math.BigDecimal;
 import java.util.EnumSet;
-import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -241,22 +240,26 @@ public final class JsonShape {
 
   private boolean isSparse() {
     long missing = 0;
-    Set<Set<JsonType>> kinds = new HashSet<>();
+    Set<JsonType> all = EnumSet.noneOf(JsonType.class);
+    int most = 0;
     for (Field field : fields.values()) {
       missing += field.missing.count();
-      kinds.add(field.shape.nonNullTypes());
+      Set<JsonType> found = field.shape.kinds();
+      all.addAll(found);
+      most = Math.max(most, found.size());
     }
     double objects = types[JsonType.OBJECT.ordinal()].count();
     return fields.size() > SPARSE_NAMES
-        && kinds.size() == 1
+        && most == all.size() // one name has the values of all others
         && missing / objects / fields.size() > SPARSE_SHARE;
   }
 
-  private Set<JsonType> nonNullTypes() {
+  /** Returns the types of the values without null; integers are numbers. */
+  private Set<JsonType> kinds() {
     Set<JsonType> found = EnumSet.noneOf(JsonType.class);
     for (JsonType type : JsonType.values()) {
       if (type != JsonType.NULL && types[type.ordinal()].count() > 0) {
-        found.add(type);
+        found.add(type == JsonType.INTEGER ? JsonType.NUMBER : type);
       }
     }
     return found;

@@ -54,7 +54,6 @@ public record Settings(
   boolean isData(String name) {
     return name.isEmpty()
         || name.length() > MAX_NAME_LENGTH
-        || !isUnicode(name)
         || ID.matcher(name).matches()
         || looksPersonal(name);
   }

@@ -156,11 +156,10 @@ class JsonShapeTest {
   @Test
   void halvesOfSurrogatePairsAreNeverKept() throws Exception {
     JsonShape shape = new JsonShape(settings(true));
-    shape.add(parse("{\"\\ud83d\": 1, \"a\": \"\\ud83d\", \"b\": \"\\ud83d\\ude00\"}"), 0, 1);
-    JsonNode json = shape.toJson();
-    assertEquals(Set.of("a", "b"), fieldNames(json.path("fields")));
-    assertTrue(json.path("fields").path("a").path("texts").isNull());
-    assertTrue(json.path("fields").path("b").path("texts").isObject());
+    shape.add(parse("{\"a\": \"\\ud83d\", \"b\": \"\\ud83d\\ude00\"}"), 0, 1);
+    JsonNode fields = shape.toJson().path("fields");
+    assertTrue(fields.path("a").path("texts").isNull());
+    assertTrue(fields.path("b").path("texts").isObject());
   }
 
   @Test
