@@ -17,7 +17,7 @@ SHOWN = replace(CONTEXT, shows_values=True)
 OBJECTS = 600
 
 
-def variant(objects: int = OBJECTS, **properties: Any) -> Variant:
+def variant(objects: int = OBJECTS, /, **properties: Any) -> Variant:
     """Return the objects with one text: a property has one type in all of them, or a count and types."""
     counts = {
         path.replace("__", "/"): PropertyCount(objects, frozenset({found}))
@@ -109,7 +109,7 @@ def test_a_property_may_decide_what_is_in_an_object() -> None:
     }
 
 
-NOTHING = "no oneOf: no property with few texts decides"
+NOTHING = "no oneOf: no property with few texts decides about the other properties"
 
 
 @pytest.mark.parametrize(

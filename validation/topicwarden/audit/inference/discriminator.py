@@ -1,4 +1,4 @@
-"""The property whose text decides which other properties an object has, and of which types: a ``oneOf``."""
+"""The property whose text decides which other properties an object has, and their types: a ``oneOf``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHANCE: Final = 1e-9
 
 @dataclass(frozen=True)
 class Requirement:
-    """What all objects with one text have at ``path``: the property, if ``required``, and one of ``types``, if any."""
+    """A rule for all objects with one text: at ``path``, there is a property, if ``required``, of ``types``, if any."""
 
     path: str
     required: bool

@@ -26,7 +26,7 @@ def json_schema(shape: JsonShape, context: InferenceContext, variants: Variants 
         return schema
     found = discriminator(variants or {}, shape, context)
     if found is None:
-        comment = "no oneOf: no property with few texts decides which other properties there are, or of which types"
+        comment = "no oneOf: no property with few texts decides about the other properties"
         return {**schema, "$comment": f"{schema['$comment']}; {comment}"}
     decides = f"{found.path} decides about {_counted(found.decided, 'other property', 'other properties')}"
     if not context.shows_values:
