@@ -173,11 +173,11 @@ def _enumeration(source: random.Random, path: str, _: int) -> Hidden:
     texts = [f"{MARK}-{letter}" for letter in string.ascii_letters[: source.randint(2, 8)]]
     texts += source.choice([[], [], [""], [f"{MARK}-é日\U0001f600"], [f"{MARK}\ud83d"], ["2026-01-31"]])
     steep = source.choice([1.0, 1.0, 0.5])
-    weights = [steep**number for number in range(len(texts))]
-    rare = 600 * weights[-1] / sum(weights) < 20  # some texts may be missing, or too few to be a rule
+    frequencies = [steep**number for number in range(len(texts))]
+    rare = 600 * frequencies[-1] / sum(frequencies) < 20  # some texts may be missing, or too few to be a rule
     few = not rare and all(map(_is_unicode, texts))
     rules = (_rule(path, "type", "string"),) + ((_rule(path, "enum", sorted(texts)),) if few else ())
-    return Hidden(lambda random: random.choices(texts, weights)[0], rules)
+    return Hidden(lambda random: random.choices(texts, frequencies)[0], rules)
 
 
 def _many_texts(source: random.Random, path: str, _: int) -> Hidden:
@@ -276,10 +276,10 @@ def _events(source: random.Random) -> Hidden:
             "amount": _Field(_integer(source, "", 0) if number % 2 else _text(source, "", 0)),
         }
         variants[name] = fields if source.random() < 0.7 else {**fields, f"more {number}": _Field(_scalar(source))}
-    weights = [source.choice([1.0, 0.3]) for _ in names]
+    frequencies = [source.choice([1.0, 0.3]) for _ in names]
 
     def draw(random: random.Random) -> dict[str, Any]:
-        name = random.choices(names, weights)[0]
+        name = random.choices(names, frequencies)[0]
         own = _object_of("", variants[name]).draw(random)
         record: dict[str, Any] = _object_of("", common).draw(random) | ({"data": own} if payload else own)
         return record | ({"kind": name} if at == "/kind" else {"meta": {"type": name}})

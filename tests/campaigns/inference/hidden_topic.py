@@ -34,7 +34,7 @@ _DAY: Final = 24 * _HOUR
 
 @dataclass(frozen=True)
 class HiddenEncoding:
-    """How to draw the bytes of a key or a value, the settings to find, and the contract of JSON values."""
+    """The bytes of a key or a value: how they are drawn, the settings to find, and the contract of JSON values."""
 
     draw: Callable[[random.Random], bytes]
     settings: Mapping[str, Any]
@@ -153,7 +153,8 @@ def _key(source: random.Random) -> HiddenEncoding:
     )
     few = HiddenEncoding(lambda random: f"{MARK} {random.randrange(8)}".encode(), {"format": "string"})
     kinds: list[Callable[[], HiddenEncoding]] = [_key_text, _key_text, _uuid, _int, _long, _bytes]
-    return source.choice([*kinds, lambda: objects, lambda: few])()
+    kinds += [lambda: objects, lambda: few]
+    return source.choice(kinds)()
 
 
 def _text() -> HiddenEncoding:
