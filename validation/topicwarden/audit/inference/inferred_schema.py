@@ -17,29 +17,35 @@ _LEAST_OF_A_TEXT: Final = 10
 """An enumeration has at most this number of texts, and each one this number of times."""
 _RARE: Final = 0.1
 """The exceptions of a stricter rule are named if they are at most this share of the values."""
+_KINDS: Final = (("boolean",), ("integer", "number"), ("string",), ("array",), ("object",))
 
 
 def json_schema(shape: JsonShape, context: InferenceContext, variants: Variants | None = None) -> dict[str, Any]:
     """Return the schema of all values of a topic. ``variants`` are those of its objects."""
     schema = {"$schema": DIALECT, **_schema(shape, context, "value")}
-    if schema.get("type") != "object" or not _is_mixed(shape):
+    if schema.get("type") != "object":
         return schema
     found = discriminator(variants or {}, shape, context)
     if found is None:
         comment = "no oneOf: no property with few texts decides about the other properties"
-        return {**schema, "$comment": f"{schema['$comment']}; {comment}"}
+        return _commented(schema, comment) if _is_mixed(shape) else schema
     decides = f"{found.path} decides about {_counted(found.decided, 'other property', 'other properties')}"
+    texts = _counted(len(found.objects), "text")
     if not context.shows_values:
-        comment = f"{decides}: --show-values writes its {len(found.objects)} texts as oneOf"
-        return {**schema, "$comment": f"{schema['$comment']}; {comment}"}
-    comment = f"oneOf of {_counted(len(found.objects), 'text')}: {decides}"
-    return {**schema, "$comment": f"{schema['$comment']}; {comment}", "oneOf": found.branches()}
+        return _commented(schema, f"{decides}: --show-values writes its {texts} as oneOf")
+    return {**_commented(schema, f"oneOf of {texts}: {decides}"), "oneOf": found.branches()}
+
+
+def _commented(schema: Mapping[str, Any], comment: str) -> dict[str, Any]:
+    return {**schema, "$comment": f"{schema['$comment']}; {comment}"}
 
 
 def _is_mixed(shape: JsonShape) -> bool:
-    """Return whether objects have different properties, or properties of different types."""
+    """Return whether many objects lack a property, or have it with another type."""
     return any(
-        each.missing.count or len({*each.type_names} - {"null"}) > 1 or _is_mixed(each)
+        each.missing.count > _RARE * shape.total
+        or each.total - each.count("null") - max(each.count(*kinds) for kinds in _KINDS) > _RARE * each.total
+        or _is_mixed(each)
         for each in shape.fields.values()
     )
 
