@@ -14,7 +14,7 @@ from topicwarden.kinds import every_kind, modules
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE, AccessResource
 from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
 from topicwarden.kinds.resource_type import DEFAULTS
-from topicwarden.kinds.scram_user.resource import RESOURCE as USER
+from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import (
     ACLS,
     AccessKey,
@@ -39,6 +39,7 @@ RESOURCE_TYPES: Final[Mapping[str, AccessResource]] = {
     type.token: each.RESOURCE for each in every_kind("resource") for type in each.RESOURCE.types
 }
 """The kinds of access and the subjects by the types of their resources."""
+_USER: Final = next(resource for resource in ACCESS_RESOURCES if resource.part == USERS)
 _TITLES: Final = {part.name: part.title for part in ACCESS_PARTS}
 
 Properties: TypeAlias = Mapping[str, Any]
@@ -82,7 +83,7 @@ def recorded_access(
             for resource, key, value in [*_entries(departing, gone), *_entries(access, access.homes)]
         },
         "allow": {file: recorded_allowances(words) for file, words in sorted(allow.items())},
-        "passwords": sorted(USER.name(user) for user in passwords),
+        "passwords": sorted(_USER.name(user) for user in passwords),
     }
 
 
@@ -148,7 +149,7 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
         tainted = bool(resource.get("taint"))
         if tainted or not as_declared:
             undeclared.append(UndeclaredResource(urn, key, access_title(key, type), registered, tainted, as_declared))
-    written = frozenset(user for user in found.get(USER.part, ()) if user in homes and USER.name(user) in passwords)
+    written = frozenset(user for user in found.get(USERS, ()) if user in homes and _USER.name(user) in passwords)
     acls = frozenset(found.pop(ACLS, ()))
     return DeployedAccess(acls, found, homes, allow, passwords=written, undeclared=tuple(undeclared))
 

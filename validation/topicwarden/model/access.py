@@ -167,7 +167,7 @@ class Part(str, Generic[Key, Value]):
     """The name of the part of the access that has the entries of one kind, with the types of their keys and values."""
 
 
-ACLS: Final = Part[Acl, bool]("acls")
+ACLS: Final[Part[Acl, bool]] = Part("acls")
 """An ACL has no value: that of each one is True."""
 Entries: TypeAlias = Mapping[Any, Any]
 

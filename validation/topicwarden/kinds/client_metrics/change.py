@@ -22,7 +22,7 @@ class Subscription:
         return self.name
 
 
-CLIENT_METRICS: Final = Part[Subscription, Mapping[str, str]]("client_metrics")
+CLIENT_METRICS: Final[Part[Subscription, Mapping[str, str]]] = Part("client_metrics")
 PART = AccessPart(
     AccessKind.CLIENT_METRICS,
     CLIENT_METRICS,

@@ -10,7 +10,7 @@ from topicwarden.kinds.difference import AccessPart, has_values, setting_rows
 from topicwarden.model.access import DeclaredAccess, DeployedAccess, Part
 from topicwarden.model.planned_change import AccessKind
 
-GROUP_CONFIGS: Final = Part[str, Mapping[str, str]]("group_configs")
+GROUP_CONFIGS: Final[Part[str, Mapping[str, str]]] = Part("group_configs")
 
 
 def requested_groups(*access: DeclaredAccess | DeployedAccess) -> frozenset[str]:

@@ -10,7 +10,7 @@ from topicwarden.kinds.quota.levels import QuotaEntity, Quotas, enforced_limit, 
 from topicwarden.model.access import Part
 from topicwarden.model.planned_change import AccessItem, AccessKind, Action
 
-QUOTAS: Final = Part[QuotaEntity, Mapping[str, float]]("quotas")
+QUOTAS: Final[Part[QuotaEntity, Mapping[str, float]]] = Part("quotas")
 
 
 def quota_title(entity: QuotaEntity) -> str:

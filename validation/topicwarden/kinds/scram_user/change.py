@@ -9,7 +9,7 @@ from topicwarden.kinds.difference import AccessComparison, AccessPart, row
 from topicwarden.model.access import Part, ScramUser
 from topicwarden.model.planned_change import AccessItem, AccessKind
 
-USERS: Final = Part[tuple[str, str], ScramUser]("users")
+USERS: Final[Part[tuple[str, str], ScramUser]] = Part("users")
 """By name and mechanism."""
 
 
