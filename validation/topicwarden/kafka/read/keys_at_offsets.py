@@ -56,6 +56,9 @@ class _KeyReader(PartitionReader):
     def take_end(self, *, transactions_open: bool) -> None:
         self._requested = []
 
+    def take_gap(self) -> None:
+        self._requested = []  # the cleaner has removed the last batches
+
     def skip(self, reason: str) -> None:
         if reason != DELETED:
             self.give_up(reason)

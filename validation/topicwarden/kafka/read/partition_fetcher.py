@@ -58,6 +58,10 @@ class PartitionReader(ABC):
     def take_end(self, *, transactions_open: bool) -> None:
         """Handle that no batch follows; with ``transactions_open``, none that is committed."""
 
+    def take_gap(self) -> None:
+        """Handle that the leader returned no batch although the log goes on; by default, this is a failure."""
+        self.fail("its leader returned no batch")
+
     @abstractmethod
     def give_up(self, reason: str) -> None:
         """End, for ``reason``."""
@@ -109,7 +113,7 @@ class PartitionReader(ABC):
         elif larger:
             self.limit += 1
         else:
-            self.fail("its leader returned no batch")
+            self.take_gap()
 
 
 class PartitionFetcher:
