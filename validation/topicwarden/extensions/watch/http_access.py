@@ -1,4 +1,4 @@
-"""Who can reach the HTTP server of a watch: the address on which it listens, and the bearer token of its clients.
+"""Limit who can reach the HTTP server of a watch: by the address on which it listens, and the bearer token of clients.
 
 Addresses are written ``127.0.0.1:9464``, ``[::1]:9464`` or ``0.0.0.0:9464``. The token is in a file that may be rotated
 while the watch runs.
