@@ -21,7 +21,7 @@ from topicwarden.audit.scan.spark_source import source_of
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.extensions.redrive.redrive_operation import redrive_finding
 from topicwarden.extensions.redrive.redrive_report import RedriveReport
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict

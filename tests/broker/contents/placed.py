@@ -16,7 +16,7 @@ from kafka.admin import NewPartitions, NewTopic
 from kafka.partitioner.default import murmur2
 
 from tests.support.java_programs import compiled
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.toolchain import Toolchain
 
 KEYS = 1_500

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from confluent_kafka import Producer
 from kafka.admin import NewTopic
 
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 
 KEY = str(uuid.UUID(int=7))
 TRACED: Mapping[str, bytes] = {"trace-id": b"t-1"}

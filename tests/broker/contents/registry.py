@@ -14,7 +14,7 @@ from kafka.admin import NewTopic
 
 from tests.broker.contents.records import writing
 from tests.support.cases import Case
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 
 TOPICS = ("registry.avro", "registry.json", "registry.protobuf")
 PROJECT = Case(

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from tests.broker.contents.transactions import transactional
 from tests.support.reports import comparable, finding
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict

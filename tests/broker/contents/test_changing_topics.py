@@ -16,7 +16,7 @@ from tests.support.projects import own_cache, project_of
 from tests.support.reports import found
 from topicwarden.audit import gather
 from topicwarden.audit.scan import full_scan
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict

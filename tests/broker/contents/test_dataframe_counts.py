@@ -25,8 +25,8 @@ from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.write.config_admin import connected
 
 ROUNDS = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "1"))
 NOW, DAY_MS = 1_700_000_000_000, 86_400_000

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from tests.support.clients import until
 from tests.support.projects import own_cache, project_of
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.finding import Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict

@@ -21,9 +21,9 @@ from tests.broker.contents.records import writing
 from tests.broker.contents.registry import wire
 from tests.support.projects import own_cache, project_of, write_topics
 from tests.support.reports import comparable, finding
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.registry.client import RegistryClient
 from topicwarden.kafka.registry.write import register, set_compatibility
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project

@@ -16,7 +16,7 @@ from kafka.admin import NewTopic
 from tests.support.reports import facts, finding
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios import log_cleaner
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import AuditFunction

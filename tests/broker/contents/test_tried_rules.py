@@ -13,9 +13,9 @@ from kafka.admin import NewTopic
 from tests.support.clients import until
 from tests.support.projects import own_cache, project_of
 from topicwarden.deploy.rule_trials import with_tried_rules
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.planned_change import Action, Severity
 from topicwarden.model.project import Project

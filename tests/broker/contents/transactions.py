@@ -12,7 +12,7 @@ from typing import Final
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
 from kafka.admin import NewTopic
 
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 
 HOUR_MS = 3_600_000
 YEAR_MS = 365 * 24 * HOUR_MS

@@ -13,7 +13,7 @@ from kafka.admin import NewTopic
 from tests.support.projects import Shell, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.project import Project
 from topicwarden.toolchain import Toolchain, environment
 

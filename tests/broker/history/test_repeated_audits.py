@@ -21,7 +21,7 @@ from tests.support.reports import facts, finding
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.log_cleaner import wait_until_clean
 from topicwarden.extensions.sandbox.scenarios.writer import writing
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.finding import AuditReport, SettledFinding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict

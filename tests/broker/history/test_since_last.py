@@ -21,8 +21,8 @@ from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.audit.scan.superseded_pairs import superseded_pairs
 from topicwarden.extensions.sandbox.scenarios.writer import Writer, writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict

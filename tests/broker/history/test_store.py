@@ -31,7 +31,7 @@ from topicwarden.audit.history.outcomes import MOST_AUDITS, trend, worst_verdict
 from topicwarden.audit.history.store import KEPT_PARTS, HistoryStore, HistoryUnavailable
 from topicwarden.audit.scan import offset_ranges
 from topicwarden.extensions.sandbox.scenarios.writer import writing
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.finding import AuditReport, Finding, PastAudit, PastFinding, TopicFacts
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project

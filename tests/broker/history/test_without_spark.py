@@ -20,9 +20,9 @@ from topicwarden.audit.history import remembered_records
 from topicwarden.audit.scan import spark_session as sessions
 from topicwarden.audit.scan.key_hash import key_hash
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.record_decoder import UnreadableRecords
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kafka.write.quota_admin import alter_quotas, wait_for_quotas
 from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.model.finding import OF_CLUSTER, AuditReport

@@ -24,7 +24,8 @@ from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
-from topicwarden.kafka.write.config_admin import connected, set_topic
+from topicwarden.kafka.connect.clients import connected
+from topicwarden.kafka.write.config_admin import set_topic
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict

@@ -9,7 +9,7 @@ from kafka import OffsetAndMetadata, TopicPartition
 from kafka.admin import NewTopic
 
 from tests.support.redrives import RedriveProject, origin
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.problem import Refusal
 
 JSON = "partitions: 3, contents: {value: {format: json}}"

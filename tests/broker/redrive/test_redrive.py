@@ -7,7 +7,7 @@ from kafka import TopicPartition
 
 from tests.support.redrives import RedriveProject, origin
 from topicwarden.cli.redrive import redrive
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.problem import Refusal
 
 GOOD = b'{"id": 1}'

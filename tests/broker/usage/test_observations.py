@@ -18,9 +18,9 @@ from tests.support.clients import commit, until
 from tests.support.restricted_user import RestrictedCluster
 from topicwarden.extensions.sandbox.jvm import Jvm
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.access import NO_ACCESS
 from topicwarden.model.usage import Interval, TopicUse, Use, UserKind
 from topicwarden.toolchain import Toolchain

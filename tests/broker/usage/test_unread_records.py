@@ -31,13 +31,13 @@ from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.audit.judge import results_of
 from topicwarden.extensions.sandbox.jvm import Jvm
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read import record_batches, unread_records
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.group_lags import Position, UnreadRecord, group_lags, unread_positions
 from topicwarden.kafka.read.partition_fetcher import DELETED, READ_DENIED
 from topicwarden.kafka.read.snapshot import Snapshot
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.access import Grant, TopicAccess
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict

@@ -20,8 +20,8 @@ from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.extensions.sandbox import ports
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kafka.write.reassignment_admin import ReassignmentSession, open_reassignment_session
 
 BROKERS = (1, 2, 3)

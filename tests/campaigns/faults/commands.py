@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from tests.campaigns.faults.cluster import FaultyCluster
 from tests.support.projects import Shell, empty_stack, project_of
 from topicwarden.extensions.sandbox.scenarios.writer import writing
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project

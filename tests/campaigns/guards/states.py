@@ -38,10 +38,10 @@ from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.write.access_admin import create_acls
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
 from topicwarden.kafka.write.quota_admin import alter_quotas
 from topicwarden.kafka.write.settings_admin import GROUP_SETTINGS

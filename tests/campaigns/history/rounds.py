@@ -32,7 +32,7 @@ from kafka.protocol.admin import ElectionType
 from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.finding import AuditReport, TopicFacts
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project

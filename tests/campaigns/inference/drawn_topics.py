@@ -20,7 +20,7 @@ from tests.support.command import topicwarden
 from tests.support.projects import project_of
 from tests.support.sandboxes import running
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.finding import Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict

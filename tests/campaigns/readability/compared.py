@@ -33,7 +33,7 @@ from tests.campaigns.readability.drawn_schemas import Pair, draw_pairs, message_
 from tests.support.java_programs import compiled
 from tests.support.sandboxes import running
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.readability import Readability, SchemaScan, UnreadablePartition
 from topicwarden.model.subject import RegisteredSchema
 from topicwarden.toolchain import Toolchain

@@ -18,8 +18,8 @@ from tests.support.projects import own_cache, project_of
 from topicwarden.audit import retained_records
 from topicwarden.audit.retained_records import ReaderRecords
 from topicwarden.audit.scan import reader_process
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.project import Project
 from topicwarden.model.readability import Readability
 from topicwarden.specs.stacks.registry_settings import RegistrySettings

@@ -13,8 +13,8 @@ from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePattern
 from tests.support import maven_jars
 from tests.support.restricted_user import PASSWORD, USER, RestrictedCluster, restricted_cluster
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.write.config_admin import connected
 
 VISIBLE: Final = "seen-"
 """The start of the names of groups and transactional ids that the restricted user may describe."""

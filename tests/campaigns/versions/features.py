@@ -22,10 +22,10 @@ from tests.support.clients import until
 from tests.support.reports import finding
 from topicwarden.extensions.sandbox.jvm import Jvm
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kafka_facts.configs import kafka_lines
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project

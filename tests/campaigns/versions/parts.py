@@ -18,11 +18,12 @@ from tests.support.clients import commit
 from tests.support.projects import Shell, project_of
 from tests.support.reports import finding
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.kafka.read.topic_reads import TopicProperties, wait_until_visible
-from topicwarden.kafka.write.config_admin import connected, set_topic
+from topicwarden.kafka.write.config_admin import set_topic
 from topicwarden.kafka_facts.services import APACHE
 from topicwarden.model.diagnosis import Ability, Diagnosis, Possession
 from topicwarden.model.planned_change import Severity

@@ -25,10 +25,10 @@ from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios import log_cleaner
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.topic_reads import TopicProperties, wait_until_visible
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kafka_facts.services import APACHE
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE
 from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan

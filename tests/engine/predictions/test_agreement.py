@@ -19,8 +19,9 @@ from tests.engine.predictions.conftest import STACK, TOPIC, Deployment, deployme
 from tests.support.documents import block
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.cluster import Cluster
-from topicwarden.kafka.write.config_admin import connected, set_topic
+from topicwarden.kafka.write.config_admin import set_topic
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE
 
 # Test that `plan`, `pulumi preview` and `pulumi up` refuse the same changes.

@@ -13,8 +13,8 @@ from tests.support.stack_state import resources_in_state
 from topicwarden.deploy.program_run import PlanChanged
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.cluster import Cluster
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kinds.topic.resource import SET_TYPE
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.deploy import deploy_topics

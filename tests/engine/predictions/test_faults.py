@@ -18,8 +18,8 @@ from tests.support.clients import until
 from tests.support.projects import empty_stack, project_of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.cluster import Cluster
-from topicwarden.kafka.write.config_admin import connected
 
 KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "1"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "20261122"))

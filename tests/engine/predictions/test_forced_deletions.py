@@ -12,8 +12,8 @@ from kafka.admin import NewTopic
 from tests.engine.predictions.conftest import REGISTERED, TOPIC, Deployment, day, deployment, edited, one
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.cluster import Cluster
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE
 from topicwarden.model.planned_change import Severity
 

@@ -13,8 +13,9 @@ from confluent_kafka.cimpl import NewPartitions
 from tests.engine.predictions.conftest import Deployment, deployment, of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.cluster import Cluster
-from topicwarden.kafka.write.config_admin import connected, set_topic
+from topicwarden.kafka.write.config_admin import set_topic
 from topicwarden.model.planned_change import Action, Severity
 
 DAY = 86_400_000

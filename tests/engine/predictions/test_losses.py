@@ -19,8 +19,9 @@ from tests.engine.predictions.conftest import Deployment, deployment, of, one
 from tests.support.clients import extents, records, until
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.cluster import Cluster
-from topicwarden.kafka.write.config_admin import connected, set_topic
+from topicwarden.kafka.write.config_admin import set_topic
 from topicwarden.model.planned_change import Action, PlanReport, Severity
 
 HOUR, DAY = 3_600_000, 86_400_000

@@ -15,9 +15,9 @@ from tests.support.clients import commit, until
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.log_cleaner import wait_until_clean
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.newest_records import MOST_RECORDS, NewestRecords
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.planned_change import Severity
 
 # Test that a plan finds all consumer groups, and predicts for offsets with aborted transactions and gaps.

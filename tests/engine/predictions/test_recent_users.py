@@ -15,9 +15,9 @@ from confluent_kafka import Producer
 from tests.engine.predictions.conftest import Deployment, deployment, of, one
 from tests.support.clients import commit
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.access import NO_ACCESS
 from topicwarden.model.planned_change import Consequence, PlanReport, Severity
 from topicwarden.model.timestamps import between

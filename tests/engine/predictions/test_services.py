@@ -18,9 +18,9 @@ from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.evidence import ApacheLog
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kafka_facts.configs import definition
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.verdict import Verdict

@@ -11,7 +11,7 @@ import pytest
 from tests.engine.predictions.conftest import Deployment, deployment, of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.planned_change import Action, Severity
 
 FILE, TOPIC = "rules/tried.v1.yaml", "tried.v1"

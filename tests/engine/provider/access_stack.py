@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from kafka import KafkaAdminClient
 
 from tests.support.projects import Shell
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
-from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.access import Acl, LiveAccess
 from topicwarden.model.project import Project
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.killed_deploys import kill_one_deploy, killable_stack
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.write.quota_admin import alter_quotas
 
 pytestmark = pytest.mark.usefixtures("sandbox")

@@ -14,7 +14,7 @@ from kafka.admin import NewTopic
 from tests.support.projects import Shell, empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.toolchain import Toolchain
 
 DECLARED = "{owner: team, partitions: 1, replication_factor: 1, contents: {key: {required: true}}}\n"

@@ -14,7 +14,7 @@ from kafka.protocol.consumer import OffsetSpec
 
 from tests.support.applications.java_application import JavaApplication
 from topicwarden.extensions.sandbox import ports
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 
 GROUP = "connect-cluster"
 CONFIGS, OFFSETS, STATUS = "connect-configs", "connect-offsets", "connect-status"

@@ -13,8 +13,8 @@ from kafka.admin import NewTopic
 from tests.support.applications.java_application import JavaApplication
 from tests.support.java_programs import compiled
 from topicwarden.extensions.sandbox.scenarios.writer import writing
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.consumer_groups import read_groups
-from topicwarden.kafka.write.config_admin import connected
 
 WORDS = "word.lines"
 APPLICATION = "word-count"

@@ -10,7 +10,8 @@ from kafka.admin import NewTopic
 from tests.support.projects import project_of
 from tests.support.reports import facts, finding, found
 from topicwarden.extensions.sandbox.scenarios.writer import writing
-from topicwarden.kafka.write.config_admin import connected, set_topic
+from topicwarden.kafka.connect.clients import connected
+from topicwarden.kafka.write.config_admin import set_topic
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import AuditFunction, auditing

@@ -21,7 +21,7 @@ from tests.support.hostile_texts import HOSTILE, commands, forbidden
 from tests.support.projects import own_cache, project_of
 from tests.support.restricted_user import RestrictedCluster, restricted_cluster
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.project import Project
 from topicwarden.model.usage_report import UsageReport
 from topicwarden.toolchain import Toolchain

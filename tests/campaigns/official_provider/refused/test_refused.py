@@ -10,8 +10,8 @@ import yaml
 
 from tests.conftest import REPOSITORY
 from tests.engine.predictions.conftest import Deployment, deployment
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.cluster import Cluster
-from topicwarden.kafka.write.config_admin import connected
 
 pytestmark = pytest.mark.nightly("It needs another build with Go. The suite has the same tests with the locked one.")
 FILE = "home/home.v1.yaml"

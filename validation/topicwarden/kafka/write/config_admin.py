@@ -14,7 +14,7 @@ from kafka.errors import KafkaError
 from kafka.protocol.consumer import OffsetSpec
 
 from topicwarden.kafka.connect.client_internals import describe_topics
-from topicwarden.kafka.connect.clients import connected as connected  # noqa: PLC0414 - for the tests
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.topic_reads import TopicProperties, wait_until_visible
 from topicwarden.kafka_facts.services import APACHE
 
