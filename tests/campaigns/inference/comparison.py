@@ -85,6 +85,8 @@ def compare(drawn: DrawnTopics, folder: Path) -> Comparison:
     outputs["infer without values"] = infer_again(hidden_project, folder / "inferred-hidden")
     outputs["infer"] = infer_again(project, folder / "inferred-shown", "--show-values")
     comparison.wrong += [each for name, text in outputs.items() for each in shown_values(name, text)]
+    if MARK not in outputs["import"]:
+        comparison.wrong.append("no planted value is shown with --show-values")
     return comparison
 
 
