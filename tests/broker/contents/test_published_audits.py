@@ -15,7 +15,7 @@ from tests.support.catalogue_servers import openlineage_errors, openlineage_stan
 from tests.support.clients import until
 from tests.support.http_answers import answering
 from tests.support.projects import own_cache, project_of
-from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import audit_topics
