@@ -9,6 +9,7 @@ from subprocess import CompletedProcess
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support.nightly import is_nightly
 from tests.support.projects import Shell, copy_of_the_example, own_cache
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
@@ -71,10 +72,16 @@ def deployed(shell: Shell, cluster: Cluster) -> Deployed:
 
 
 @pytest.fixture(scope="package")
-def filled(deployed: Deployed, servers: list[str]) -> None:
+def written(request: pytest.FixtureRequest) -> int:
+    """The number of flights that are written: all if a test of the night runs."""
+    return flights.RECORDS if any(map(is_nightly, request.session.items)) else 30_000
+
+
+@pytest.fixture(scope="package")
+def filled(deployed: Deployed, servers: list[str], written: int) -> None:
     """Write the data and the faults of the scenarios. The cleaner is paused before the first record."""
     log_cleaner.pause(servers)
-    assert flights.fill(servers) == flights.RECORDS
+    assert flights.fill(servers, written) == written
     compacted_cache.fill(servers)
     broker_loss.fill(servers)
     planted_faults.fill(servers)

@@ -144,7 +144,7 @@ FAILS = "fail config-drift shop.orders: retention.ms is 3600000 (set on the topi
 
 
 @pytest.mark.nightly(
-    "The suite keeps the PySpark job; README's commands and the tests of spark_cluster run the command as a process.",
+    "The suite keeps the PySpark job; CI's audit and the tests of spark_cluster run the command as a process.",
     stays=("spark-submit",),
 )
 @pytest.mark.parametrize(

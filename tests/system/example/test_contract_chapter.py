@@ -12,6 +12,7 @@ from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.model.project import Project
 
 
+@pytest.mark.nightly("It needs all flights. The suite infers contracts of other topics, and audits this cluster.")
 @pytest.mark.usefixtures("filled")
 def test_a_contract_that_the_flights_write_finds_the_fault_of_a_new_producer(
     project: Project, servers: list[str], cluster: Cluster, spark: SparkSession, capsys: pytest.CaptureFixture[str]

@@ -22,14 +22,14 @@ RECORDS = 336_776
 _MINUTE_MS = 60_000
 
 
-def fill(servers: Sequence[str]) -> int:
-    """Write every flight to both topics, and return the number of flights.
+def fill(servers: Sequence[str], number: int | None = None) -> int:
+    """Write every flight to both topics, or the first ``number`` of the file; return the number of flights.
 
     A flight without a known tail number is written to the topic of events only.
     """
     flights = 0
     with writing(servers) as writer:
-        for plane, time, flight in read():
+        for plane, time, flight in read(number):
             writer.send(EVENTS, plane, flight, time)
             if plane is not None:
                 writer.send(AIRCRAFT, plane, flight, time)
@@ -37,13 +37,13 @@ def fill(servers: Sequence[str]) -> int:
     return flights
 
 
-def read() -> Iterator[tuple[str | None, int, str]]:
-    """Yield each flight in the order of scheduled departure.
+def read(number: int | None = None) -> Iterator[tuple[str | None, int, str]]:
+    """Yield each flight, or the first ``number`` of the file, in the order of scheduled departure.
 
     A flight is the tail number (None if unknown), the scheduled departure in milliseconds, and the flight as JSON.
     """
     # The months of the file are in the order 1, 10, 11, 12, 2, 3, ….
-    yield from sorted(_rows(), key=lambda flight: flight[1])
+    yield from sorted(itertools.islice(_rows(), number), key=lambda flight: flight[1])
 
 
 def read_first(number: int) -> Iterator[tuple[str | None, int, str]]:
