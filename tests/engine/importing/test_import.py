@@ -11,7 +11,7 @@ from tests.support.projects import Shell
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.read.cluster import Cluster
 
-EMPTY = ("preview --expect-no-changes", "refresh --yes --expect-no-changes", "preview --refresh --expect-no-changes")
+EMPTY = ("preview --expect-no-changes", "preview --refresh --expect-no-changes")
 
 
 def assert_nothing_to_do(shell: Shell) -> None:

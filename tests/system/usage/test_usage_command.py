@@ -27,10 +27,10 @@ from topicwarden.model.usage_report import UsageReport
 from topicwarden.toolchain import Toolchain
 from topicwarden.usage.use_history import UseHistory
 
-TOPICS = 1_000
+TOPICS = 300
 TOPIC = "orders.v1"
-_AT_ONCE = 250
-_KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))
+_AT_ONCE = 150
+_KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "1"))
 _DEADLINE_S = 300
 _DECLARED = "partitions: 1\nreplication_factor: 1\naccess: {consume: [{principal: 'User:billing', group: billing}]}\n"
 
