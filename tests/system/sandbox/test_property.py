@@ -26,7 +26,7 @@ def installed(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> dic
     (cache / "pulumi" / "chosen.json").unlink()
     path = os.pathsep.join((str(tools.pulumi.parent), str(BIN), os.environ["PATH"]))
     variables = {"TOPICWARDEN_CACHE": str(cache), "PATH": path}
-    _ended_well(shell(folder / "first", variables).topicwarden("sandbox", "install"))
+    _ended_well(shell(folder / "first", variables).in_process("sandbox", "install"))
     return variables
 
 
@@ -50,7 +50,7 @@ def shell(folder: Path, variables: Mapping[str, str], **stacks: str) -> Shell:
 
 def exported(shell: Shell, *arguments: str) -> tuple[str | None, str]:
     """Return the passphrase that the shell gets, and the messages on standard error."""
-    done = shell.topicwarden("sandbox", "env", *arguments)
+    done = shell.in_process("sandbox", "env", *arguments)
     assert done.returncode == 0, done.stderr
     lines = dict(line.removeprefix("export ").split("=", 1) for line in done.stdout.splitlines())
     return lines.get("PULUMI_CONFIG_PASSPHRASE"), done.stderr
@@ -94,15 +94,15 @@ def test_installing_makes_stacks_only_of_the_sandbox_and_only_in_the_projects_ow
     tmp_path: Path, variables: dict[str, str]
 ) -> None:
     prod = shell(tmp_path / "prod", variables, prod=OTHER)
-    _ended_well(prod.topicwarden("sandbox", "install"))
+    _ended_well(prod.in_process("sandbox", "install"))
     assert sorted(path.name for path in (prod.folder / "stacks").glob("Pulumi.*")) == ["Pulumi.prod.yaml"]
     mine = tmp_path / "mine"
     mine.mkdir()
     both = shell(tmp_path / "both", {**variables, "PULUMI_BACKEND_URL": mine.as_uri()}, dev=SANDBOX, prod=OTHER)
-    _ended_well(both.topicwarden("sandbox", "install"))
+    _ended_well(both.in_process("sandbox", "install"))
     assert list(mine.iterdir()) == []
     own = Shell(both.folder, variables)
-    _ended_well(own.topicwarden("sandbox", "install"))
+    _ended_well(own.in_process("sandbox", "install"))
     assert [path.name for path in _state(tmp_path).rglob("*.json")] == ["dev.json"]
 
 
@@ -115,16 +115,16 @@ def test_the_printed_variables_leave_the_stack_beside_the_sandbox(tmp_path: Path
 
 def test_removing_the_sandbox_keeps_the_state_of_other_stacks(tmp_path: Path, variables: dict[str, str]) -> None:
     both = shell(tmp_path, variables, dev=SANDBOX, prod=OTHER)
-    _ended_well(both.topicwarden("sandbox", "install"))
+    _ended_well(both.in_process("sandbox", "install"))
     stacks = next(_state(tmp_path).rglob("dev.json")).parent
     (stacks / "prod.json").write_text("{}")
     (stacks / "dev-2.json").write_text("{}")
-    _ended_well(both.topicwarden("sandbox", "down", "--remove"))
+    _ended_well(both.in_process("sandbox", "down", "--remove"))
     assert sorted(path.name for path in stacks.iterdir()) == ["dev-2.json", "prod.json"]
 
 
 def test_the_demo_deploys_to_nothing_but_the_sandbox(tmp_path: Path, variables: dict[str, str]) -> None:
-    done = shell(tmp_path, variables, dev=OTHER).topicwarden("demo")
+    done = shell(tmp_path, variables, dev=OTHER).in_process("demo")
     assert (done.returncode, done.stdout) == (2, "")
     assert "`topicwarden:cluster: sandbox`" in done.stderr
 
