@@ -97,11 +97,15 @@ def project(user: Shell, tutorial: dict[str, str]) -> Shell:
 
 
 def test_the_wheel_has_the_reader_the_locked_jars_and_the_template(wheel: Path) -> None:
-    names = set(ZipFile(wheel).namelist())
+    archive = ZipFile(wheel)
+    names = set(archive.namelist())
     template = REPOSITORY / "validation" / "topicwarden" / "template"
     files = {path.relative_to(template.parents[1]).as_posix() for path in template.rglob("*") if path.is_file()}
     files = {name for name in files if "__pycache__" not in name}
+    assert len(files) >= 8
     assert files <= names
+    for name in files:  # also the links to files of the repository
+        assert archive.read(name) == (template.parents[1] / name).read_bytes()
     assert {"topicwarden/toolchain/spark-reader.jar", "topicwarden/toolchain/maven/kafka/jars.lock"} <= names
     assert [name for name in names if name.endswith(".jar")] == ["topicwarden/toolchain/spark-reader.jar"]
 

@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 import yaml
@@ -254,17 +253,6 @@ def test_own_workflows_run_all_gates_tests_and_campaigns() -> None:
     targets = set(re.findall(r"^make ([\w-]+)", "\n".join(commands), re.MULTILINE))
     assert targets >= {"check", "test-fast", "test", "wheel", "campaigns"}
     assert targets <= set(re.findall(r"^([\w-]+):", (REPOSITORY / "Makefile").read_text("utf-8"), re.MULTILINE))
-
-
-def test_the_wheel_has_the_template(tmp_path: Path) -> None:
-    run(BIN / "python", "-m", "hatchling", "build", "--target", "wheel", "--directory", tmp_path)
-    (wheel,) = tmp_path.glob("*.whl")
-    files = {path.relative_to(TEMPLATE.parents[1]).as_posix() for path in TEMPLATE.rglob("*") if path.is_file()}
-    assert len(files) >= 8
-    with ZipFile(wheel) as archive:
-        assert files <= set(archive.namelist())
-        for name in files:  # also the links to files of the repository
-            assert archive.read(name) == (TEMPLATE.parents[1] / name).read_bytes()
 
 
 def steps(workflow: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
