@@ -34,7 +34,7 @@ def test_lean_registration_and_the_sdk_give_the_same_state(stack: ExchangeableSt
     assert states["lean"] == states["sdk"]
 
 
-REQUESTS = 10_000
+REQUESTS = 4_000
 
 
 @pytest.fixture
