@@ -33,7 +33,7 @@ from topicwarden.extensions.sandbox.jvm import Jvm
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.stack_connection import connect_to
-from topicwarden.kafka.read import record_batches, unread_records
+from topicwarden.kafka.read import partition_fetcher, record_batches, unread_records
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.group_lags import Position, UnreadRecord, group_lags, unread_positions
 from topicwarden.kafka.read.partition_fetcher import DELETED, READ_DENIED
@@ -243,7 +243,7 @@ def test_many_partitions_and_equal_positions_are_fetched_at_once(
         requests.append(len(positions))
         return record_batches.fetch(admin, leader, positions, limit, **more)
 
-    monkeypatch.setattr(unread_records, "fetch", counted)
+    monkeypatch.setattr(partition_fetcher, "fetch", counted)
     snapshot = cluster.snapshot({"many"})
     groups = cluster.groups(["many"])
     positions = unread_positions(groups, snapshot.topics)
