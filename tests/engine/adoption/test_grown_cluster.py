@@ -1,4 +1,4 @@
-"""Test that a cluster of 100 topics, made by people and applications over years, is adopted as the guide says."""
+"""Test that a cluster of 300 topics, made by people and applications over years, is adopted as the guide says."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.toolchain import Toolchain
 
-TOPICS = 100
+TOPICS = 300
 GUIDE = (REPOSITORY / "docs" / "how-to" / "import.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
 def shell(tools: Toolchain, tmp_path: Path) -> Iterator[Shell]:
-    """Return an empty project with the policies of ``init``, on a broker with topics that nobody has declared."""
+    """Return an empty project with the policies of ``init``, on a broker with 300 topics that nobody has declared."""
     with own_cache(tmp_path, warm=True):
         project = project_of(tmp_path / "project", {})
         with running(sandbox_of(project), brokers=1) as sandbox:
