@@ -6,20 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.importing.large_import import MANY
 from topicwarden.cli.import_ import show
 from topicwarden.extensions.interchange.import_files import ImportReport
-from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.report import terminal_output
 from topicwarden.report.terminal_output import VERBOSITY
-
-MANY = ImportReport(
-    "prod",
-    notes=tuple(
-        Problem(Location(f"{'a' if n < 900 else 'b'}/topics.tf", n + 1, 1), f"t{n} has tags", "left-out", Level.WARNING)
-        for n in range(1_000)
-    ),
-    refused={f"topic.{n:04}": "it has a replication throttle" for n in range(100)},
-)
 
 
 def test_the_others_are_counted_by_rule_and_folder_or_by_reason(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.importing.test_long_lists import MANY
+from tests.unit.importing.large_import import MANY
 from tests.unit.report import plans
 from topicwarden.cli.import_ import show
 from topicwarden.model.planned_change import Action, PlanReport, TopicPlan
