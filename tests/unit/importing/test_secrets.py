@@ -145,7 +145,9 @@ def broken(text: str, data: st.DataObject) -> str:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=max(25, settings().max_examples // 2), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_no_secret_of_a_source_file_is_printed(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], data: st.DataObject
