@@ -122,8 +122,8 @@ def scenes(
 def rows_in_this_run(session: pytest.Session, command: str) -> list[int]:
     """Return the rows of a command that this run tests."""
     functions = (each for each in session.items if isinstance(each, pytest.Function) and hasattr(each, "callspec"))
-    cases = [each.callspec.params for each in functions if "number" in each.callspec.params]
-    return sorted({int(str(case["number"])) for case in cases if case["command"] == command})
+    rows = [each.callspec.params for each in functions if {"command", "number"} <= each.callspec.params.keys()]
+    return sorted({int(str(row["number"])) for row in rows if row["command"] == command})
 
 
 def row_id(command: str, number: int) -> str:

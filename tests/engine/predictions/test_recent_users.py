@@ -13,11 +13,12 @@ import yaml
 from confluent_kafka import Producer
 
 from tests.engine.predictions.conftest import Deployment, deployment, of, one
-from tests.support.clients import commit
+from tests.support.clients import commit, until
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.access import NO_ACCESS
 from topicwarden.model.planned_change import Consequence, PlanReport, Severity
 from topicwarden.model.timestamps import between
@@ -46,6 +47,8 @@ class Past:
 
     def observe(self, taken_at: int, topics: set[str]) -> None:
         with open_cluster(connect_to(self.deployed.project, "dev")) as cluster:
+            # Brokers write the marker of a transaction after its producer has ended it.
+            until(lambda: all_stable(cluster.snapshot(topics)), "all records to be stable")
             snapshot = cluster.snapshot(topics)
             observed = replace(snapshot, taken_at=taken_at)
             remember_use(UseHistory(str(self.history)), observed, cluster.use(snapshot), NO_ACCESS)
@@ -60,6 +63,11 @@ class Past:
             yield
         finally:
             file.write_text(before, encoding="utf-8")
+
+
+def all_stable(snapshot: Snapshot) -> bool:
+    extents = (extent for live in snapshot.topics.values() for extent in live.extents.values())
+    return all(extent.last_stable == extent.end for extent in extents)
 
 
 @pytest.fixture(scope="module")
