@@ -111,7 +111,7 @@ def _no_key_any_more(draw: Draw) -> History:
     lost = Write((*good, _lost(draw, good)))
     way = draw.random.choice(("trimmed", "aborted", "compacted"))
     if way == "trimmed":
-        return history_of(topic, _refers(draw), Write((gone,) * 9), lost, Trim(0, 9 / (len(good) + 10) - 0.01))
+        return history_of(topic, _refers(draw), Write((gone,) * 9), lost, Trim(0, 9.5 / (len(good) + 10)))
     if way == "aborted":
         return history_of(topic, _refers(draw), Transact((gone,), "abort", 0.0), lost)
     quick = {"cleanup.policy": "compact", "segment.ms": "100", "delete.retention.ms": "0"}
