@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import ssl
 import threading
 from collections.abc import Iterator
@@ -22,6 +23,9 @@ from topicwarden.toolchain.prerequisites import require_registry_java
 REPOSITORY = Path(__file__).parents[2]
 
 
+_SCHEMAS = "application/vnd.schemaregistry.v1+json"
+
+
 @contextmanager
 def running_registry(folder: Path) -> Iterator[str]:
     """Run Apicurio with its files in ``folder`` while the block runs; yield the URL of its Confluent-compatible API.
@@ -33,6 +37,14 @@ def running_registry(folder: Path) -> Iterator[str]:
         yield server.up(require_registry_java(), apicurio.fetch(Project(REPOSITORY).tools_cache, print), print)
     finally:
         server.down(remove=True, say=print)
+
+
+def register_schema(url: str, subject: str, schema: str, kind: str) -> int:
+    """Register the text of a schema of the type ``kind``, such as AVRO; return its id. Raises HTTPError if refused."""
+    body = json.dumps({"schema": schema, "schemaType": kind}).encode()
+    request = Request(f"{url}/subjects/{subject}/versions", body, {"Content-Type": _SCHEMAS})
+    with urlopen(request, timeout=60) as answer:
+        return int(json.load(answer)["id"])
 
 
 @contextmanager

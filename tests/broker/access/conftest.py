@@ -1,4 +1,4 @@
-"""Fixtures: a broker whose resources are closed without ACLs, with a user who has no permissions."""
+"""Run a broker that denies what no ACL allows, with a user without permissions."""
 
 from __future__ import annotations
 

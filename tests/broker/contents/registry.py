@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import struct
-import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
 from kafka.admin import NewTopic
 
 from tests.broker.contents.records import writing
 from tests.support.cases import Case
+from tests.support.registry import register_schema
 from topicwarden.kafka.connect.clients import connected
 
 TOPICS = ("registry.avro", "registry.json", "registry.protobuf")
@@ -31,10 +29,10 @@ def fill(servers: Sequence[str], url: str) -> None:
     """Write to each topic a valid record, a tombstone, and one record for each possible fault."""
     with connected(servers) as admin:
         admin.create_topics([NewTopic(name, 1, 1) for name in TOPICS])
-    avro = _register(url, "registry.avro-value", _schema("payment.avsc"), "AVRO")
-    other = _register(url, "elsewhere-value", '{"type": "record", "name": "Other", "fields": []}', "AVRO")
-    shape = _register(url, "registry.json-value", _schema("payment.json"), "JSON")
-    proto = _register(url, "registry.protobuf-value", _schema("payment.proto"), "PROTOBUF")
+    avro = register_schema(url, "registry.avro-value", _schema("payment.avsc"), "AVRO")
+    other = register_schema(url, "elsewhere-value", '{"type": "record", "name": "Other", "fields": []}', "AVRO")
+    shape = register_schema(url, "registry.json-value", _schema("payment.json"), "JSON")
+    proto = register_schema(url, "registry.protobuf-value", _schema("payment.proto"), "PROTOBUF")
     payment = b"\x02" + struct.pack("<d", 1.5) + b"\x00"
     message = b"\x08\x07\x11" + struct.pack("<d", 1.5)
     with writing(servers) as producer:
@@ -59,12 +57,3 @@ def fill(servers: Sequence[str], url: str) -> None:
 
 def wire(schema_id: int, data: bytes) -> bytes:
     return b"\0" + struct.pack(">I", schema_id) + data
-
-
-def _register(url: str, subject: str, schema: str, kind: str) -> int:
-    body = json.dumps({"schema": schema, "schemaType": kind}).encode()
-    headers = {"Content-Type": "application/vnd.schemaregistry.v1+json"}
-    request = urllib.request.Request(f"{url}/subjects/{subject}/versions", body, headers)
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        reported: dict[str, Any] = json.load(answer)
-    return int(reported["id"])

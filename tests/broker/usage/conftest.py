@@ -1,4 +1,4 @@
-"""Fixtures: a broker of the newest Kafka, which has share groups (KIP-932), with a user who has no permissions."""
+"""Run a broker of the newest Kafka, for share groups (KIP-932), with a user without permissions."""
 
 from __future__ import annotations
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import random
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from confluent_kafka import Producer
 from kafka.admin import NewTopic
 
 from tests.campaigns.inference.hidden_contract import MARK
-from tests.campaigns.inference.hidden_topic import ONE, PARTITIONERS, PLAIN, HiddenTopic, Register, drawn_topic
+from tests.campaigns.inference.hidden_topic import ONE, PARTITIONERS, PLAIN, HiddenTopic, drawn_topic
 from tests.support.command import topicwarden
 from tests.support.projects import project_of
+from tests.support.registry import register_schema
 from tests.support.sandboxes import running
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.clients import connected
@@ -54,7 +54,7 @@ class DrawnTopics:
     @staticmethod
     def create(servers: Sequence[str], registry: str, seed: int, count: int) -> DrawnTopics:
         source = random.Random(seed)
-        register = _registering(registry) if registry else None
+        register = partial(register_schema, registry) if registry else None
         topics = {name: drawn_topic(source, name, register) for name in (f"inferred.{n}" for n in range(count))}
         new = [NewTopic(each.name, each.partitions, 1, topic_configs=each.configuration) for each in topics.values()]
         with connected(servers) as admin:
@@ -119,18 +119,6 @@ def cluster(tools: Toolchain, folder: Path) -> Iterator[Sequence[str]]:
     sandbox = Sandbox(folder / "sandbox", tools.java, tools.kafka_jars)
     with running(sandbox, brokers=1, overrides=_SINGLE):
         yield sandbox.bootstrap_servers
-
-
-def _registering(url: str) -> Register:
-    def register(subject: str, schema: str, kind: str) -> int:
-        body = json.dumps({"schema": schema, "schemaType": kind}).encode()
-        headers = {"Content-Type": "application/vnd.schemaregistry.v1+json"}
-        request = urllib.request.Request(f"{url}/subjects/{subject}/versions", body, headers)
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            reported: dict[str, Any] = json.load(answer)
-        return int(reported["id"])
-
-    return register
 
 
 def import_contents(project: Project, *options: str) -> str:

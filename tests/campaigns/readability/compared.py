@@ -12,7 +12,6 @@ import random
 import struct
 import subprocess
 import urllib.error
-import urllib.request
 from base64 import b64encode
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -31,6 +30,7 @@ from kafka.admin import NewTopic
 
 from tests.campaigns.readability.drawn_schemas import Pair, draw_pairs, message_types
 from tests.support.java_programs import compiled
+from tests.support.registry import register_schema
 from tests.support.sandboxes import running
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.clients import connected
@@ -148,12 +148,8 @@ class Comparison:
         """Register the old schemas."""
 
         def one(drawn: Drawn) -> int | None:
-            body = json.dumps({"schema": drawn.pair.old, "schemaType": drawn.pair.format.upper()}).encode()
-            headers = {"Content-Type": "application/vnd.schemaregistry.v1+json"}
-            request = urllib.request.Request(f"{url}/subjects/{drawn.subject}/versions", body, headers)
             try:
-                with urllib.request.urlopen(request, timeout=60) as answer:
-                    return int(json.load(answer)["id"])
+                return register_schema(url, drawn.subject, drawn.pair.old, drawn.pair.format.upper())
             except urllib.error.HTTPError:
                 return None  # the registry refuses the schema
 

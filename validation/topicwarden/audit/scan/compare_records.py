@@ -98,14 +98,13 @@ def compare_records(
     confirmed = _confirmed(session, read, rules, by_part, results, now=now)
     by_partition = {(each.topic, each.partition): each for each in ranges}
     for rule in rules:
-        own_notes = {each.partition: notes.get(part, []) for part, each in by_part.items() if each.topic == rule.topic}
-        all_notes = chain.from_iterable(own_notes.values())
+        own = {part: each.partition for part, each in by_part.items() if each.topic == rule.topic}
+        all_notes = chain.from_iterable(notes.get(part, []) for part in own)
         unjudged = tuple(fault for fault in merge_faults(all_notes, None) if fault.rule == str(rule.number))
         unread = {
-            each.partition: why
-            for part, each in by_part.items()
-            if each.topic == rule.topic
-            and (why := unread_reason(notes.get(part, [])) or unread_reason(again_notes.get(part, [])))
+            partition: why
+            for part, partition in own.items()
+            if (why := unread_reason(notes.get(part, [])) or unread_reason(again_notes.get(part, [])))
         }
         result = results.get(rule.number, ComparedRecords())
         broken = {

@@ -174,9 +174,8 @@ def mute_own_clients() -> None:
 
 def _called_by_us() -> bool:
     """Return whether topicwarden called the code of kafka-python that logs."""
-    frame = sys._getframe()
     client_seen = False
-    while frame := frame.f_back:  # type: ignore[assignment]
+    for frame, _ in traceback.walk_stack(sys._getframe(1)):
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         client_seen = client_seen or package == _LIBRARY
         if client_seen and package not in (_LIBRARY, *sys.stdlib_module_names):
