@@ -29,7 +29,7 @@ from tests.support.access_names import (
 from topicwarden.deploy.access_program import AccessBefore
 from topicwarden.deploy.access_state import deployed_access, recorded_access
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
-from topicwarden.kinds.announced_writes import Intent
+from topicwarden.kinds.announced_writes import Intent, UnfinishedWrites
 from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.model.access import (
     AccessSource,
@@ -45,6 +45,7 @@ from topicwarden.model.access import (
     ScramUser,
     SecretReference,
 )
+from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import Allowance, AllowedChange
 
@@ -256,7 +257,7 @@ def test_only_a_user_of_somebody_else_that_is_as_declared_is_adopted(
         DeclaredAccess(parts={"users": {KEY: (USER, HERE)}}),
         DeployedAccess(parts={"users": {KEY: USER}} if deployed else {}),
         LiveAccess(parts={"users": {KEY: live} if live else {}}),
-        intents,
+        UnfinishedWrites(PlanSection.ACCESS, intents),
     )
     assert (KEY in access.registration({KEY: "p"}).writes.adopted) is adopted
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ from topicwarden.deploy.intent_log import (
     access_intent_log,
     intent_log,
 )
-from topicwarden.kinds.announced_writes import Intent, announce_writes, orphans, unfinished
+from topicwarden.kinds.announced_writes import Intent, announce_writes, unfinished_writes
 from topicwarden.model.planned_change import PlanSection
+from topicwarden.model.problem import Problem
 from topicwarden.model.project import Project
 
 # Test that only broken files of a dead process are removed from a file backend.
@@ -94,17 +96,27 @@ def test_only_topics_missing_in_the_state_are_unfinished() -> None:
         "deleted": Intent.DELETE,
         "done": Intent.DELETE,
     }
-    assert unfinished(intents, deployed=["in state", "deleted"], live=["created", "in state"]) == {
-        "created": Intent.CREATE,
-        "deleted": Intent.DELETE,
-    }
+    deployed, live = ["in state", "deleted"], ["created", "in state"]
+    found = unfinished_writes(PlanSection.TOPICS, intents, declared=["created"], deployed=deployed, live=live)
+    assert found.intents == {"created": Intent.CREATE, "deleted": Intent.DELETE}
+
+
+def created(
+    intents: Mapping[str, Intent],
+    declared: Collection[str],
+    section: PlanSection = PlanSection.TOPICS,
+    title: Callable[[str], str] = str,
+) -> tuple[Problem, ...]:
+    """Return the problems of resources that exist, and that are not in the state."""
+    found = unfinished_writes(section, intents, declared=declared, deployed=(), live=intents, title=title)
+    return found.orphans
 
 
 def test_created_topics_that_nobody_declares_are_named_in_one_problem() -> None:
     intents = {f"t{number:02}": Intent.CREATE for number in range(12)} | {"gone": Intent.DELETE}
-    (problem,) = orphans(intents, declared=["t00"])
+    (problem,) = created(intents, declared=["t00"])
     assert problem.message.startswith("t01, t02, t03, t04, t05, t06, t07, t08, t09, t10 and 1 more: a deploy that was")
-    assert orphans(intents, declared=list(intents)) == []
+    assert created(intents, declared=list(intents)) == ()
 
 
 def test_each_project_and_stack_has_its_own_record(tmp_path: Path) -> None:
@@ -123,11 +135,11 @@ def test_each_project_and_stack_has_its_own_record(tmp_path: Path) -> None:
 def test_created_access_and_subjects_that_nobody_declares_are_named_in_words() -> None:
     intents = {"1f": Intent.CREATE, "2e": Intent.CREATE, "3d": Intent.DELETE}
     titles = {"1f": "Allow Read on Topic t for User:a", "2e": "quota of user a"}
-    (problem,) = orphans(intents, ["2e"], PlanSection.ACCESS, titles.__getitem__)
+    (problem,) = created(intents, ["2e"], PlanSection.ACCESS, titles.__getitem__)
     assert str(problem.location) == "access:1:1"
     assert problem.message.startswith("Allow Read on Topic t for User:a: a deploy that was killed created this")
-    assert orphans(intents, ["1f", "2e"], PlanSection.ACCESS) == []
-    (of_subject,) = orphans(intents, ["2e"], PlanSection.REGISTRY, "subject {}".format)
+    assert created(intents, ["1f", "2e"], PlanSection.ACCESS) == ()
+    (of_subject,) = created(intents, ["2e"], PlanSection.REGISTRY, "subject {}".format)
     assert str(of_subject.location) == "subjects:1:1"
     assert of_subject.message.startswith("subject 1f: a deploy that was killed created this")
     assert of_subject.message.endswith("or delete it in the Schema Registry")

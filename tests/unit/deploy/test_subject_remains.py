@@ -57,20 +57,21 @@ def found(
 
 def test_a_subject_that_nobody_declares_any_more_is_named(live: set[str]) -> None:
     live.add("s")
-    (problem,) = found().orphans()
+    (problem,) = found().unfinished.orphans
     assert problem.message.startswith("subject s: a deploy that was killed created this")
 
 
 def test_a_subject_that_was_never_written_or_is_in_the_state_is_not_named(live: set[str]) -> None:
-    assert (found().intents, found().orphans()) == ({}, [])
+    assert (found().unfinished.intents, found().unfinished.orphans) == ({}, ())
     live.add("s")
-    assert found(deployed=DEPLOYED).intents == {}
+    assert found(deployed=DEPLOYED).unfinished.intents == {}
 
 
 def test_a_subject_that_is_declared_again_is_adopted_and_stays_announced(live: set[str]) -> None:
     live.add("s")
     again = found(DECLARED)
-    assert (again.intents, again.orphans(), again.created) == ({"s": Intent.CREATE}, [], [])
+    assert (again.unfinished.intents, again.unfinished.orphans) == ({"s": Intent.CREATE}, ())
+    assert again.created == []
 
 
 def test_a_new_subject_is_announced_before_it_is_registered(live: set[str]) -> None:
@@ -78,5 +79,5 @@ def test_a_new_subject_is_announced_before_it_is_registered(live: set[str]) -> N
 
 
 def test_a_subject_that_no_registry_shows_may_exist() -> None:
-    (problem,) = found(settings=None).orphans()
+    (problem,) = found(settings=None).unfinished.orphans
     assert "subject s" in problem.message

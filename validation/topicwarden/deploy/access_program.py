@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 import pulumi
@@ -11,7 +12,7 @@ import pulumi
 from topicwarden.deploy.access_resources import AccessRegistration
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.kafka.read.cluster import Cluster
-from topicwarden.kinds.announced_writes import Intent, orphans, unfinished
+from topicwarden.kinds.announced_writes import Intent, UnfinishedWrites, unfinished_writes
 from topicwarden.kinds.group_config.change import requested_groups
 from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.kinds.scram_user.password_writes import password_writes
@@ -37,15 +38,12 @@ PASSWORD_RULE: Final = "password"
 
 @dataclass(frozen=True)
 class AccessBefore:
-    """The declared access, and access as deployed and as live before the deploy.
-
-    ``intents`` are those of killed deploys, by the name of the resource.
-    """
+    """The declared access, access as deployed and as live before the deploy, and what killed deploys left of it."""
 
     declared: DeclaredAccess
     deployed: DeployedAccess
     live: LiveAccess = field(default_factory=LiveAccess)
-    intents: Mapping[str, Intent] = field(default_factory=dict)
+    unfinished: UnfinishedWrites = field(default_factory=partial(UnfinishedWrites, PlanSection.ACCESS))
 
     def missing(self) -> list[str]:
         """Return what is declared and in Pulumi's state, but not on the cluster, in words."""
@@ -86,16 +84,9 @@ class AccessBefore:
         found = {topic: _matching(topic, literal, prefixed) for topic in topics}
         return {topic: acl for topic, acl in found.items() if acl is not None}
 
-    def orphans(self) -> list[Problem]:
-        """Return the problem that killed deploys have created access that no YAML declares any more, if they did."""
-        if not self.intents:
-            return []  # the names of ten thousands of live ACLs take a while
-        titles = resource_names(self.live)
-        return orphans(self.intents, resource_names(self.declared), PlanSection.ACCESS, titles.__getitem__)
-
     def registration(self, passwords: Mapping[tuple[str, str], str]) -> AccessRegistration:
         """Return what the engine gets."""
-        writes = password_writes(self.declared, self.deployed, self.live, self.intents)
+        writes = password_writes(self.declared, self.deployed, self.live, self.unfinished.intents)
         return AccessRegistration(self.declared, passwords, self.deployed, writes, self.first_acls())
 
 
@@ -110,11 +101,20 @@ def access_before(
     if declared.empty and deployed.empty and not intents:
         return AccessBefore(declared, deployed)
     live = cluster.access(requested_groups(declared, deployed))
-    names = resource_names(live) if intents else {}
-    remaining = unfinished(intents, deployed=resource_names(deployed), live=names)
-    begun = {key for key in declared.part(USERS) if USER.name(key) in remaining}
+    if not intents:
+        return AccessBefore(declared, deployed, live)  # the names of ten thousands of live ACLs take a while
+    titles = resource_names(live)
+    unfinished = unfinished_writes(
+        PlanSection.ACCESS,
+        intents,
+        declared=resource_names(declared),
+        deployed=resource_names(deployed),
+        live=titles,
+        title=titles.__getitem__,
+    )
+    begun = {key for key in declared.part(USERS) if USER.name(key) in unfinished.intents}
     deployed = replace(deployed, passwords=deployed.passwords | begun)
-    return AccessBefore(declared, deployed, live, remaining)
+    return AccessBefore(declared, deployed, live, unfinished)
 
 
 def passwords(access: DeclaredAccess, stack: str) -> tuple[dict[tuple[str, str], str], list[Problem]]:

@@ -19,15 +19,14 @@ from topicwarden.deploy.access_program import (
     passwords,
 )
 from topicwarden.deploy.access_resources import AccessResources
-from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.dangers import dangers, drift_line
-from topicwarden.deploy.intent_log import intent_log
+from topicwarden.deploy.intent_log import IntentLog, intent_log
 from topicwarden.deploy.program_execution import fail_unless_complete
 from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Purpose, Refused, current_run
 from topicwarden.deploy.provider_choice import require_cluster, require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.rule_trials import SEVERITIES, with_tried_rules
-from topicwarden.deploy.stack_state import reading_stack_state
+from topicwarden.deploy.stack_state import names_by_section, reading_stack_state
 from topicwarden.deploy.subject_resources import SubjectResources
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.deploy.topic_resources import TopicResources, shorten_debug_messages
@@ -43,7 +42,7 @@ from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.kinds.acl.resource import RESOURCE as ACL
-from topicwarden.kinds.announced_writes import Intent, orphans, unfinished
+from topicwarden.kinds.announced_writes import Intent, UnfinishedWrites, unfinished_writes
 from topicwarden.kinds.subject.before import SchemaCheckers, SubjectsBefore, subjects_before
 from topicwarden.kinds.subject.predict import OF_REGISTRY
 from topicwarden.kinds.subject.records import RecordsOfTopics
@@ -95,7 +94,7 @@ def deploy() -> None:
     try:
         declared = _declared(run)
         observed = _observe(run, declared)
-        _refuse(run, declared, observed)
+        _refuse(run, observed)
         _register(run, declared, observed)
     except Refusal as refusal:
         run.refusal = refusal
@@ -127,14 +126,14 @@ class _Declared:
 
 @dataclass(frozen=True)
 class _Observed:
-    """The topics as deployed and as live, and the prediction. ``intents`` are those of killed deploys."""
+    """The topics as deployed and as live, and the prediction; ``unfinished``: what killed deploys left, by section."""
 
     deployed: DeployedStack
     live: Snapshot
     access: AccessBefore
     subjects: SubjectsBefore
     prediction: Prediction
-    intents: Mapping[str, Intent]
+    unfinished: tuple[UnfinishedWrites, ...]
     remark: str | None
 
 
@@ -197,15 +196,15 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
         )
         subjects = _subjects(run, declared, deployed, cluster, live)
     prediction = _with_tried_rules(run, declared, deployed, replace(prediction, subjects=subjects.prediction))
-    run.names = {
-        PlanSection.ACCESS: ResourceNames(
-            frozenset(resource_names(access.declared)), frozenset(resource_names(access.deployed))
-        ),
-        PlanSection.REGISTRY: ResourceNames(frozenset(declared.subjects.subjects), frozenset(deployed.subjects)),
-    }
+    in_yaml = names_by_section(declared.names, access.declared, declared.subjects.subjects)
+    in_state = names_by_section(deployed.topics, access.deployed, deployed.subjects)
+    run.names = {section: ResourceNames(in_yaml[section], in_state[section]) for section in PlanSection}
     run.prediction = predicted_stack(stack, prediction, declared.topics, deployed, remark, access=declared.access)
-    intents = unfinished(intents, deployed=deployed.topics, live=live.topics)
-    return _Observed(deployed, live, access, subjects, prediction, intents, remark)
+    topics = unfinished_writes(
+        PlanSection.TOPICS, intents, declared=declared.names, deployed=deployed.topics, live=live.topics
+    )
+    unfinished = (topics, access.unfinished, subjects.unfinished)
+    return _Observed(deployed, live, access, subjects, prediction, unfinished, remark)
 
 
 def _with_tried_rules(
@@ -268,24 +267,24 @@ def _subjects(
     )
 
 
+def _intent_logs(run: ProgramRun) -> dict[PlanSection, IntentLog]:
+    """Return the records of what deploys were about to write, of the sections that the run is about."""
+    sections = PlanSection if run.concerns_access else (PlanSection.TOPICS,)
+    return {section: intent_log(run.engine.project, pulumi.get_stack(), section) for section in sections}
+
+
 def _intents(run: ProgramRun, section: PlanSection) -> Mapping[str, Intent]:
     """Return what earlier deploys were about to write; nothing of a section that the run is not about."""
-    if section is not PlanSection.TOPICS and not run.concerns_access:
-        return {}
-    return intent_log(run.engine.project, pulumi.get_stack(), section).read()
+    log = _intent_logs(run).get(section)
+    return {} if log is None else log.read()
 
 
-def _refuse(run: ProgramRun, declared: _Declared, observed: _Observed) -> None:
-    access, subjects = observed.access, observed.subjects
-    _stop_at([*orphans(observed.intents, declared.names), *access.orphans(), *subjects.orphans()])
+def _refuse(run: ProgramRun, observed: _Observed) -> None:
+    _stop_at([problem for each in observed.unfinished for problem in each.orphans])
     if not pulumi.runtime.is_dry_run():
-        for section, intents in (
-            (PlanSection.TOPICS, observed.intents),
-            (PlanSection.ACCESS, access.intents),
-            (PlanSection.REGISTRY, subjects.intents),
-        ):
-            if section is PlanSection.TOPICS or run.concerns_access:
-                intent_log(run.engine.project, pulumi.get_stack(), section).keep(intents)
+        remaining = {each.section: each.intents for each in observed.unfinished}
+        for section, log in _intent_logs(run).items():
+            log.keep(remaining[section])
     if run.purpose is not Purpose.PLAN:
         # A registry that does not answer, or is read-only, stops its subjects only.
         _stop_at([each for each in refusals(observed.prediction) if each.rule not in OF_REGISTRY])

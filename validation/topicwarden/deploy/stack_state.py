@@ -7,12 +7,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from topicwarden.deploy.access_state import deployed_access
+from topicwarden.deploy.access_state import deployed_access, resource_names
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
 from topicwarden.kinds.subject.resource import deployed_subjects
 from topicwarden.kinds.topic.resource import SET_TYPE, TOPIC_PATH, TOPIC_TYPE
+from topicwarden.model.access import DeclaredAccess, DeployedAccess
 from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
+from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.topic import Topic
 
 
@@ -60,6 +62,17 @@ def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
         deployed_subjects(resources),
         {name: allowances(record["allow"]) for name, record in records.topics.items()},
     )
+
+
+def names_by_section(
+    topics: Iterable[str], access: DeclaredAccess | DeployedAccess, subjects: Iterable[str]
+) -> dict[PlanSection, frozenset[str]]:
+    """Return the names of the resources of topics, access and subjects, by section of the plan."""
+    return {
+        PlanSection.TOPICS: frozenset(topics),
+        PlanSection.ACCESS: frozenset(resource_names(access)),
+        PlanSection.REGISTRY: frozenset(subjects),
+    }
 
 
 def recorded(topic: Topic, file: str | None, rules: Mapping[str, Any]) -> dict[str, Any]:

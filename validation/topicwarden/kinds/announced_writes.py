@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -31,20 +32,6 @@ def announce_writes(announce: Announce, writes: Mapping[str, Mapping[str, object
     announce(Intent.CREATE, [name for name in writes if name not in deleted])
 
 
-def unfinished(intents: Mapping[str, Intent], *, deployed: Collection[str], live: Collection[str]) -> dict[str, Intent]:
-    """Return the intents whose result is not in Pulumi's state.
-
-    A created topic that is not in the state: the next deploy adopts it if it is declared. A deleted topic that still is
-    in the state: a refresh or a destroy removes it there.
-    """
-    return {
-        topic: intent
-        for topic, intent in intents.items()
-        if (intent is Intent.CREATE and topic in live and topic not in deployed)
-        or (intent is Intent.DELETE and topic in deployed and topic not in live)
-    }
-
-
 _ORPHANS: Final = {
     PlanSection.TOPICS: ("topics", "with Kafka's own tools"),
     PlanSection.ACCESS: ("access", "with Kafka's own tools"),
@@ -52,25 +39,42 @@ _ORPHANS: Final = {
 }
 
 
-def orphans(
-    intents: Mapping[str, Intent],
-    declared: Collection[str],
-    section: PlanSection = PlanSection.TOPICS,
-    title: Callable[[str], str] = str,
-) -> list[Problem]:
-    """Return the problem that the unfinished ``intents`` created what no YAML declares any more, if they did.
+@dataclass(frozen=True)
+class UnfinishedWrites:
+    """The intents of killed deploys whose result is not in Pulumi's state, by the name of the resource.
 
-    ``intents`` and ``declared`` have names of resources. ``title`` returns the words for one.
+    A created resource that is not in the state: the next deploy adopts it if it is declared. A deleted one that still
+    is in the state: a refresh or a destroy removes it there. ``orphans`` has the problem that killed deploys have
+    created what no YAML declares any more, if they did.
     """
-    created = (name for name, intent in intents.items() if intent is Intent.CREATE and name not in declared)
-    if not (names := sorted(map(title, created))):
-        return []
+
+    section: PlanSection
+    intents: Mapping[str, Intent] = field(default_factory=dict)
+    orphans: tuple[Problem, ...] = ()
+
+
+def unfinished_writes(
+    section: PlanSection,
+    intents: Mapping[str, Intent],
+    *,
+    declared: Collection[str],
+    deployed: Collection[str],
+    live: Collection[str],
+    title: Callable[[str], str] = str,
+) -> UnfinishedWrites:
+    """Return what killed deploys left of a section, given the names of its resources; ``title`` is one in words."""
+    remaining = {
+        name: intent
+        for name, intent in intents.items()
+        if (intent is Intent.CREATE and name in live and name not in deployed)
+        or (intent is Intent.DELETE and name in deployed and name not in live)
+    }
+    created = (name for name, intent in remaining.items() if intent is Intent.CREATE and name not in declared)
+    if not (titles := sorted(map(title, created))):
+        return UnfinishedWrites(section, remaining)
     folder, tools = _ORPHANS[section]
-    return [
-        Problem(
-            Location(folder),
-            f"{first_of(names, _SHOWN)}: a deploy that was killed created this, Pulumi's state does not have it, and "
-            f"no YAML declares it any more: restore the YAML and deploy, or delete it {tools}",
-            rule="orphan",
-        )
-    ]
+    message = (
+        f"{first_of(titles, _SHOWN)}: a deploy that was killed created this, Pulumi's state does not have it, and "
+        f"no YAML declares it any more: restore the YAML and deploy, or delete it {tools}"
+    )
+    return UnfinishedWrites(section, remaining, (Problem(Location(folder), message, rule="orphan"),))

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.intent_log import intent_log
 from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Refused
 from topicwarden.deploy.pulumi_commands import pulumi_up, pulumi_without_program
 from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backend
-from topicwarden.deploy.stack_state import read_stack_state, reading_stack_state
+from topicwarden.deploy.stack_state import names_by_section, read_stack_state, reading_stack_state
 from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
@@ -190,14 +189,16 @@ def _succeeded(engine: PulumiEngine, done: subprocess.CompletedProcess[str]) -> 
 
 
 def _deletion_was_killed(engine: PulumiEngine) -> bool:
-    """Return whether Pulumi's state still has a topic, or access, that a deploy was about to delete."""
-    logs = (intent_log(engine.project, engine.stack, section) for section in (PlanSection.TOPICS, PlanSection.ACCESS))
-    topics, access = ({name for name, intent in log.read().items() if intent is Intent.DELETE} for log in logs)
-    if not topics and not access:
+    """Return whether Pulumi's state still has what a deploy was about to delete."""
+    intents = {section: intent_log(engine.project, engine.stack, section).read() for section in PlanSection}
+    if Intent.DELETE not in {intent for logged in intents.values() for intent in logged.values()}:
         return False
     state = read_stack_state(engine)
-    return not topics.isdisjoint({*state.topics, *state.duplicates}) or not access.isdisjoint(
-        resource_names(state.access)
+    in_state = names_by_section({*state.topics, *state.duplicates}, state.access, state.subjects)
+    return any(
+        intent is Intent.DELETE and name in in_state[section]
+        for section, logged in intents.items()
+        for name, intent in logged.items()
     )
 
 

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from typing import Final, TypeVar
 
 from topicwarden.kafka.registry.client import RegistryClient
 from topicwarden.kafka.registry.read import find_version, read_registry, referenced_texts, refusal, registered_versions
 from topicwarden.kafka.registry.referrers import referrers
 from topicwarden.kafka.registry.registry_error import SETTING, RegistryError
-from topicwarden.kinds.announced_writes import Intent, orphans, unfinished
+from topicwarden.kinds.announced_writes import Intent, UnfinishedWrites, unfinished_writes
 from topicwarden.kinds.subject.change import (
     RegistryChange,
     SubjectChange,
@@ -31,7 +32,7 @@ from topicwarden.kinds.subject.records import RecordsOfTopics
 from topicwarden.kinds.subject.registration import SubjectRegistration
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.planned_change import Action, PlanSection
-from topicwarden.model.problem import Problem, Refusal
+from topicwarden.model.problem import Refusal
 from topicwarden.model.subject import (
     DeclaredSubjects,
     DeployedSubjects,
@@ -49,23 +50,16 @@ NO_INTENTS: Final[Mapping[str, Intent]] = {}
 
 @dataclass(frozen=True)
 class SubjectsBefore:
-    """The declared subjects, and what the registry and the topics show before the deploy.
-
-    ``intents`` are those of killed deploys, by the name of the subject.
-    """
+    """The declared subjects, what the registry and the topics show before the deploy, and what killed deploys left."""
 
     change: RegistryChange = field(default_factory=RegistryChange)
     prediction: SubjectPrediction | None = None
-    intents: Mapping[str, Intent] = field(default_factory=dict)
+    unfinished: UnfinishedWrites = field(default_factory=partial(UnfinishedWrites, PlanSection.REGISTRY))
 
     @property
     def created(self) -> list[str]:
         """The subjects that do not exist, and that the deploy registers."""
         return [name for name, each in self.change.changes.items() if each.action is Action.CREATE]
-
-    def orphans(self) -> list[Problem]:
-        """Return the problem that killed deploys have created subjects that no YAML declares any more, if they did."""
-        return orphans(self.intents, self.change.declared.subjects, PlanSection.REGISTRY, "subject {}".format)
 
     def registration(self) -> SubjectRegistration | None:
         """Return what the engine gets; None if there is nothing to register."""
@@ -121,8 +115,15 @@ def _judged(
     live = change.registry.subjects
     # What the registry does not show may exist.
     missing = {name for name, each in live.items() if each.latest is None and each.error is None}
-    remaining = unfinished(intents, deployed=change.deployed, live=intents.keys() - missing)
-    return SubjectsBefore(change, predict_subjects(change, evidence, today), remaining)
+    unfinished = unfinished_writes(
+        PlanSection.REGISTRY,
+        intents,
+        declared=change.declared.subjects,
+        deployed=change.deployed,
+        live=intents.keys() - missing,
+        title="subject {}".format,
+    )
+    return SubjectsBefore(change, predict_subjects(change, evidence, today), unfinished)
 
 
 class _RegistryReader:
