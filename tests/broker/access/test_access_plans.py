@@ -13,6 +13,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 
 from tests.support.access_clients import TOPIC, clients, commit_without_members, user_listener
+from tests.support.access_parts import declared_access, deployed_access
 from tests.support.clients import until
 from tests.support.projects import own_cache, project_of
 from tests.support.restricted_user import PASSWORD, USER, RestrictedCluster, restricted_cluster, rule
@@ -25,7 +26,6 @@ from topicwarden.model.access import (
     AccessSource,
     Acl,
     DeclaredAccess,
-    DeployedAccess,
     Operation,
     PatternType,
     PermissionType,
@@ -94,7 +94,7 @@ def declared(folder: Path, *, allow: str = "") -> tuple[Declaration, ...]:
 def revoked(cluster: Cluster, declarations: tuple[Declaration, ...]) -> tuple[list[Consequence], list[str]]:
     """Return the consequences of revoking everything from the applications, and the refusals of a deploy."""
     homes: dict[AccessKey, tuple[str, ...]] = dict.fromkeys(OF_APPLICATIONS, (TOPIC,))
-    deployed = DeployedStack(access=DeployedAccess(OF_APPLICATIONS, homes=homes))
+    deployed = DeployedStack(access=deployed_access(OF_APPLICATIONS, homes=homes))
     prediction = predict(cluster, cluster.snapshot([TOPIC], [TOPIC]), declarations, deployed, access=DeclaredAccess())
     assert prediction.access is not None
     of_access = [problem for problem in refusals(prediction) if problem.message.startswith("access: ")]
@@ -153,7 +153,7 @@ def test_without_describe_on_the_cluster_no_change_of_access_is_deployed(
 
 def test_the_user_that_deploys_does_not_lock_itself_out(restricted: RestrictedCluster, tmp_path: Path) -> None:
     with restricted.granted(OF_USER), connected(restricted) as cluster:
-        stack = DeployedStack(access=DeployedAccess(frozenset({SEES_CLUSTER})))
+        stack = DeployedStack(access=deployed_access(frozenset({SEES_CLUSTER})))
         found = predict(cluster, cluster.snapshot([TOPIC], [TOPIC]), declared(tmp_path), stack)
     assert found.access is not None
     (lockout,) = [each for each in found.access.plan.consequences if each.kind == "self-lockout"]
@@ -176,11 +176,11 @@ def test_a_consumer_with_assign_is_a_client_and_a_deny_of_describe_stops_it(
         commit_without_members(restricted, "billing", "replay")
         with restricted.granted(OF_USER), connected(restricted) as cluster:
             snapshot, topics = cluster.snapshot([TOPIC], [TOPIC]), declared(tmp_path)
-            deployed = DeployedStack(access=DeployedAccess(frozenset({granted}), homes={granted: (TOPIC,)}))
+            deployed = DeployedStack(access=deployed_access(frozenset({granted}), homes={granted: (TOPIC,)}))
             source = (AccessSource(Location("access/a.yaml"), "acls"),)
             found = [
                 predict(cluster, snapshot, topics, deployed, access=DeclaredAccess()).access,
-                predict(cluster, snapshot, topics, DeployedStack(), access=DeclaredAccess({denied: source})).access,
+                predict(cluster, snapshot, topics, DeployedStack(), access=declared_access({denied: source})).access,
             ]
         consequences = [each for prediction in found if prediction for each in prediction.plan.consequences]
         assert [(each.kind, each.severity) for each in consequences] == [("access-lost", Severity.REFUSED)] * 2

@@ -16,6 +16,7 @@ from tests.campaigns.usage.clients import Client, Clients, Kind, StreamsHost
 from tests.campaigns.usage.cluster import UsageCluster
 from tests.campaigns.usage.observer import Observer, Reported, failed, read
 from tests.campaigns.usage.scenario import SOURCE, History
+from tests.support.access_parts import declared_access
 from topicwarden.kafka_facts.access.roles import consume, produce
 from topicwarden.model.access import (
     ANY_PRINCIPAL,
@@ -214,4 +215,4 @@ def nearly_allowed(chance: random.Random, topic: str, kind: Kind, name: str) -> 
             },
         ]
     acls |= chance.choice(near)
-    return DeclaredAccess(acls=dict.fromkeys(sorted(acls), SOURCE))
+    return declared_access(acls=dict.fromkeys(sorted(acls), SOURCE))

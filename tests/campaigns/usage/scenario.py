@@ -19,6 +19,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from tests.campaigns.usage.clients import Client, Clients, Kind, open_transaction
 from tests.campaigns.usage.cluster import VISIBLE
+from tests.support.access_parts import declared_access
 from topicwarden.kafka_facts.access.roles import consume, produce
 from topicwarden.model.access import (
     ANY_PRINCIPAL,
@@ -87,7 +88,7 @@ class History:
         """Return the declared access now; there always is some for the topic."""
         base = consume(self.topic, Grant(f"User:{self.name}-base", name=f"{self.name}-base"))
         acls = {*base, *(acl for each in self.applications if each.declared for acl in each.acls)}
-        return DeclaredAccess(acls=dict.fromkeys(sorted(acls), SOURCE))
+        return declared_access(acls=dict.fromkeys(sorted(acls), SOURCE))
 
     def create(self) -> None:
         """Create the topic."""

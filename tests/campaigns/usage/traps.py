@@ -19,10 +19,11 @@ from tests.campaigns.usage.clients import Client, Clients, Kind, open_transactio
 from tests.campaigns.usage.cluster import PRODUCER_EXPIRATION_MS, SHARE_LOCK_MS, VISIBLE, UsageCluster
 from tests.campaigns.usage.observer import Observer, Reading, Reported, failed, read
 from tests.campaigns.usage.scenario import SOURCE
+from tests.support.access_parts import declared_access
 from tests.support.clients import commit, until
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka_facts.access.roles import consume, produce
-from topicwarden.model.access import Acl, DeclaredAccess, Grant
+from topicwarden.model.access import Acl, Grant
 
 _WAIT_S: Final = 60.0
 _SHARE_READER: Final = """
@@ -73,7 +74,7 @@ class Stage:
     def observe_reading(self, reading: Reading, *, declared: bool, clock_ms: int = 0) -> list[Reported]:
         acls = self._with if declared else self._without
         self.observer.set_the_clock(clock_ms)
-        access = DeclaredAccess(acls=dict.fromkeys(sorted(acls), SOURCE))
+        access = declared_access(acls=dict.fromkeys(sorted(acls), SOURCE))
         reported = self.observer.observe(reading, {self.topic}, access)
         self.wrong += [message for messages in failed(reported).values() for message in messages]
         return reported
