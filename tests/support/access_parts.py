@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from topicwarden.model.access import AccessSource, Acl, DeclaredAccess, DeployedAccess, LiveAccess
+from topicwarden.model.access import ACLS, AccessSource, Acl, DeclaredAccess, DeployedAccess, LiveAccess
 from topicwarden.model.problem import Location
 
 
@@ -15,14 +15,18 @@ def declared_access(
     **others: Any,
 ) -> DeclaredAccess:
     """Return declared access; an entry of ``parts`` has its value and where it is declared."""
-    return DeclaredAccess(acls or {}, parts or {}, **others)
+    located = {
+        part: {key: (value, (AccessSource(location, part),)) for key, (value, location) in entries.items()}
+        for part, entries in (parts or {}).items()
+    }
+    return DeclaredAccess({ACLS: {acl: (True, sources) for acl, sources in (acls or {}).items()}, **located}, **others)
 
 
 def deployed_access(
     acls: Collection[Acl] = (), parts: Mapping[str, Mapping[Any, Any]] | None = None, **others: Any
 ) -> DeployedAccess:
     """Return access in Pulumi's state."""
-    return DeployedAccess(frozenset(acls), parts or {}, **others)
+    return DeployedAccess({**({ACLS: dict.fromkeys(acls, True)} if acls else {}), **(parts or {})}, **others)
 
 
 def live_access(
@@ -32,4 +36,5 @@ def live_access(
     **others: Any,
 ) -> LiveAccess:
     """Return the access of a cluster; None for ``acls`` if the brokers do not report them."""
-    return LiveAccess(None if acls is None else frozenset(acls), parts or {}, settings, **others)
+    of_acls: dict[str, Mapping[Any, Any]] = {} if acls is None else {ACLS: dict.fromkeys(acls, True)}
+    return LiveAccess({**of_acls, **(parts or {})}, settings, **others)

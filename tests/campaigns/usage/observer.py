@@ -114,7 +114,8 @@ class Observer:
         return reading.of(topics, reading.snapshot.taken_at + self._clock_ms)
 
     def _context(self, reading: Reading, declared: DeclaredAccess) -> UseContext:
-        live = replace(reading.access, acls=frozenset(declared.acls) | self._also_live)
+        acls = dict.fromkeys({*declared.acls, *self._also_live}, True)
+        live = replace(reading.access, parts={**reading.access.parts, "acls": acls})
         return UseContext(declared, live, policy=UsagePolicy(idle_after=IDLE_MS))
 
 

@@ -94,10 +94,11 @@ def test_quotas_users_and_groups_are_kafkas(declared: dict[str, DeclaredAccess])
         (("ip", "2001:db8:0:0:0:0:0:1"),): {"connection_creation_rate": 50.0},
         (("ip", None),): {"connection_creation_rate": 50.0},
     }
-    user, location = access.located(USERS)["a,b=c", "SCRAM-SHA-256"]
+    key = ("a,b=c", "SCRAM-SHA-256")
+    user, location = access.part(USERS)[key], access.location(USERS, key)
     assert (user.iterations, user.password, str(location)) == (8192, SecretReference("pw", "3"), "access/a.yaml:7:9")
     assert ("a,b=c", "SCRAM-SHA-512") in access.part(USERS)
-    settings, location = access.located(GROUP_CONFIGS)["billing"]
+    settings, location = access.part(GROUP_CONFIGS)["billing"], access.location(GROUP_CONFIGS, "billing")
     assert settings == {"consumer.session.timeout.ms": "60000", "share.auto.offset.reset": "by_duration:PT1H"}
     assert list(declared["dev"].part(GROUP_CONFIGS)["billing"]) == ["share.auto.offset.reset"]
     assert access.allow == {"access/a.yaml": frozenset({Allowance(AllowedChange.REVOKE_ACCESS, date(2030, 1, 1))})}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.access_parts import declared_access, live_access
 from tests.support.subjects import NOW
 from topicwarden.audit.access_check import AuditedAccess
 from topicwarden.audit.access_checks import judge_access
@@ -47,8 +48,8 @@ def acl(
 
 READ, GROUP = acl(), acl(name="billing", kind=ResourceType.GROUP)
 SOURCE = AccessSource(AT, "consume of orders", "orders")
-DECLARED = DeclaredAccess(acls={READ: (SOURCE,), GROUP: (SOURCE,)})
-LIVE = LiveAccess(
+DECLARED = declared_access(acls={READ: (SOURCE,), GROUP: (SOURCE,)})
+LIVE = live_access(
     acls=frozenset({READ, GROUP}),
     parts={"quotas": {}, "users": {}, "group_configs": {}},
     settings={1: AuthorizerSettings(STANDARD, frozenset(), open_without_acl=False)},
@@ -73,7 +74,7 @@ def test_nothing_is_judged_that_the_stack_does_not_declare() -> None:
 
 
 def test_missing_acls_fail_at_the_line_that_declares_them() -> None:
-    assert found(DECLARED, replace(LIVE, acls=frozenset())) == [
+    assert found(DECLARED, replace(LIVE, parts={**LIVE.parts, "acls": {}})) == [
         "acl-drift orders fail: consume of orders: declared, but not on the cluster: Allow Read on Group billing for "
         "User:orders; Allow Read on Topic orders for User:orders @topics/orders.yaml:5:7"
     ]
@@ -93,12 +94,14 @@ def test_missing_acls_fail_at_the_line_that_declares_them() -> None:
 def test_an_undeclared_acl_fails_only_in_the_scope_of_principals(
     scope: StackScope, extra: Acl, expected: list[str]
 ) -> None:
-    findings = found(DECLARED, replace(LIVE, acls=frozenset({READ, GROUP, extra})), scope)
+    findings = found(
+        DECLARED, replace(LIVE, parts={**LIVE.parts, "acls": dict.fromkeys((READ, GROUP, extra), True)}), scope
+    )
     assert [each.partition(":")[0] for each in findings] == expected
 
 
 def test_acls_without_authorizer_fail_and_are_not_compared() -> None:
-    live = replace(LIVE, acls=None, security_disabled=True, settings={1: AuthorizerSettings("")})
+    live = replace(LIVE, parts={}, security_disabled=True, settings={1: AuthorizerSettings("")})
     assert found(DECLARED, live) == [
         "acl-without-effect (cluster) fail: 2 declared ACLs without effect: the brokers have no authorizer, so "
         "everyone may do everything @topics/orders.yaml:5:7"
@@ -108,15 +111,15 @@ def test_acls_without_authorizer_fail_and_are_not_compared() -> None:
 def test_what_is_denied_is_undecidable() -> None:
     reason = "this user lacks Describe on the Cluster resource"
     parts = ("acls", "quotas", "users", "group_configs", "authorizer")
-    declared = replace(
-        DECLARED,
-        parts={
+    declared = declared_access(
+        DECLARED.acls,
+        {
             "quotas": {(("user", "a"),): ({"producer_byte_rate": 1.0}, AT)},
             "users": {("a", "SCRAM-SHA-512"): (ScramUser("a", "SCRAM-SHA-512", 4096), USER_AT)},
             "group_configs": {"billing": ({"consumer.session.timeout.ms": "60000"}, AT)},
         },
     )
-    findings = found(declared, LiveAccess(missing=dict.fromkeys(parts, reason)))
+    findings = found(declared, live_access(missing=dict.fromkeys(parts, reason)))
     assert [each.split(" ")[2] for each in findings] == ["undecidable:"] * 6
     assert all(reason in each for each in findings)
 
@@ -125,8 +128,10 @@ def test_acls_of_absent_topics_and_users_are_suspect() -> None:
     gone, nobody = acl("User:orders", "orders.old"), acl("User:old", "orders")
     live = replace(
         LIVE,
-        acls=frozenset({READ, GROUP, gone, nobody}),
-        parts={"users": {("orders", "S"): ScramUser("orders", "S", 4096)}},
+        parts={
+            "acls": dict.fromkeys((READ, GROUP, gone, nobody), True),
+            "users": {("orders", "S"): ScramUser("orders", "S", 4096)},
+        },
     )
     settings = {
         "principal.builder.class": "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
@@ -181,7 +186,7 @@ def test_settings_of_the_authorizer_that_differ_by_broker(
 
 def test_drift_of_quotas_users_and_settings_of_groups() -> None:
     entity = (("client-id", None), ("user", "a"))
-    declared = DeclaredAccess(
+    declared = declared_access(
         parts={
             "quotas": {entity: ({"producer_byte_rate": 1024.0, "request_percentage": 50.0}, AT)},
             "users": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.support.access_parts import declared_access, live_access
 from tests.support.subjects import NOW, internal, subject
 from tests.unit.checks.cases import FAIL, SUSPECT, UNDECIDABLE, Case
 from topicwarden.audit.audited_topic import AuditedTopic
@@ -60,14 +61,14 @@ def at(line: int, description: str) -> AccessSource:
 
 CONSUME = frozenset({acl("User:billing", Operation.READ), acl("User:billing", Operation.READ, GROUP, "billing")})
 PRODUCE = frozenset({acl("User:orders", Operation.WRITE), acl("User:orders", Operation.WRITE, TXN, "orders")})
-DECLARED = DeclaredAccess(
+DECLARED = declared_access(
     acls={
         **{each: (at(5, "consume of t"),) for each in CONSUME},
         **{each: (at(6, "produce of t"),) for each in PRODUCE},
     }
 )
-READERS = DeclaredAccess(acls={each: (at(5, "consume of t"),) for each in CONSUME})
-NO_GROUP = DeclaredAccess(acls={acl("User:billing", Operation.READ): (at(5, "consume of t"),)})
+READERS = declared_access(acls={each: (at(5, "consume of t"),) for each in CONSUME})
+NO_GROUP = declared_access(acls={acl("User:billing", Operation.READ): (at(5, "consume of t"),)})
 MALLORY = frozenset({acl("User:mallory", Operation.READ), acl("User:mallory", Operation.READ, GROUP, "mallory")})
 
 
@@ -78,7 +79,7 @@ def live(
     authorizer: str = STANDARD,
 ) -> LiveAccess:
     settings = AuthorizerSettings(authorizer, frozenset({"User:admin"}), open_without_acl)
-    return LiveAccess(acls=None if acls is None else acls | {*more}, settings={1: settings})
+    return live_access(acls=None if acls is None else acls | {*more}, settings={1: settings})
 
 
 def group(name: str = "mallory", **more: object) -> Use:

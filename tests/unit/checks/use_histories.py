@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 
+from tests.support.access_parts import declared_access, live_access
 from tests.support.subjects import NOW, subject
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks import CHECKS
@@ -15,8 +16,6 @@ from topicwarden.model.access import (
     AccessSource,
     Acl,
     AuthorizerSettings,
-    DeclaredAccess,
-    LiveAccess,
     Operation,
     PermissionType,
     ResourceType,
@@ -283,13 +282,13 @@ class History:
         live = {each for client in self.deployed | self.by_hand for each in client.acls} | {
             each for each in declared if each.principal == "User:owner"
         }
-        access = LiveAccess(
+        access = live_access(
             acls=frozenset(live) if self.secured else None,
             settings={1: AuthorizerSettings(STANDARD if self.secured else "", frozenset(), open_without_acl=False)},
             security_disabled=not self.secured,
         )
         policy = UsagePolicy(idle_after=20 * DAY_MS, exempt_groups=("exempt-*",))
-        return UseContext(DeclaredAccess(declared), access, self.scope, policy)
+        return UseContext(declared_access(declared), access, self.scope, policy)
 
     def audit(self, jump: int = 0) -> Mapping[str, tuple[CheckResult, ...]]:
         """Return the results of the checks of use. ``jump`` is the error of the clock of this audit."""

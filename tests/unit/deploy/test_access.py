@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import access_parts
 from tests.support.access_names import (
     ACL_TYPE,
     CLIENT_QUOTA_TYPE,
@@ -26,6 +27,7 @@ from tests.support.access_names import (
     user_name,
     user_properties,
 )
+from tests.support.access_parts import declared_access, live_access
 from topicwarden.deploy.access_program import AccessBefore
 from topicwarden.deploy.access_state import deployed_access, recorded_access
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
@@ -93,7 +95,7 @@ def test_the_state_gives_the_access_that_was_registered() -> None:
         (("user", "a"),): {"producer_byte_rate": 1.5},
         (("client-id", "c"), ("user", None)): {"x": 2.0},
     }
-    declared = DeclaredAccess(
+    declared = declared_access(
         acls={READ: (AccessSource(HERE, "consume of orders", "orders"),), WRITE: (AccessSource(HERE, "an ACL"),)},
         parts={
             "quotas": {entity: (rates, HERE) for entity, rates in quotas.items()},
@@ -115,7 +117,7 @@ def test_the_state_gives_the_access_that_was_registered() -> None:
         ),
     ]
     assert [quota_type(entity) for entity in quotas] == [QUOTA_TYPE, CLIENT_QUOTA_TYPE]
-    assert deployed_access(state) == DeployedAccess(
+    assert deployed_access(state) == access_parts.deployed_access(
         acls=frozenset({READ, WRITE}),
         parts={
             "quotas": quotas,
@@ -128,7 +130,7 @@ def test_the_state_gives_the_access_that_was_registered() -> None:
     )
 
 
-DECLARED = DeclaredAccess(
+DECLARED = declared_access(
     {READ: (AccessSource(HERE, "an ACL"),)}, {"quotas": {(("user", "a"),): ({"producer_byte_rate": 1.0}, HERE)}}
 )
 RECORD = resource(ACCESS_SET_TYPE, "dev", **recorded_access(DECLARED))
@@ -174,8 +176,8 @@ def acl(name: str, prefixed: bool = False, denied: bool = False, kind: ResourceT
 
 def before(*acls: Acl, open_without_acl: bool | None = True, live: LiveAccess | None = None) -> AccessBefore:
     settings = {1: AuthorizerSettings("A", frozenset(), False), 2: AuthorizerSettings("A", None, open_without_acl)}
-    live = live or LiveAccess(acls=frozenset(), settings=settings)
-    return AccessBefore(DeclaredAccess(acls=dict.fromkeys(acls, ())), DeployedAccess(), live)
+    live = live or live_access(acls=frozenset(), settings=settings)
+    return AccessBefore(declared_access(acls=dict.fromkeys(acls, ())), DeployedAccess(), live)
 
 
 REPLACE = {HERE.file: frozenset({Allowance(AllowedChange.REPLACE_CREDENTIAL)})}
@@ -199,12 +201,12 @@ def test_only_a_password_that_a_deploy_has_written_is_ours(
 ) -> None:
     other = ScramUser("a", "SCRAM-SHA-512", 8192, SecretReference("secret", "1"))
     access = AccessBefore(
-        DeclaredAccess(parts={"users": {KEY: (USER, HERE)}}, allow=REPLACE if allowed else {}),
-        DeployedAccess(
+        declared_access(parts={"users": {KEY: (USER, HERE)}}, allow=REPLACE if allowed else {}),
+        access_parts.deployed_access(
             parts={} if deployed == "no" else {"users": {KEY: other if deployed == "other" else USER}},
             passwords=frozenset({KEY} if deployed == "written" else ()),
         ),
-        LiveAccess(parts={"users": {KEY: other if deployed == "other" else USER} if live else {}}),
+        live_access(parts={"users": {KEY: other if deployed == "other" else USER} if live else {}}),
     )
     writes = access.registration({KEY: "p"}).writes
     assert (KEY in writes.written, KEY in writes.protected) == (written, protected)
@@ -216,7 +218,7 @@ def test_new_acls_come_together_where_one_broker_may_be_open(open_without_acl: b
 
 
 def test_existing_acls_are_not_new() -> None:
-    live = LiveAccess(acls=frozenset({acl("a")}))
+    live = live_access(acls=frozenset({acl("a")}))
     assert before(acl("a"), acl("b"), live=live).first_acls() == [acl("b")]
 
 
@@ -254,17 +256,17 @@ def test_only_a_user_of_somebody_else_that_is_as_declared_is_adopted(
     deployed: bool, live: ScramUser | None, intents: dict[str, Intent], adopted: bool
 ) -> None:
     access = AccessBefore(
-        DeclaredAccess(parts={"users": {KEY: (USER, HERE)}}),
-        DeployedAccess(parts={"users": {KEY: USER}} if deployed else {}),
-        LiveAccess(parts={"users": {KEY: live} if live else {}}),
+        declared_access(parts={"users": {KEY: (USER, HERE)}}),
+        access_parts.deployed_access(parts={"users": {KEY: USER}} if deployed else {}),
+        live_access(parts={"users": {KEY: live} if live else {}}),
         UnfinishedWrites(PlanSection.ACCESS, intents),
     )
     assert (KEY in access.registration({KEY: "p"}).writes.adopted) is adopted
 
 
 def test_declared_and_deployed_access_that_is_gone_is_named() -> None:
-    declared = DeclaredAccess(acls={acl("a"): (), acl("b"): ()}, parts={"users": {KEY: (USER, HERE)}})
-    deployed = DeployedAccess(acls=frozenset({acl("a")}), parts={"users": {KEY: USER}})
+    declared = declared_access(acls={acl("a"): (), acl("b"): ()}, parts={"users": {KEY: (USER, HERE)}})
+    deployed = access_parts.deployed_access(acls=frozenset({acl("a")}), parts={"users": {KEY: USER}})
     gone = ["Allow Read on Topic a for User:a", "SCRAM-SHA-512 credential of user a"]
-    assert AccessBefore(declared, deployed, LiveAccess(acls=frozenset(), parts={"users": {}})).missing() == gone
+    assert AccessBefore(declared, deployed, live_access(acls=frozenset(), parts={"users": {}})).missing() == gone
     assert AccessBefore(declared, deployed, LiveAccess()).missing() == []

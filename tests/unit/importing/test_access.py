@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.access_parts import live_access
 from tests.support.projects import project_of
 from topicwarden.extensions.interchange.import_session import open_session
 from topicwarden.extensions.interchange.live_access import AccessDraft, draft_access
@@ -48,7 +49,7 @@ ACLS = frozenset(
         Acl("User:*", "*", Operation.READ, PermissionType.ALLOW, ResourceType.TOPIC, "public.", PatternType.PREFIXED),
     }
 )
-LIVE = LiveAccess(
+LIVE = live_access(
     acls=ACLS,
     parts={
         "quotas": {
@@ -145,7 +146,7 @@ def test_only_access_in_the_scope_of_the_stack_is_imported(tmp_path: Path) -> No
 def test_settings_of_groups_outside_the_scope_are_not_imported(tmp_path: Path) -> None:
     project = project_of(tmp_path, {}, "config: {'topicwarden:scope': {topics: ['orders.*'], groups: ['orders-*']}}\n")
     settings = {"consumer.session.timeout.ms": "50000"}
-    live = LiveAccess(frozenset(), {"group_configs": {"orders-billing": settings, "audit-trail": settings}})
+    live = live_access(frozenset(), {"group_configs": {"orders-billing": settings, "audit-trail": settings}})
     draft = draft_access(open_session(project, "dev", ()), live, (), "dev")
     assert draft.files[0].text == "group_configs:\n  orders-billing: {consumer.session.timeout.ms: 50000}\n"
 
@@ -158,9 +159,9 @@ def test_what_yaml_cannot_declare_is_reported_and_the_rest_is_imported(tmp_path:
     }
     live = replace(
         LIVE,
-        acls=ACLS | odd,
         parts={
             **LIVE.parts,
+            "acls": dict.fromkeys(ACLS | odd, True),
             "quotas": {(("user", "x"),): {"unknown_rate": 1.0}},
             "group_configs": {"g": {"unknown.setting": "1"}},
         },

@@ -167,7 +167,7 @@ def notes(problems: tuple[Problem, ...]) -> str:
 def access_file(read: ConversionResult, access: RecognizedAccess) -> str:
     """Return the file below ``access/`` with all access that is not a topic's."""
     acls = dict.fromkeys(expand(replace(access, topics={})), True)
-    entries: dict[str, Any] = {"acls": acls, **read.access.parts}
+    entries: dict[str, Any] = {**read.access.parts, "acls": acls}
     text, refused = access_file_text(entries, None)
     assert refused == []
     return f"== access\n{text}" if text else ""

@@ -58,10 +58,8 @@ def read(text: str, *, include_unmanaged: bool = False) -> ConversionResult:
 
 
 def declared(found: ConversionResult) -> int:
-    access = found.access
-    return sum(
-        map(len, (found.topics, found.subjects, access.acls or (), *(part or () for part in access.parts.values())))
-    )
+    parts = (part or () for part in found.access.parts.values())
+    return sum(map(len, (found.topics, found.subjects, *parts)))
 
 
 def strimzi(topic: tuple[str, str], user: tuple[str, str]) -> str:

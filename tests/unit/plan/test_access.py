@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.access_parts import declared_access, deployed_access, live_access
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent
@@ -27,8 +28,6 @@ from topicwarden.model.access import (
     Acl,
     AuthorizerSettings,
     DeclaredAccess,
-    DeployedAccess,
-    LiveAccess,
     Operation,
     PatternType,
     PermissionType,
@@ -86,7 +85,7 @@ def judged(case: Mapping[str, Any]) -> AccessPrediction:
         case.get("open", False),
     )
     change = access_change(
-        DeclaredAccess(
+        declared_access(
             declared,
             {
                 "quotas": {key: (rates, Location(FILES[1])) for key, rates in quotas(case, "quotas").items()},
@@ -98,7 +97,7 @@ def judged(case: Mapping[str, Any]) -> AccessPrediction:
             },
             allow=allowances(case.get("allow", ())),
         ),
-        DeployedAccess(
+        deployed_access(
             frozenset(deployed),
             {
                 "quotas": quotas(case, "deployed_quotas"),
@@ -120,7 +119,7 @@ def judged(case: Mapping[str, Any]) -> AccessPrediction:
                 for text in case.get(key, ())
             ),
         ),
-        LiveAccess(
+        live_access(
             None if "missing" in case else frozenset(map(acl_of, case.get("live", ()))),
             {
                 "quotas": quotas(case, "live_quotas"),
@@ -273,9 +272,9 @@ def test_a_change_creates_adopts_and_deletes_only_what_is_declared_or_in_the_sta
     )
     source = (AccessSource(Location("access/a.yaml"), "acls"),)
     change = access_change(
-        DeclaredAccess(dict.fromkeys((kept, created, adopted, drifted), source)),
-        DeployedAccess(frozenset({kept, deleted, drifted})),
-        LiveAccess(frozenset({kept, adopted, deleted, foreign})),
+        declared_access(dict.fromkeys((kept, created, adopted, drifted), source)),
+        deployed_access(frozenset({kept, deleted, drifted})),
+        live_access(frozenset({kept, adopted, deleted, foreign})),
     )
     assert change.of(ACLS) == {
         created: Action.CREATE,
@@ -293,20 +292,20 @@ def test_quotas_users_and_settings_of_groups_are_compared_by_what_is_declared() 
     limited, default = (("user", "a"),), (("user", None),)
     first, second = (ScramUser("a", "SCRAM-SHA-512", 8192, SecretReference("p", version)) for version in "12")
     change = access_change(
-        DeclaredAccess(
+        declared_access(
             parts={
                 "quotas": {limited: ({"producer_byte_rate": 10.0}, file), default: ({"consumer_byte_rate": 5.0}, file)},
                 "users": {("a", "SCRAM-SHA-512"): (second, file)},
                 "group_configs": {"g": ({"consumer.session.timeout.ms": "60000"}, file)},
             },
         ),
-        DeployedAccess(
+        deployed_access(
             parts={
                 "quotas": {limited: {"producer_byte_rate": 10.0}},
                 "users": {("a", "SCRAM-SHA-512"): first},
             }
         ),
-        LiveAccess(
+        live_access(
             frozenset(),
             {
                 "quotas": {
@@ -338,9 +337,9 @@ def test_a_rate_in_the_state_that_no_deploy_has_declared_is_not_removed(kept: bo
     resource = UndeclaredResource("urn", entity, "quota of user a", registered=True)
     declared = rates if kept else {"producer_byte_rate": 1.0}
     change = access_change(
-        DeclaredAccess(parts={"quotas": {entity: (declared, file)}}),
-        DeployedAccess(parts={"quotas": {entity: rates}}, homes={entity: (file.file,)}, undeclared=(resource,)),
-        LiveAccess(frozenset(), {"quotas": {entity: rates}}),
+        declared_access(parts={"quotas": {entity: (declared, file)}}),
+        deployed_access(parts={"quotas": {entity: rates}}, homes={entity: (file.file,)}, undeclared=(resource,)),
+        live_access(frozenset(), {"quotas": {entity: rates}}),
     )
     assert change.undeclared == (() if kept else (resource,))
 
@@ -402,8 +401,8 @@ def test_a_removed_quota_shows_the_one_of_the_next_level() -> None:
     own, default = (("user", "a"),), (("user", None),)
     change = access_change(
         DeclaredAccess(),
-        DeployedAccess(parts={"quotas": {own: {"producer_byte_rate": 20.0}}}),
-        LiveAccess(frozenset(), {"quotas": {own: {"producer_byte_rate": 20.0}, default: {"producer_byte_rate": 10.0}}}),
+        deployed_access(parts={"quotas": {own: {"producer_byte_rate": 20.0}}}),
+        live_access((), {"quotas": {own: {"producer_byte_rate": 20.0}, default: {"producer_byte_rate": 10.0}}}),
     )
     items = {item.name: (item.action, item.before, item.after) for item in change.items}
     assert items == {"user a": (Action.DELETE, "producer_byte_rate 20", "producer_byte_rate 10 (of default user)")}

@@ -8,15 +8,14 @@ from typing import Any, cast
 
 import pytest
 
+from tests.support.access_parts import declared_access, live_access
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas
 from topicwarden.kinds.quota.client_rates import LikelyRate, likely_rates
 from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.model.access import (
     Acl,
-    DeclaredAccess,
     DeployedAccess,
-    LiveAccess,
     Operation,
     PatternType,
     PermissionType,
@@ -46,9 +45,9 @@ def rates(key: str, *acls: Acl, limit: float = 1.0) -> dict[Any, LikelyRate]:
     cluster: Any = SimpleNamespace(snapshot=lambda names: SimpleNamespace(topics={"orders": live} if names else {}))
     earlier: Any = SimpleNamespace(read=lambda cluster_id: (records, ()))
     change = access_change(
-        DeclaredAccess(parts={"quotas": {ENTITY: ({key: limit}, Location("access/q.yaml"))}}),
+        declared_access(parts={"quotas": {ENTITY: ({key: limit}, Location("access/q.yaml"))}}),
         DeployedAccess(),
-        LiveAccess(frozenset(acls), {"quotas": {}}),
+        live_access(frozenset(acls), {"quotas": {}}),
     )
     return dict(likely_rates(cast("Cluster", cluster), change, cast("EarlierUse", earlier), "c"))
 

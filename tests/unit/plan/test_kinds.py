@@ -9,12 +9,13 @@ from typing import Any, Final
 
 import pytest
 
+from tests.support.access_parts import live_access
 from topicwarden import kinds
 from topicwarden.kinds import KINDS, every_kind, members, modules
 from topicwarden.kinds.access_resource import AccessResource
 from topicwarden.kinds.client_metrics.change import Subscription
 from topicwarden.kinds.difference import declared_action
-from topicwarden.model.access import AccessKey, Acl, LiveAccess, Operation, PatternType, PermissionType, ResourceType
+from topicwarden.model.access import AccessKey, Acl, Operation, PatternType, PermissionType, ResourceType
 from topicwarden.model.planned_change import AccessKind, Action
 
 ACL = Acl(
@@ -80,7 +81,7 @@ def test_no_two_kinds_have_equal_keys_or_names() -> None:
 
 
 def test_live_access_has_the_entries_of_each_part_that_was_requested_under_its_name() -> None:
-    live = LiveAccess(parts={"users": {}, "quotas": None})
+    live = live_access(parts={"users": {}, "quotas": None})
     assert (live.users, live.quotas) == ({}, None)
     assert copy(live) == live
     with pytest.raises(AttributeError, match="group_configs"):

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from topicwarden.model.access import DeclaredAccess, DeployedAccess
+from tests.support.access_parts import declared_access, deployed_access
 from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.planned_change import RegistryPlan, Severity
 from topicwarden.model.problem import Location
@@ -24,7 +24,7 @@ ONE = frozenset({Allowance(AllowedChange.DELETE)})
 FILE = "access/a.yaml"
 STATE = DeployedStack(
     {"t": DeployedTopic("t", 1, 1, {}, Topic("t", 1, 1, allow=BOTH))},
-    access=DeployedAccess(allow={FILE: BOTH}),
+    access=deployed_access(allow={FILE: BOTH}),
     allow={"t": BOTH},
 )
 
@@ -47,7 +47,7 @@ def test_only_words_that_a_file_which_is_there_still_has_remain(
         if now is None
         else [Declaration(Topic("t", 1, 1, allow=now), SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))]
     )
-    access = DeclaredAccess(allow={} if now is None else {FILE: now})
+    access = declared_access(allow={} if now is None else {FILE: now})
     found = without_withdrawn(STATE, declarations, access, TODAY)
     declared = found.topics["t"].declared
     assert declared is not None

@@ -21,6 +21,7 @@ from tests.support.access_names import (
     quota_properties,
     resource_name,
 )
+from tests.support.access_parts import deployed_access
 from topicwarden.deploy.provider.deletion_guard import DeletionGuard, check_access
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
@@ -34,7 +35,6 @@ from topicwarden.kinds.topic.resource import TOPIC_PATH
 from topicwarden.model.access import (
     AccessKey,
     Acl,
-    DeployedAccess,
     Operation,
     PatternType,
     PermissionType,
@@ -141,7 +141,7 @@ def stack(
     homes: Mapping[AccessKey, tuple[str, ...]], allow: Mapping[str, frozenset[Allowance]], *undeclared: str
 ) -> DeployedStack:
     """Return a state whose last deploy declared each of ``homes`` there; ``undeclared`` are URNs."""
-    access = DeployedAccess(
+    access = deployed_access(
         homes=homes,
         allow={home: words for home, words in allow.items() if "/" in home},
         undeclared=tuple(UndeclaredResource(urn, READ, "") for urn in undeclared),

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.access_parts import declared_access
 from topicwarden.kafka_facts.access import roles
 from topicwarden.kafka_facts.access.authorizer import Authorizer
 from topicwarden.model.access import (
     ANY_PRINCIPAL,
     Acl,
     AuthorizerSettings,
-    DeclaredAccess,
     Grant,
     Operation,
     PatternType,
@@ -43,7 +43,7 @@ def acl(
 
 
 def declared(*acls: Acl) -> DeclaredUse:
-    return DeclaredUse(DeclaredAccess(acls=dict.fromkeys(acls, ())))
+    return DeclaredUse(declared_access(acls=dict.fromkeys(acls, ())))
 
 
 def reading(group: str) -> Use:
@@ -157,7 +157,7 @@ def test_everyone_may_use_a_resource_without_acls_if_the_cluster_is_open() -> No
 def test_a_topic_has_declared_access_if_an_acl_is_about_it_and_not_about_every_topic(
     declaration: Acl, names: bool
 ) -> None:
-    context = UseContext(DeclaredAccess(acls={declaration: ()}))
+    context = UseContext(declared_access(acls={declaration: ()}))
     assert bool(context.declaring("t")) is names
 
 

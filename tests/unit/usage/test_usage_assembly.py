@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.access_parts import live_access
 from tests.support.projects import project_of
 from topicwarden.kafka.read.group_lags import GroupLag, PartitionLag, UnreadRecord
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
@@ -71,7 +72,7 @@ def read(user: str, topic: str, group: str) -> list[Acl]:
     ]
 
 
-LIVE = LiveAccess(
+LIVE = live_access(
     frozenset([*read("billing", "orders", "billing"), *read("fraud", "orders", "fraud"), *read("ml", "orders", "ml"),
                replace(acl("ml2", Operation.READ, ResourceType.GROUP, "ml"), pattern_type=PatternType.PREFIXED),
                acl("ml2", Operation.READ, ResourceType.TOPIC, "orders"),
@@ -223,7 +224,7 @@ def test_logs_name_the_principal_of_a_group(facts: UsageFacts) -> None:
     assert "a note" in report.notes
 
 
-@pytest.mark.parametrize("missing", [None, LiveAccess(None, missing={"acls": "this user lacks Describe on Cluster"})])
+@pytest.mark.parametrize("missing", [None, live_access(None, missing={"acls": "this user lacks Describe on Cluster"})])
 def test_unknown_acls_leave_the_principals_unknown(facts: UsageFacts, missing: LiveAccess | None) -> None:
     report = usage_report(with_context(with_use(facts, use("orders", group("fraud"))), live=missing))
     assert of(report, "orders").readers[0].candidates is None

@@ -110,13 +110,13 @@ class DriftCheck(Generic[Key, Value]):
         if live is None:
             yield hidden(access, name, f"the {self.plural or self.part.plural}")
             return
-        declared = access.declared.located(name)
-        for key, (value, location) in declared.items():
+        declared = access.declared.part(name)
+        for key, value in declared.items():
             if key not in live and name in access.live.missing:
                 yield hidden(access, name, f"the {self.part.title(key)}")
                 continue
             for message, remedy in self.differences(key, value, live.get(key)):
-                yield AccessResult(Verdict.FAIL, message, location=location, remedy=remedy)
+                yield AccessResult(Verdict.FAIL, message, location=access.declared.location(name, key), remedy=remedy)
         for key in sorted(live.keys() - declared.keys(), key=str):
             user = self.user(key)
             if user is not None and access.owns_user(user):

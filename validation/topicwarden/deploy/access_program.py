@@ -121,8 +121,8 @@ def passwords(access: DeclaredAccess, stack: str) -> tuple[dict[tuple[str, str],
     """Return the password of each user from the stack's configuration, and the problems with the secrets."""
     found: dict[tuple[str, str], str] = {}
     problems = []
-    for key, (user, location) in access.located(USERS).items():
-        password = _password(user, location, stack)
+    for key, user in access.part(USERS).items():
+        password = _password(user, access.sources(USERS, key)[0].location, stack)
         if isinstance(password, Problem):
             problems.append(password)
         else:

@@ -150,8 +150,7 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
         if tainted or not as_declared:
             undeclared.append(UndeclaredResource(urn, key, access_title(key, type), registered, tainted, as_declared))
     written = frozenset(user for user in found.get(USERS, ()) if user in homes and _USER.name(user) in passwords)
-    acls = frozenset(found.pop(ACLS, ()))
-    return DeployedAccess(acls, found, homes, allow, passwords=written, undeclared=tuple(undeclared))
+    return DeployedAccess(found, homes, allow, passwords=written, undeclared=tuple(undeclared))
 
 
 def _names(properties: Properties) -> frozenset[str]:

@@ -1,11 +1,11 @@
-"""Access to a cluster: access control lists (ACLs), and the entries of every other kind by the name of the kind's part.
+"""Access to a cluster: the entries of every kind, such as access control lists (ACLs), by the name of the kind's part.
 
 Declared and live access have the same types, so that each rule works for both. Words are those of Kafka's Java classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -214,22 +214,29 @@ class AccessSource:
 
 @dataclass(frozen=True)
 class DeclaredAccess:
-    """All access that one stack declares. Equal ACLs of several declarations are one ACL with several sources.
+    """All access that one stack declares.
 
-    - ``parts``: the entries of every other kind by the name of their part, each with its value and its location.
+    - ``parts``: the entries of each kind by the name of their part, each with its value and its declarations. Only an
+      ACL may have several declarations.
     - ``allow``: what each file below ``access/`` allows, by file, for the access that it declares.
     """
 
-    acls: Mapping[Acl, tuple[AccessSource, ...]] = field(default_factory=dict)
-    parts: Mapping[str, Mapping[Any, tuple[Any, Location]]] = field(default_factory=dict)
+    parts: Mapping[str, Mapping[Any, tuple[Any, tuple[AccessSource, ...]]]] = field(default_factory=dict)
     allow: Mapping[str, frozenset[Allowance]] = field(default_factory=dict)
 
     @cached_property
     def homes(self) -> dict[AccessKey, tuple[str, ...]]:
         """The topics and the files below ``access/`` that declare each entry, sorted."""
-        of_acls = {acl: tuple(sorted({each.home for each in sources})) for acl, sources in self.acls.items()}
-        others = {key: (location.file,) for part in self.parts.values() for key, (_, location) in part.items()}
-        return {**of_acls, **others}
+        return {
+            key: tuple(sorted({each.home for each in sources}))
+            for part in self.parts.values()
+            for key, (_, sources) in part.items()
+        }
+
+    @cached_property
+    def acls(self) -> dict[Acl, tuple[AccessSource, ...]]:
+        """The declared ACLs with their declarations."""
+        return {acl: sources for acl, (_, sources) in self.parts.get(ACLS, {}).items()}
 
     def part(self, part: Part[Key, Value]) -> Mapping[Key, Value]:
         """Return the values of ``part`` by key."""
@@ -237,23 +244,15 @@ class DeclaredAccess:
 
     @cached_property
     def _values(self) -> dict[str, Entries]:
-        values = {name: {key: value for key, (value, _) in part.items()} for name, part in self.parts.items()}
-        return {**values, ACLS: dict.fromkeys(self.acls, True)}
-
-    def located(self, part: Part[Key, Value]) -> Mapping[Key, tuple[Value, Location]]:
-        """Return the values of ``part``, which is not that of the ACLs, with their locations, by key."""
-        return self.parts.get(part, {})
+        return {name: {key: value for key, (value, _) in part.items()} for name, part in self.parts.items()}
 
     def location(self, part: Part[Key, Any], key: Key) -> Location | None:
         """Return where an entry is declared first; None if it is not declared."""
         return next((source.location for source in self.sources(part, key)), None)
 
     def sources(self, part: Part[Key, Any], key: Any) -> tuple[AccessSource, ...]:
-        """Return the declarations of an entry, none if it is not declared; only an ACL may have several."""
-        if part == ACLS:
-            return self.acls.get(key, ())
-        found = self.located(part).get(key)
-        return () if found is None else (AccessSource(found[1], part),)
+        """Return the declarations of an entry; none if it is not declared."""
+        return self.parts.get(part, {}).get(key, (None, ()))[1]
 
     @property
     def empty(self) -> bool:
@@ -263,7 +262,7 @@ class DeclaredAccess:
     @property
     def size(self) -> int:
         """The number of entries of all parts."""
-        return sum(map(len, (self.acls, *self.parts.values())))
+        return sum(map(len, self.parts.values()))
 
 
 NO_ACCESS: Final = DeclaredAccess()
@@ -288,15 +287,14 @@ class AuthorizerSettings:
 class LiveAccess:
     """The access of a cluster as its brokers report it.
 
-    ``parts`` has the entries of all kinds but the ACLs, by the name of their part. A part that this user may not read,
-    or that the service does not offer, is None; ``missing`` says why, by part: ``acls``, those in ``parts``,
-    ``authorizer``, and of the authorizer's settings ``super_users`` and ``open_without_acl``. It may have a reason for
-    a part that was read, too: then more entries may exist. ``settings`` has the authorizer's settings by broker.
+    ``parts`` has the entries of all kinds, by the name of their part. A part that this user may not read, or that the
+    service does not offer, is None; ``missing`` says why, by part: those in ``parts``, ``authorizer``, and of the
+    authorizer's settings ``super_users`` and ``open_without_acl``. It may have a reason for a part that was read, too:
+    then more entries may exist. ``settings`` has the authorizer's settings by broker.
     ``unknown_acls`` counts ACLs with a type or operation that this version lacks. ``security_disabled`` is true if the
     brokers answered that they have no authorizer.
     """
 
-    acls: frozenset[Acl] | None = None
     parts: Mapping[str, Entries | None] = field(default_factory=dict)
     settings: Mapping[int, AuthorizerSettings] | None = None
     unknown_acls: int = 0
@@ -305,7 +303,13 @@ class LiveAccess:
 
     def part(self, part: Part[Key, Value]) -> Mapping[Key, Value] | None:
         """Return the values of ``part`` by key; None if the brokers do not report it."""
-        return _part(self.acls, self.parts, part)
+        return self.parts.get(part)
+
+    @cached_property
+    def acls(self) -> frozenset[Acl] | None:
+        """The ACLs; None if the brokers do not report them."""
+        acls = self.part(ACLS)
+        return None if acls is None else frozenset(acls)
 
     def __getattr__(self, name: str) -> Entries | None:
         """Return the entries of the part ``name``, which was read, or requested."""
@@ -343,7 +347,6 @@ class DeployedAccess:
     - ``undeclared``: resources that the engine would remove or replace although no deploy has declared that.
     """
 
-    acls: frozenset[Acl] = frozenset()
     parts: Mapping[str, Entries] = field(default_factory=dict)
     homes: Mapping[AccessKey, tuple[str, ...]] = field(default_factory=dict)
     allow: Mapping[str, frozenset[Allowance]] = field(default_factory=dict)
@@ -352,7 +355,12 @@ class DeployedAccess:
 
     def part(self, part: Part[Key, Value]) -> Mapping[Key, Value]:
         """Return the values of ``part`` by key."""
-        return _part(self.acls, self.parts, part) or {}
+        return self.parts.get(part, {})
+
+    @cached_property
+    def acls(self) -> frozenset[Acl]:
+        """The ACLs in the state."""
+        return frozenset(self.part(ACLS))
 
     @property
     def empty(self) -> bool:
@@ -362,13 +370,4 @@ class DeployedAccess:
     @property
     def size(self) -> int:
         """The number of entries of all parts."""
-        return sum(map(len, (self.acls, *self.parts.values())))
-
-
-def _part(
-    acls: Iterable[Acl] | None, parts: Mapping[str, Entries | None], part: Part[Key, Value]
-) -> Mapping[Key, Value] | None:
-    if part != ACLS:
-        return parts.get(part)
-    of_acls: Entries | None = None if acls is None else dict.fromkeys(acls, True)
-    return of_acls
+        return sum(map(len, self.parts.values()))

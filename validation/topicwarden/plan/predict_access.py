@@ -12,7 +12,7 @@ from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kafka_facts.access.authorizer import PROBE_NAME
 from topicwarden.kafka_facts.access.implied import SUPPORTED_OPERATIONS, implied_operations
 from topicwarden.kinds.group_config.change import requested_groups
-from topicwarden.model.access import CLUSTER_NAME, DeclaredAccess, LiveAccess, Operation, ResourceType
+from topicwarden.model.access import ACLS, CLUSTER_NAME, DeclaredAccess, LiveAccess, Operation, ResourceType
 from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import (
     AccessPlan,
@@ -96,7 +96,7 @@ def judge_access(
     allow = change.deployed.allow if change.destroying else {**change.deployed.allow, **change.declared.allow}
     visible = change.live.acls is not None
     decisions = Decisions(
-        change if visible else replace(change, declared=replace(change.declared, acls={}), actions={}),
+        change if visible else _without_acls(change),
         _names(change, evidence, topics),
     )
     known = {**evidence.known, ResourceType.TOPIC: {*evidence.known.get(ResourceType.TOPIC, ()), *topics.live}}
@@ -123,6 +123,10 @@ def judge_access(
         foreign=change.foreign(),
     )
     return AccessPrediction(plan, needed, tuple(_unseen(change)))
+
+
+def _without_acls(change: AccessChange) -> AccessChange:
+    return replace(change, declared=replace(change.declared, parts={**change.declared.parts, ACLS: {}}), actions={})
 
 
 def _hosts(evidence: AccessEvidence) -> frozenset[str]:

@@ -16,6 +16,7 @@ from topicwarden.kafka_facts.access import roles
 from topicwarden.kafka_facts.access.roles import NamePattern
 from topicwarden.kinds.access_spec import Entry
 from topicwarden.model.access import (
+    ACLS,
     NO_ACCESS,
     NO_TOPIC_ACCESS,
     AccessSource,
@@ -69,7 +70,7 @@ class _Collector:
 
     problems: list[Problem] = field(default_factory=list)
     acls: dict[Acl, list[AccessSource]] = field(default_factory=dict)
-    values: dict[str, dict[Any, tuple[Any, Location]]] = field(default_factory=lambda: defaultdict(dict))
+    values: dict[str, dict[Any, tuple[Any, tuple[AccessSource]]]] = field(default_factory=lambda: defaultdict(dict))
     allowances: list[tuple[Allowance, Location]] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
 
@@ -108,8 +109,7 @@ class _Collector:
         self.problems += _contradictions(self.acls)
         self.values.pop("", None)
         access = DeclaredAccess(
-            {acl: tuple(sources) for acl, sources in self.acls.items()},
-            self.values,
+            {ACLS: {acl: (True, tuple(sources)) for acl, sources in self.acls.items()}, **self.values},
             allow={
                 file: frozenset(allowance for allowance, location in self.allowances if location.file == file)
                 for file in sorted(self.files)
@@ -127,10 +127,10 @@ class _Collector:
         """Add an entry; report one that another declaration has already."""
         known = self.values[part]
         if entry.key in known:
-            message = f"{entry.title} is declared twice, first at {known[entry.key][1]}; keep one"
+            message = f"{entry.title} is declared twice, first at {known[entry.key][1][0].location}; keep one"
             self.problems.append(Problem(entry.location, message, TWICE))
         else:
-            known[entry.key] = entry.value, entry.location
+            known[entry.key] = entry.value, (AccessSource(entry.location, part),)
 
 
 def _contradictions(acls: Mapping[Acl, Sequence[AccessSource]]) -> Iterator[Problem]:

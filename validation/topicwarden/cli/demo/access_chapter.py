@@ -8,6 +8,7 @@ from dataclasses import replace
 from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun
 from topicwarden.cli.terminal import TERMINAL
 from topicwarden.extensions.sandbox.scenarios import active_group
+from topicwarden.model.access import ACLS
 from topicwarden.model.planned_change import PlanReport, Severity
 from topicwarden.operations.plan import planned
 from topicwarden.policies.check_specs import CheckedStacks
@@ -27,8 +28,8 @@ def run(demo: DemoRun) -> Iterator[DemoResult]:
 def _without_group(checked: CheckedStacks) -> CheckedStacks:
     """Return the declarations as if the YAML no longer gave access to the user of the active group."""
     access, principal = checked.access[STACK], f"User:{active_group.USER}"
-    acls = {acl: sources for acl, sources in access.acls.items() if acl.principal != principal}
-    return replace(checked, access={STACK: replace(access, acls=acls)})
+    acls = {acl: entry for acl, entry in access.parts[ACLS].items() if acl.principal != principal}
+    return replace(checked, access={STACK: replace(access, parts={**access.parts, ACLS: acls})})
 
 
 def _refused(plan: PlanReport) -> list[str]:

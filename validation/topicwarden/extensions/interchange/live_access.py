@@ -93,11 +93,11 @@ def declarable_access(access: LiveAccess) -> tuple[LiveAccess, list[str]]:
             _, refused = access_file_text({kind.part: together}, None)
             reasons += [f"not imported: {title}: {reason}" for reason in refused]
             kept[kind.part] |= {} if refused else together
-    acls = kept.pop(ACLS).keys()
+    acls = kept[ACLS].keys()
     limits = {acl for acl in access.acls or () if acl.permission is PermissionType.DENY} - acls
     unlimited = {acl for acl in acls if any(limits_access(deny, acl) for deny in limits)}
     reasons += [f"not imported: {acl}: a DENY that limits it is not imported" for acl in sorted(unlimited, key=str)]
-    return replace(access, acls=frozenset(acls - unlimited), parts=kept), reasons
+    return replace(access, parts={**kept, ACLS: dict.fromkeys(acls - unlimited, True)}), reasons
 
 
 def _verify(session: ImportSession, text: str, expected: Entries, *, partly: bool) -> None:

@@ -50,12 +50,12 @@ def read_access(admin: KafkaAdminClient, service: ServiceProfile, groups: Collec
         authorizer = executor.submit(_part, brokers, partial(brokers.read, admin, groups), service)
     entries = {name: read.result()[0] for name, read in reads.items()}
     reasons = {name: read.result()[1] for name, read in {**reads, brokers.name: authorizer}.items()}
-    listing: AclListing | None = entries.pop(ACLS)
+    listing: AclListing | None = entries[ACLS]
+    entries[ACLS] = dict.fromkeys(listing.acls, True) if listing else None
     settings = authorizer.result()[0]
     if listing and settings:
         settings = with_probed_values(admin, settings, listing)
     return LiveAccess(
-        acls=listing.acls if listing else None,
         unknown_acls=listing.unknown if listing else 0,
         security_disabled=reasons[ACLS] == NO_AUTHORIZER,
         settings=settings,

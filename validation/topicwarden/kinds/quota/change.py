@@ -38,7 +38,7 @@ def quotas_before_and_after(difference: AccessComparison) -> tuple[Quotas, Quota
 def _rows(difference: AccessComparison) -> Iterator[AccessItem]:
     before, later = difference.once(quotas_before_and_after)
     for entity, action in difference.of(QUOTAS).items():
-        after, location = difference.declared.located(QUOTAS).get(entity, ({}, None))
+        after, location = difference.declared.part(QUOTAS).get(entity, {}), difference.declared.location(QUOTAS, entity)
         own = sorted({*after, *difference.deployed.part(QUOTAS).get(entity, {})})
         texts = _text(before, entity, own), _text({**later, entity: after}, entity, own)
         yield row(AccessKind.QUOTA, action, quota_clients(entity), location, texts)

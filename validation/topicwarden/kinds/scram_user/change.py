@@ -21,7 +21,7 @@ def user_title(key: tuple[str, str]) -> str:
 
 def _rows(difference: AccessComparison) -> Iterator[AccessItem]:
     for key, action in difference.of(USERS).items():
-        after, location = difference.declared.located(USERS).get(key, (None, None))
+        after, location = difference.declared.part(USERS).get(key), difference.declared.location(USERS, key)
         before = _text((difference.live.part(USERS) or {}).get(key), difference.deployed.part(USERS).get(key))
         yield row(AccessKind.SCRAM_USER, action, "{} ({})".format(*key), location, (before, _text(after, after)))
 

@@ -55,9 +55,9 @@ def judge_access(
                 seen.add((source.location, message))
                 yield AccessViolation(source.location, message)
 
-    for group, (config, location) in access.located(GROUP_CONFIGS).items():
+    for group, config in access.part(GROUP_CONFIGS).items():
         if message := _dead_letters(group, config.get("errors.deadletterqueue.topic.name", ""), by_name):
-            yield AccessViolation(location, message)
+            yield AccessViolation(access.sources(GROUP_CONFIGS, group)[0].location, message)
 
 
 def _dead_letters(group: str, name: str, topics: Mapping[str, Topic]) -> str | None:

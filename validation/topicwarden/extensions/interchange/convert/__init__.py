@@ -30,7 +30,7 @@ from topicwarden.extensions.interchange.convert.other_tools import unsupported_m
 from topicwarden.extensions.interchange.convert.source_file import SourceFile
 from topicwarden.extensions.interchange.convert.topic_reader import ConvertedTopic, TopicReader
 from topicwarden.kafka_facts.topic_names import metric_name
-from topicwarden.model.access import Acl, LiveAccess
+from topicwarden.model.access import ACLS, Acl, LiveAccess
 from topicwarden.model.message_text import counted, quoted
 from topicwarden.model.problem import Level, Location, Problem
 
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 _HCL: Final = re.compile(r"^\s*(resource|data|module|variable|locals|provider|terraform)\b[^\n=:]*\{", re.MULTILINE)
-NO_LIVE_ACCESS: Final = LiveAccess(frozenset())
+NO_LIVE_ACCESS: Final = LiveAccess({ACLS: {}})
 _NO_TOPIC: Final = "this file declares no topic; pass the file with the topics, too: add --from with its path"
 
 
@@ -154,7 +154,7 @@ def read_all(
         tuple(topics),
         tuple(sorted(set(problems))),
         tuple(sorted(set(notes))),
-        LiveAccess(frozenset(acls - unlimited), access),
+        LiveAccess({ACLS: dict.fromkeys(acls - unlimited, True), **access}),
         tuple(subjects.values()),
         left_out,
     )

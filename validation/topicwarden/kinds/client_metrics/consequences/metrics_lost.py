@@ -28,7 +28,7 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
     change = context.change
     for key, action in sorted(change.of(CLIENT_METRICS).items()):
         before = (change.live.part(CLIENT_METRICS) or {}).get(key, {})
-        after, location = change.declared.located(CLIENT_METRICS).get(key, ({}, None))
+        after = change.declared.part(CLIENT_METRICS).get(key, {})
         if action not in (Action.UPDATE, Action.DELETE) or not before.get("metrics"):
             continue
         lost = sorted(_prefixes(before) - _prefixes(after))
@@ -44,7 +44,7 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
             message=f"the client metrics {key}: the subscription {what}",
             because=["clients push what other subscriptions that match them ask for"],
             measured="the subscriptions of the cluster",
-            location=location,
+            location=change.declared.location(CLIENT_METRICS, key),
         )
 
 

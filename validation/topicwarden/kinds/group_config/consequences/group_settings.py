@@ -100,7 +100,7 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
         if action not in (Action.CREATE, Action.UPDATE, Action.DELETE):
             continue
         live = (change.live.part(GROUP_CONFIGS) or {}).get(group, {})
-        declared, location = change.declared.located(GROUP_CONFIGS).get(group, ({}, None))
+        declared = change.declared.part(GROUP_CONFIGS).get(group, {})
         removed = change.deployed.part(GROUP_CONFIGS).get(group, {}).keys() - declared.keys()
         after = {key: value for key, value in live.items() if key not in removed} | dict(declared)
         for key, effect in EFFECTS.items():
@@ -113,7 +113,7 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
                     f"{effect.what}",
                     measured="the settings of the group as the brokers report them",
                     evidence={"group": group, "before": old, "after": new},
-                    location=location,
+                    location=change.declared.location(GROUP_CONFIGS, group),
                 )
 
 

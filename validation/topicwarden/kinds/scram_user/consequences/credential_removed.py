@@ -71,7 +71,8 @@ def _deleted(context: AccessContext, user: str, mechanism: str) -> Consequence:
 
 
 def _changed(context: AccessContext, user: str, mechanism: str) -> Iterable[Consequence]:
-    declared, location = context.change.declared.located(USERS)[user, mechanism]
+    declared = context.change.declared.part(USERS)[user, mechanism]
+    location = context.change.declared.location(USERS, (user, mechanism))
     deployed = context.change.deployed.part(USERS).get((user, mechanism))
     if declared.password is None:
         return
