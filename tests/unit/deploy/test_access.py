@@ -28,11 +28,15 @@ from tests.support.access_names import (
     user_properties,
 )
 from tests.support.access_parts import declared_access, live_access
-from topicwarden.deploy.access_program import AccessBefore
+from topicwarden.deploy.access_program import missing_line
 from topicwarden.deploy.access_state import deployed_access, recorded_access
-from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
+from topicwarden.kinds.access_resource import ACCESS_SET_TYPE, AccessBefore
+from topicwarden.kinds.acl.resource import CREATE_TOGETHER, last_acls
+from topicwarden.kinds.acl.resource import RESOURCE as ACLS
 from topicwarden.kinds.announced_writes import Intent, UnfinishedWrites
 from topicwarden.kinds.quota.levels import QuotaEntity
+from topicwarden.kinds.scram_user.resource import PROTECT_CREDENTIALS
+from topicwarden.kinds.scram_user.resource import RESOURCE as USERS
 from topicwarden.model.access import (
     AccessSource,
     Acl,
@@ -180,6 +184,10 @@ def before(*acls: Acl, open_without_acl: bool | None = True, live: LiveAccess | 
     return AccessBefore(declared_access(acls=dict.fromkeys(acls, ())), DeployedAccess(), live)
 
 
+def first_acls(access: AccessBefore) -> list[Acl]:
+    return [acl_of(properties) for properties in ACLS.writes(access).prepare[CREATE_TOGETHER]]
+
+
 REPLACE = {HERE.file: frozenset({Allowance(AllowedChange.REPLACE_CREDENTIAL)})}
 
 
@@ -208,18 +216,21 @@ def test_only_a_password_that_a_deploy_has_written_is_ours(
         ),
         live_access(parts={"users": {KEY: other if deployed == "other" else USER} if live else {}}),
     )
-    writes = access.registration({KEY: "p"}).writes
-    assert (KEY in writes.written, KEY in writes.protected) == (written, protected)
+    writes = USERS.writes(access)
+    assert (KEY in writes.written, writes.prepare) == (
+        written,
+        {PROTECT_CREDENTIALS: ["|".join(KEY)] if protected else []},
+    )
 
 
 @pytest.mark.parametrize(("open_without_acl", "number"), [(True, 2), (None, 2), (False, 0)])
 def test_new_acls_come_together_where_one_broker_may_be_open(open_without_acl: bool | None, number: int) -> None:
-    assert len(before(acl("a"), acl("b"), open_without_acl=open_without_acl).first_acls()) == number
+    assert len(first_acls(before(acl("a"), acl("b"), open_without_acl=open_without_acl))) == number
 
 
 def test_existing_acls_are_not_new() -> None:
     live = live_access(acls=frozenset({acl("a")}))
-    assert before(acl("a"), acl("b"), live=live).first_acls() == [acl("b")]
+    assert first_acls(before(acl("a"), acl("b"), live=live)) == [acl("b")]
 
 
 @pytest.mark.parametrize(
@@ -233,8 +244,8 @@ def test_existing_acls_are_not_new() -> None:
     ],
 )
 def test_a_topic_is_deleted_before_one_acl_that_matches_it(acls: list[Acl], last: Acl | None) -> None:
-    assert before(*acls).last_acls(["t.a"]).get("t.a") == last
-    assert before(*acls, open_without_acl=False).last_acls(["t.a"]) == {}
+    assert last_acls(before(*acls), ["t.a"]).get("t.a") == last
+    assert last_acls(before(*acls, open_without_acl=False), ["t.a"]) == {}
 
 
 USER = ScramUser("a", "SCRAM-SHA-512", 4096, SecretReference("secret", "1"))
@@ -261,12 +272,13 @@ def test_only_a_user_of_somebody_else_that_is_as_declared_is_adopted(
         live_access(parts={"users": {KEY: live} if live else {}}),
         UnfinishedWrites(PlanSection.ACCESS, intents),
     )
-    assert (KEY in access.registration({KEY: "p"}).writes.adopted) is adopted
+    assert USERS.writes(access).import_ids == ({KEY: "a|SCRAM-SHA-512||secret@1"} if adopted else {})
 
 
 def test_declared_and_deployed_access_that_is_gone_is_named() -> None:
     declared = declared_access(acls={acl("a"): (), acl("b"): ()}, parts={"users": {KEY: (USER, HERE)}})
     deployed = access_parts.deployed_access(acls=frozenset({acl("a")}), parts={"users": {KEY: USER}})
-    gone = ["Allow Read on Topic a for User:a", "SCRAM-SHA-512 credential of user a"]
-    assert AccessBefore(declared, deployed, live_access(acls=frozenset(), parts={"users": {}})).missing() == gone
-    assert AccessBefore(declared, deployed, LiveAccess()).missing() == []
+    gone = "Allow Read on Topic a for User:a, SCRAM-SHA-512 credential of user a: declared and deployed, but not on the"
+    live = live_access(acls=frozenset(), parts={"users": {}})
+    assert missing_line(AccessBefore(declared, deployed, live), "dev").startswith(gone)
+    assert missing_line(AccessBefore(declared, deployed, LiveAccess()), "dev") == ""

@@ -17,8 +17,7 @@ another one exists before the other one is revoked. The rest of the order is thi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,30 +26,11 @@ import pulumi_kafka as kafka
 
 from topicwarden.deploy.access_state import ACCESS_RESOURCES, DENIALS_TYPE, recorded_access
 from topicwarden.deploy.lean_registration import LeanResource, known_output, prepare, register
-from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
-from topicwarden.kinds.acl.resource import ACL_TYPE, CREATE_TOGETHER, acl_properties
+from topicwarden.kinds.access_resource import ACCESS_SET_TYPE, AccessBefore
+from topicwarden.kinds.acl.resource import ACL_TYPE, acl_properties
 from topicwarden.kinds.acl.resource import RESOURCE as ACL
 from topicwarden.kinds.properties import secret
-from topicwarden.kinds.scram_user.password_writes import NO_WRITES, PasswordWrites
-from topicwarden.kinds.scram_user.resource import PROTECT_CREDENTIALS, credential_import_id
-from topicwarden.model.access import ACLS, AccessSource, Acl, DeclaredAccess, DeployedAccess, PermissionType, ScramUser
-
-
-@dataclass(frozen=True)
-class AccessRegistration:
-    """The declared access of a stack, and how it is registered with the engine.
-
-    - ``passwords``: the password of each user, by name and mechanism.
-    - ``deployed``: the access in the state. The record of what departs stays, in case that its deletion fails.
-    - ``writes``: whose password the deploy writes, and whose it must not replace.
-    - ``together``: the ACLs that the provider creates with the first one that the engine asks for.
-    """
-
-    access: DeclaredAccess
-    passwords: Mapping[tuple[str, str], str] = field(default_factory=dict, repr=False)
-    deployed: DeployedAccess = field(default_factory=DeployedAccess)
-    writes: PasswordWrites = NO_WRITES
-    together: Sequence[Acl] = ()
+from topicwarden.model.access import ACLS, AccessKey, AccessSource, Acl, PermissionType
 
 
 class _Denials(pulumi.ComponentResource):
@@ -62,7 +42,10 @@ class _Denials(pulumi.ComponentResource):
 
 
 class AccessResources(pulumi.ComponentResource):
-    """The access of a stack, each entry with a name that is a hash."""
+    """The access of a stack, each entry with a name that is a hash; ``secrets`` are those of entries, by key.
+
+    The record of what departs stays in the state, in case that its deletion fails.
+    """
 
     acls: Awaitable[None]
     """Done when the engine has created all ACLs. Raises RunError if one was refused."""
@@ -70,26 +53,32 @@ class AccessResources(pulumi.ComponentResource):
     """Known when the engine has registered everything."""
 
     def __init__(
-        self, name: str, registration: AccessRegistration, *, root: Path, provider: kafka.Provider | None = None
+        self,
+        name: str,
+        access: AccessBefore,
+        secrets: Mapping[AccessKey, str],
+        *,
+        root: Path,
+        provider: kafka.Provider | None = None,
     ) -> None:
         super().__init__(ACCESS_SET_TYPE, name)
-        self._registration, self._root, self._kafka = registration, root, provider
+        self._access, self._secrets, self._root, self._kafka = access.declared, secrets, root, provider
+        self._writes = {kind.part: kind.writes(access) for kind in ACCESS_RESOURCES}
         self._denials = None
-        if any(acl.permission is PermissionType.DENY for acl in registration.access.acls):
+        if any(acl.permission is PermissionType.DENY for acl in self._access.acls):
             self._denials = _Denials(f"{name}/denials", pulumi.ResourceOptions(parent=self))
         self._prepared = asyncio.ensure_future(self._prepare())
         self.acls = asyncio.ensure_future(self._register_acls())
         self.done = known_output(self._registered())
-        record = recorded_access(registration.access, registration.writes.written, registration.deployed)
+        written = {key for each in self._writes.values() for key in each.written}
+        record = recorded_access(self._access, written, access.deployed)
         self.register_outputs({key: known_output(_known(value)) for key, value in record.items()})
 
     async def _prepare(self) -> None:
-        if together := self._registration.together:
-            await prepare(CREATE_TOGETHER, [acl_properties(acl) for acl in together], self._kafka)
-        if protected := self._registration.writes.protected:
-            await prepare(
-                PROTECT_CREDENTIALS, [f"{user}|{mechanism}" for user, mechanism in sorted(protected)], self._kafka
-            )
+        for each in self._writes.values():
+            for function, value in each.prepare.items():
+                if value:
+                    await prepare(function, value, self._kafka)
 
     async def _registered(self) -> None:
         await self._prepared
@@ -97,7 +86,7 @@ class AccessResources(pulumi.ComponentResource):
 
     async def _register_acls(self) -> None:
         await self._prepared
-        denials, acls = self._denials, self._registration.access.acls
+        denials, acls = self._denials, self._access.acls
         after: list[str] = []
         refused = 0
         if denials is not None:
@@ -114,14 +103,13 @@ class AccessResources(pulumi.ComponentResource):
         return sum(not outputs for outputs in await register(acls, self._kafka, self._root))
 
     def _others(self) -> Iterable[LeanResource]:
-        access, registration = self._registration.access, self._registration
         for kind in ACCESS_RESOURCES:
-            for key, value in access.part(kind.part).items() if kind.part != ACLS else ():
-                properties, import_id = kind.properties(key, value), ""
-                if isinstance(value, ScramUser):
-                    import_id = credential_import_id(value) if key in registration.writes.adopted else ""
-                    properties["passwordWo"] = secret(registration.passwords[key])
-                location = access.location(kind.part, key)
+            import_ids = self._writes[kind.part].import_ids
+            for key, value in self._access.part(kind.part).items() if kind.part != ACLS else ():
+                properties, import_id = kind.properties(key, value), import_ids.get(key, "")
+                if kind.secret is not None:
+                    properties[kind.secret.name] = secret(self._secrets[key])
+                location = self._access.location(kind.part, key)
                 yield LeanResource(kind.type(key), kind.name(key), self, properties, location, import_id=import_id)
 
 

@@ -6,15 +6,14 @@ Names, properties and types of resources are those of the kinds: ``kinds/<kind>/
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any, Final, TypeAlias
 
 from topicwarden.kinds import every_kind, modules
-from topicwarden.kinds.access_resource import ACCESS_SET_TYPE, AccessResource
+from topicwarden.kinds.access_resource import ACCESS_SET_TYPE, AccessResource, SecretProperty
 from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
 from topicwarden.kinds.resource_type import DEFAULTS
-from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import (
     ACLS,
     AccessKey,
@@ -39,7 +38,10 @@ RESOURCE_TYPES: Final[Mapping[str, AccessResource]] = {
     type.token: each.RESOURCE for each in every_kind("resource") for type in each.RESOURCE.types
 }
 """The kinds of access and the subjects by the types of their resources."""
-_USER: Final = next(resource for resource in ACCESS_RESOURCES if resource.part == USERS)
+WITH_SECRETS: Final[tuple[tuple[AccessResource, SecretProperty], ...]] = tuple(
+    (each, each.secret) for each in ACCESS_RESOURCES if each.secret is not None
+)
+"""The kinds whose entries have a secret of the stack's configuration."""
 _TITLES: Final = {part.name: part.title for part in ACCESS_PARTS}
 
 Properties: TypeAlias = Mapping[str, Any]
@@ -66,11 +68,11 @@ def resource_locations(access: DeclaredAccess) -> dict[str, Location]:
 
 
 def recorded_access(
-    access: DeclaredAccess, passwords: Iterable[tuple[str, str]] = (), departing: DeployedAccess = NOT_DEPLOYED
+    access: DeclaredAccess, written: Collection[Any] = (), departing: DeployedAccess = NOT_DEPLOYED
 ) -> dict[str, Any]:
     """Return the record of ``access`` for the state: where each entry is declared, and what is allowed there.
 
-    Of values by name, it has the names that are declared. ``passwords`` are the users whose password a deploy has
+    Of values by name, it has the names that are declared. ``written`` are the users whose password a deploy has
     written. The record of what is ``departing`` stays, in case that its deletion fails.
     """
     gone = {key: homes for key, homes in departing.homes.items() if key not in access.homes}
@@ -83,7 +85,7 @@ def recorded_access(
             for resource, key, value in [*_entries(departing, gone), *_entries(access, access.homes)]
         },
         "allow": {file: recorded_allowances(words) for file, words in sorted(allow.items())},
-        "passwords": sorted(_USER.name(user) for user in passwords),
+        "passwords": sorted(resource.name(key) for resource, key, _ in _entries(access, written)),
     }
 
 
@@ -116,12 +118,12 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
     found: dict[str, dict[Any, Any]] = {}
     records: dict[str, Mapping[str, Any]] = {}
     allow: dict[str, frozenset[Allowance]] = {}
-    passwords: set[str] = set()
+    passwords: Collection[str] = ()
     ours = []
     for resource in resources:
         if resource["type"] == ACCESS_SET_TYPE:
             outputs = resource.get("outputs") or {}
-            records, passwords = outputs.get("declared") or {}, {*(outputs.get("passwords") or ())}
+            records, passwords = outputs.get("declared") or {}, outputs.get("passwords") or ()
             by_file = outputs.get("allow") or {}
             # Earlier versions recorded a list: what all files together allow.
             allow = {file: allowances(each) for file, each in by_file.items()} if isinstance(by_file, dict) else {}
@@ -149,7 +151,10 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
         tainted = bool(resource.get("taint"))
         if tainted or not as_declared:
             undeclared.append(UndeclaredResource(urn, key, access_title(key, type), registered, tainted, as_declared))
-    written = frozenset(user for user in found.get(USERS, ()) if user in homes and _USER.name(user) in passwords)
+    names = {*passwords}
+    written = frozenset(
+        key for kind, _ in WITH_SECRETS for key in found.get(kind.part, ()) if key in homes and kind.name(key) in names
+    )
     return DeployedAccess(found, homes, allow, passwords=written, undeclared=tuple(undeclared))
 
 

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.deploy.access_program import (
-    AccessBefore,
-    access_before,
-    missing_line,
-    passwords,
-)
+from topicwarden.deploy.access_program import access_before, missing_line, secrets
 from topicwarden.deploy.access_resources import AccessResources
 from topicwarden.deploy.dangers import dangers, drift_line
 from topicwarden.deploy.intent_log import IntentLog, intent_log
@@ -41,13 +36,15 @@ from topicwarden.kafka.connect.stack_connection import (
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kafka_facts.throttle_settings import REPLICAS
+from topicwarden.kinds.access_resource import AccessBefore
 from topicwarden.kinds.acl.resource import RESOURCE as ACL
+from topicwarden.kinds.acl.resource import last_acls
 from topicwarden.kinds.announced_writes import Intent, UnfinishedWrites, unfinished_writes
 from topicwarden.kinds.subject.before import SchemaCheckers, SubjectsBefore, subjects_before
 from topicwarden.kinds.subject.predict import OF_REGISTRY
 from topicwarden.kinds.subject.records import RecordsOfTopics
 from topicwarden.kinds.topic.change import added_by_hand
-from topicwarden.model.access import NO_ACCESS, DeclaredAccess, DeployedAccess
+from topicwarden.model.access import NO_ACCESS, AccessKey, DeclaredAccess, DeployedAccess
 from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import Action, PlanSection, Severity, TopicPlan
 from topicwarden.model.problem import Problem, Refusal
@@ -110,7 +107,7 @@ class _Declared:
 
     topics: tuple[Declaration, ...]
     access: DeclaredAccess
-    passwords: Mapping[tuple[str, str], str] = field(repr=False)
+    secrets: Mapping[AccessKey, str] = field(repr=False)
     scope: StackScope
     settings: dict[str, str]
     connection: Connection
@@ -155,13 +152,13 @@ def _declared(run: ProgramRun) -> _Declared:
     checked = run.checked or check(project, [stack])
     _stop_at(_blocking(checked.errors, adopting=run.purpose is Purpose.ADOPT))
     access = checked.access.get(stack, NO_ACCESS) if run.concerns_access else NO_ACCESS
-    secrets, missing = passwords(access, stack)
+    of_access, missing = secrets(access, stack)
     _stop_at(missing)
     settings = {name: value for name in SETTINGS if (value := _setting(name)) is not None}
     return _Declared(
         tuple(each for each in checked.declarations[stack] if selected(each.topic.name, run.patterns)),
         access,
-        secrets,
+        of_access,
         _scope(project, stack),
         settings,
         connection_from(project, settings_file(stack), settings),
@@ -301,19 +298,17 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
         require_cluster(live.cluster_id, provider)
     predicted_subjects = observed.prediction.subjects
     lines = dangers(observed.prediction.parts, stack)
-    missing = observed.access.missing()
-    remarks = [*([observed.remark] if observed.remark else []), *([missing_line(missing, stack)] if missing else [])]
-    if (drift := drift_line(plans, stack)) is not None:
-        remarks.append(drift)
+    remarks = filter(None, (observed.remark, missing_line(observed.access, stack), drift_line(plans, stack)))
     unseen = predicted_subjects.unseen if predicted_subjects else ()
     for line in (*remarks, *observed.prediction.remarks, *unseen, *lines):
         pulumi.warn(line)
     if current_run() is None:
         fail_unless_complete(run)
-    registration = observed.access.registration(declared.passwords)
     access = None
-    if not registration.access.empty:
-        access = AccessResources(stack, registration, root=run.engine.project.root, provider=provider)
+    if not observed.access.declared.empty:
+        access = AccessResources(
+            stack, observed.access, declared.secrets, root=run.engine.project.root, provider=provider
+        )
     topics = TopicResources(
         stack,
         _registrations(
@@ -362,7 +357,7 @@ def _registrations(
 ) -> Iterable[TopicRegistration]:
     today, urns = live.day, f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}"
     declarations = list(declarations)
-    last_acls = access.last_acls(each.topic.name for each in declarations)
+    acls = last_acls(access, [each.topic.name for each in declarations])
     planned = {plan.topic: plan for plan in plans}
     for declaration in declarations:
         plan = planned.get(declaration.topic.name)
@@ -382,7 +377,7 @@ def _registrations(
             unchanged=_drifted(plan) if plan and plan.held else ("partitions",) if declared_as_added else (),
             throttles=throttles if written and action is not Action.RECREATE else {},
             throttled=bool(throttles or throttles_in_state) and not written,
-            dependencies=(ACL.urn(urns, last_acls[name]),) if name in last_acls else (),
+            dependencies=(ACL.urn(urns, acls[name]),) if name in acls else (),
             rules=recorded_rules(declaration, schemas),
         )
 

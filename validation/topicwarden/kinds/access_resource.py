@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from topicwarden.kinds.announced_writes import Announce
+from topicwarden.kinds.announced_writes import Announce, UnfinishedWrites
 from topicwarden.kinds.batches import EngineCalls
 from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.resource_type import PulumiType, as_texts
-from topicwarden.model.access import AccessKey, Part
+from topicwarden.model.access import AccessKey, DeclaredAccess, DeployedAccess, LiveAccess, Part, SecretReference
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.topic import AllowedChange
 
@@ -61,6 +62,45 @@ class Target:
 
 
 @dataclass(frozen=True)
+class AccessBefore:
+    """The declared access, access as deployed and as live before the deploy, and what killed deploys left of it."""
+
+    declared: DeclaredAccess
+    deployed: DeployedAccess
+    live: LiveAccess = field(default_factory=LiveAccess)
+    unfinished: UnfinishedWrites = field(default_factory=partial(UnfinishedWrites, PlanSection.ACCESS))
+
+
+@dataclass(frozen=True)
+class KindWrites:
+    """The part of a deploy that is particular to one kind, beside the registration of the properties of entries.
+
+    - ``prepare``: the value for each of the kind's ``functions`` that the program calls first.
+    - ``import_ids``: the ids of entries that exist as declared, and that the deploy takes over as they are, by key.
+    - ``written``: entries whose secret this deploy, or an earlier one, has written.
+    """
+
+    prepare: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    import_ids: Mapping[Any, str] = field(default_factory=dict)
+    written: frozenset[Any] = frozenset()
+
+
+@dataclass(frozen=True)
+class SecretProperty:
+    """The property that gets a secret of the stack's configuration.
+
+    - ``word``: what the secret is, such as ``password``, and the id of problems with it.
+    - ``owner``: who has it, in words, given the value of an entry.
+    - ``reference``: the secret, given the value of an entry; None if the entry names none.
+    """
+
+    name: str
+    word: str
+    owner: Callable[[Any], str]
+    reference: Callable[[Any], SecretReference | None]
+
+
+@dataclass(frozen=True)
 class AccessResource:
     """One kind of access, the topics, or the subjects, as resources of Pulumi.
 
@@ -79,6 +119,8 @@ class AccessResource:
     - ``section``: the section of the plan that has the resources.
     - ``functions``: the functions that only this provider has, which prepare the resources for a deploy, by token. Each
       takes the resources and a value.
+    - ``writes``: what a deploy does beside the registration of properties.
+    - ``secret``: the property that gets a secret of the stack's configuration, if there is one.
     """
 
     part: Part[Any, Any]
@@ -94,6 +136,8 @@ class AccessResource:
     component: str = ACCESS_SET_TYPE
     section: PlanSection = PlanSection.ACCESS
     functions: Mapping[str, Callable[[Any, Any], None]] = field(default_factory=dict)
+    writes: Callable[[AccessBefore], KindWrites] = lambda _: KindWrites()
+    secret: SecretProperty | None = None
 
     def name(self, key: AccessKey) -> str:
         """Return the name of the resource of an entry."""

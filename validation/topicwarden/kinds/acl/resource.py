@@ -9,12 +9,12 @@ from typing import Any, Final
 from topicwarden.kafka.read.acl_reads import list_acls
 from topicwarden.kafka.write.access_admin import create_acls, delete_acls, wait_for_acls
 from topicwarden.kafka.write.admin_session import AdminSession
-from topicwarden.kinds.access_resource import AccessResource
+from topicwarden.kinds.access_resource import AccessBefore, AccessResource, KindWrites
 from topicwarden.kinds.announced_writes import Announce, Intent
 from topicwarden.kinds.batches import Batches, EngineCalls
 from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.resource_type import PropertyType, PulumiType, one_of
-from topicwarden.model.access import ACLS, Acl, Operation, PatternType, PermissionType, ResourceType
+from topicwarden.model.access import ACLS, WILDCARD, Acl, Operation, PatternType, PermissionType, ResourceType
 from topicwarden.model.topic import AllowedChange
 
 ACL_TYPE: Final = "kafka:index/acl:Acl"
@@ -181,6 +181,44 @@ def _allowance(acl: Acl) -> AllowedChange:
     return AllowedChange.OPEN_ACCESS if acl.permission is PermissionType.DENY else AllowedChange.REVOKE_ACCESS
 
 
+def _open_without_acl(access: AccessBefore) -> bool:
+    """Return whether resources that no ACL matches are open to everyone, or whether the brokers do not tell."""
+    settings = (access.live.settings or {}).values()
+    return not settings or any(each.open_without_acl is not False for each in settings)
+
+
+def _writes(access: AccessBefore) -> KindWrites:
+    """Create the new ACLs together if resources that no ACL matches may be open to everyone.
+
+    The first ACL of a resource shuts out everyone whom no other one allows, so all of them must come together.
+    """
+    new = sorted(access.declared.acls.keys() - (access.live.acls or frozenset())) if _open_without_acl(access) else []
+    return KindWrites({CREATE_TOGETHER: [acl_properties(acl) for acl in new]})
+
+
+def last_acls(access: AccessBefore, topics: Iterable[str]) -> dict[str, Acl]:
+    """Return a declared ACL that must be deleted later than each of ``topics``, if topics without ACLs may be open.
+
+    Otherwise a topic that is deleted together with its ACLs would be open to everyone for a moment.
+    """
+    if not _open_without_acl(access):
+        return {}
+    allowed = sorted(
+        acl
+        for acl in access.declared.acls
+        if acl.resource_type is ResourceType.TOPIC and acl.permission is PermissionType.ALLOW
+    )
+    literal = {acl.resource_name: acl for acl in allowed if acl.pattern_type is PatternType.LITERAL}
+    prefixed = [acl for acl in allowed if acl.pattern_type is PatternType.PREFIXED]
+    found = {topic: _matching(topic, literal, prefixed) for topic in topics}
+    return {topic: acl for topic, acl in found.items() if acl is not None}
+
+
+def _matching(topic: str, literal: Mapping[str, Acl], prefixed: Iterable[Acl]) -> Acl | None:
+    by_prefix = (acl for acl in prefixed if topic.startswith(acl.resource_name))
+    return literal.get(topic) or next(by_prefix, None) or literal.get(WILDCARD)
+
+
 RESOURCE: Final = AccessResource(
     ACLS,
     (ACL,),
@@ -191,4 +229,5 @@ RESOURCE: Final = AccessResource(
     lambda target: Acls(*target.cluster),
     _allowance,
     functions={CREATE_TOGETHER: Acls.create_together},
+    writes=_writes,
 )

@@ -14,15 +14,16 @@ from topicwarden.kafka.write.credential_admin import (
     wait_for_credentials,
     write_credentials,
 )
-from topicwarden.kinds.access_resource import AccessResource
+from topicwarden.kinds.access_resource import AccessBefore, AccessResource, KindWrites, SecretProperty
 from topicwarden.kinds.announced_writes import Announce, announce_writes
 from topicwarden.kinds.batches import Batches, EngineCalls
 from topicwarden.kinds.properties import UNKNOWN, Properties
 from topicwarden.kinds.resource_type import Failure, Kind, PropertyType, PulumiType, one_of
 from topicwarden.kinds.scram_user.change import USERS, user_title
-from topicwarden.model.access import FEWEST_ITERATIONS, ScramUser, SecretReference
+from topicwarden.model.access import FEWEST_ITERATIONS, DeclaredAccess, ScramUser, SecretReference
 from topicwarden.model.problem import Refusal
-from topicwarden.model.topic import AllowedChange
+from topicwarden.model.timestamps import today
+from topicwarden.model.topic import AllowedChange, allowed_on
 
 SCRAM_TYPE: Final = "kafka:index/userScramCredential:UserScramCredential"
 _BETWEEN: Final = "@"
@@ -57,11 +58,6 @@ def _user(properties: Mapping[str, Any]) -> ScramUser:
         int(properties["scramIterations"]),
         SecretReference(name, version) if name else None,
     )
-
-
-def credential_import_id(user: ScramUser) -> str:
-    """Return the id that takes over a credential whose password stays as it is; see ``Credentials``."""
-    return f"{user.name}|{user.mechanism}||{user_properties(user)['passwordWoVersion']}"
 
 
 def _iterations(value: float) -> str | None:
@@ -168,6 +164,41 @@ def parsed_credential_id(id: str) -> tuple[str, str, str | None, str | None]:
     return "|".join(parts[:at]), parts[at], password or None, version or None
 
 
+def _writes(access: AccessBefore) -> KindWrites:
+    """Return whose password a deploy writes: Kafka never returns one, so that of somebody else must not be replaced.
+
+    Users that exist as declared are taken over; their passwords stay as they are until their version changes. The
+    provider refuses to write the password of users that exist with one of somebody else, which no file allows.
+    """
+    adopted: dict[tuple[str, str], str] = {}
+    written, protected = set(), []
+    existing, before, ours = access.live.part(USERS), access.deployed.part(USERS), access.deployed.passwords
+    for key, user in access.declared.part(USERS).items():
+        adopts, replaceable = _adopts(key, user, access), _replaceable(key, access.declared)
+        created = existing is not None and key not in {*existing, *before}
+        if adopts:
+            adopted[key] = f"{SCRAM.id_of(user_properties(user))}||{user_properties(user)['passwordWoVersion']}"
+        if key in ours or created or (not adopts and before.get(key) != user and replaceable):
+            written.add(key)
+        if key not in ours and (existing is None or key in existing) and not replaceable:
+            protected.append(SCRAM.id_of(user_properties(user)))
+    return KindWrites({PROTECT_CREDENTIALS: sorted(protected)}, adopted, frozenset(written))
+
+
+def _adopts(key: tuple[str, str], user: ScramUser, access: AccessBefore) -> bool:
+    found = (access.live.part(USERS) or {}).get(key)
+    # A killed deploy may have written another version of the password.
+    begins = key in access.deployed.part(USERS) or RESOURCE.name(key) in access.unfinished.intents
+    return not begins and found is not None and found.iterations == user.iterations
+
+
+def _replaceable(key: tuple[str, str], declared: DeclaredAccess) -> bool:
+    return any(
+        AllowedChange.REPLACE_CREDENTIAL in allowed_on(declared.allow.get(home, ()), today())
+        for home in declared.homes[key]
+    )
+
+
 RESOURCE: Final = AccessResource(
     USERS,
     (SCRAM,),
@@ -178,4 +209,6 @@ RESOURCE: Final = AccessResource(
     lambda target: Credentials(*target.cluster),
     lambda _: AllowedChange.REMOVE_CREDENTIAL,
     functions={PROTECT_CREDENTIALS: Credentials.protect},
+    writes=_writes,
+    secret=SecretProperty("passwordWo", "password", lambda user: f"user {user.name}", lambda user: user.password),
 )
