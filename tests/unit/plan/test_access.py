@@ -20,7 +20,7 @@ from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent
 from topicwarden.kafka.read.transactions import TopicProducers, Transaction
 from topicwarden.kinds.acl.consequences.self_lockout import NEEDED
-from topicwarden.kinds.quota.client_rates import LikelyRate
+from topicwarden.kinds.quota.consequences.clients_throttled import LikelyRate
 from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.model.access import (
     ACLS,

@@ -11,7 +11,7 @@ import pytest
 from tests.support.access_parts import declared_access, live_access
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas
-from topicwarden.kinds.quota.client_rates import LikelyRate, likely_rates
+from topicwarden.kinds.quota.consequences.clients_throttled import LikelyRate, likely_rates
 from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.model.access import (
     Acl,

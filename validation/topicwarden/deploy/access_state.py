@@ -11,8 +11,13 @@ from importlib.util import find_spec
 from typing import Any, Final, TypeAlias
 
 from topicwarden.kinds import every_kind, modules
-from topicwarden.kinds.access_resource import ACCESS_SET_TYPE, AccessResource, SecretProperty
-from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
+from topicwarden.kinds.access_resource import (
+    ACCESS_SET_TYPE,
+    AccessResource,
+    SecretProperty,
+    allowances,
+    recorded_allowances,
+)
 from topicwarden.kinds.resource_type import DEFAULTS
 from topicwarden.model.access import (
     ACLS,

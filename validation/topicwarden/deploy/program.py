@@ -327,12 +327,12 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
         after=None if access is None else access.acls,
     )
     subjects = None
-    if (subject_registration := observed.subjects.registration()) is not None:
+    if declared.subjects:
         if not pulumi.runtime.is_dry_run():
             intent_log(run.engine.project, stack, PlanSection.REGISTRY).write(Intent.CREATE, observed.subjects.created)
         subjects = SubjectResources(
             stack,
-            subject_registration,
+            observed.subjects,
             topics=topics.topics.future(),
             root=run.engine.project.root,
             provider=provider,

@@ -9,7 +9,7 @@ from typing import Any
 
 from topicwarden.deploy.access_state import deployed_access, resource_names
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
+from topicwarden.kinds.access_resource import allowances, recorded_allowances
 from topicwarden.kinds.subject.resource import deployed_subjects
 from topicwarden.kinds.topic.resource import SET_TYPE, TOPIC_PATH, TOPIC_TYPE
 from topicwarden.model.access import DeclaredAccess, DeployedAccess

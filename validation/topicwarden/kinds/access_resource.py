@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -15,7 +16,7 @@ from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.resource_type import PulumiType, as_texts
 from topicwarden.model.access import AccessKey, DeclaredAccess, DeployedAccess, LiveAccess, Part, SecretReference
 from topicwarden.model.planned_change import PlanSection
-from topicwarden.model.topic import AllowedChange
+from topicwarden.model.topic import Allowance, AllowedChange
 
 if TYPE_CHECKING:
     from topicwarden.kafka.write.admin_session import AdminSession
@@ -167,3 +168,19 @@ def resource_hash(*parts: object) -> str:
 def settings_of(properties: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings in the property ``config``, as text."""
     return as_texts(properties.get("config") or {})
+
+
+def recorded_allowances(allow: Iterable[Allowance]) -> list[dict[str, str]]:
+    """Return ``allow`` as the state records it."""
+    return [
+        {"change": allowance.change.value} | ({"until": allowance.until.isoformat()} if allowance.until else {})
+        for allowance in sorted(allow, key=lambda allowance: allowance.change.value)
+    ]
+
+
+def allowances(records: Iterable[Mapping[str, str]]) -> frozenset[Allowance]:
+    """Return the allowances that ``recorded_allowances`` has recorded."""
+    return frozenset(
+        Allowance(AllowedChange(record["change"]), date.fromisoformat(record["until"]) if "until" in record else None)
+        for record in records
+    )

@@ -105,9 +105,7 @@ def planned_destroy(engine: PulumiEngine, *, listener: ProgressListener = SILENT
         with listener.stage("reading the Schema Registry"):
             registry = registry_of(engine.project, engine.stack)
             checkers = SchemaCheckers(lambda: schema_checker(engine.project, listener.warn))
-            subjects = subjects_before(
-                registry, NO_SUBJECTS, deployed.subjects, live.day, checkers=checkers, destroying=True
-            ).prediction
+            subjects = subjects_before(registry, NO_SUBJECTS, deployed.subjects, live.day, checkers=checkers).prediction
         if subjects is not None:
             plan = with_withdrawn_subjects(subjects.plan, deployed, declared.subjects, live.day)
             subjects = replace(subjects, plan=plan or subjects.plan)

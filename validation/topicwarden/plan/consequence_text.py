@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.kinds.topic.evidence import PlanEvidence
-from topicwarden.model.message_text import counted, first_of
-from topicwarden.model.planned_change import GroupEffect
+from topicwarden.model.message_text import counted, first_lines, first_of
+from topicwarden.model.planned_change import Consequence, GroupEffect, Severity
+from topicwarden.model.problem import Location
 from topicwarden.model.timestamps import utc
 from topicwarden.model.topic import Topic
 from topicwarden.model.units import DURATION, SIZE, size_text
@@ -21,6 +22,7 @@ UNSEEN_GROUPS = (
     "there may be consumer groups that this user may not see (Describe on the Cluster resource, or on each group)"
 )
 _MOST_NAMES = 5
+_MOST_UNJUDGED: Final = 5
 _UNLIMITED = 2**63 - 1
 """Kafka's default for some times: the largest number of 64 bits."""
 
@@ -165,3 +167,18 @@ def sum_or_none(sizes: Iterable[int | None]) -> int | None:
     values = list(sizes)
     known = [size for size in values if size is not None]
     return sum(known) if len(known) == len(values) else None
+
+
+def unjudged(
+    kind: str, plural: str, changes: Sequence[tuple[str, Location | None]], reason: str, remedy: str
+) -> Consequence:
+    """Return the refusal of ``changes``, each in words with its location, of entries of one kind, such as ``ACLs``."""
+    return Consequence(
+        kind=kind,
+        severity=Severity.REFUSED,
+        message=f"{counted(len(changes), 'change')} of {plural} cannot be judged: {reason}",
+        because=first_lines([text for text, _ in changes], _MOST_UNJUDGED),
+        measured=f"the {plural} of Pulumi's state and of the YAML only",
+        remedy=remedy,
+        location=next((location for _, location in changes if location), None),
+    )

@@ -27,8 +27,8 @@ from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES, RULE_EVIDE
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
 from topicwarden.plan.access_effects import EVERYONE_ELSE, Decisions, PrincipalEffect, access_effects, principal_name
 from topicwarden.plan.access_evidence import AccessEvidence, gather_access
+from topicwarden.plan.change_guard import needed_allowances
 from topicwarden.plan.earlier_use import EarlierUse
-from topicwarden.plan.needed_allowances import needed_allowances
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 

@@ -29,7 +29,6 @@ from topicwarden.kinds.subject.consequences.lower_compatibility import implies
 from topicwarden.kinds.subject.evidence import RegistryVerdict, SubjectEvidence
 from topicwarden.kinds.subject.predict import SubjectPrediction, predict_subjects
 from topicwarden.kinds.subject.records import RecordsOfTopics
-from topicwarden.kinds.subject.registration import SubjectRegistration
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.planned_change import Action, PlanSection
 from topicwarden.model.problem import Refusal
@@ -61,12 +60,6 @@ class SubjectsBefore:
         """The subjects that do not exist, and that the deploy registers."""
         return [name for name, each in self.change.changes.items() if each.action is Action.CREATE]
 
-    def registration(self) -> SubjectRegistration | None:
-        """Return what the engine gets; None if there is nothing to register."""
-        if not self.change.declared or self.prediction is None:
-            return None
-        return SubjectRegistration(self.change, self.prediction.undeployed)
-
 
 def subjects_before(
     settings: RegistrySettings | None,
@@ -76,7 +69,6 @@ def subjects_before(
     *,
     checkers: SchemaCheckers,
     records: RecordsOfTopics | None = None,
-    destroying: bool = False,
     intents: Mapping[str, Intent] = NO_INTENTS,
 ) -> SubjectsBefore:
     """Return the change of the subjects with its consequences; asks nobody if the stack has no subjects.
@@ -86,23 +78,20 @@ def subjects_before(
     """
     if not declared and not deployed and not intents:
         return SubjectsBefore()
+    compared = partial(registry_change, declared, deployed, today=today)
     if settings is None:
-        registry = LiveRegistry(error=f"the stack names no Schema Registry: set {SETTING}")
-        change = registry_change(declared, deployed, registry, today=today, destroying=destroying)
+        change = compared(LiveRegistry(error=f"the stack names no Schema Registry: set {SETTING}"))
         return _judged(change, SubjectEvidence(), today, intents)
     try:
         with RegistryClient(settings) as client:
             registry = read_registry(client, names_to_read(declared, deployed) | intents.keys())
             reader = _RegistryReader(client, checkers)
-            change = registry_change(
-                declared, deployed, registry, today=today, lookup=reader.lookup, destroying=destroying
-            )
+            change = compared(registry, lookup=reader.lookup)
             if reader.error is not None:
-                registry = LiveRegistry(error=reader.error)
-                change = registry_change(declared, deployed, registry, today=today, destroying=destroying)
+                change = compared(LiveRegistry(error=reader.error))
             evidence = reader.evidence(change)
     except RegistryError as error:
-        change = registry_change(declared, deployed, LiveRegistry(error=error.reason), today=today)
+        change = compared(LiveRegistry(error=error.reason))
         evidence = SubjectEvidence()
     if records is not None:
         evidence = records.added_to(evidence, change)

@@ -86,8 +86,7 @@ class SubjectChange:
 class RegistryChange:
     """All subjects that change, by name, and the registry as it was read.
 
-    ``schemas`` are the declared schemas with the versions of their references. ``destroying`` is true if the command
-    deletes the whole stack.
+    ``schemas`` are the declared schemas with the versions of their references.
     """
 
     declared: DeclaredSubjects = NO_SUBJECTS
@@ -95,7 +94,6 @@ class RegistryChange:
     registry: LiveRegistry = UNREAD
     changes: Mapping[str, SubjectChange] = field(default_factory=dict)
     schemas: Mapping[str, RegisteredSchema] = field(default_factory=dict)
-    destroying: bool = False
 
     @cached_property
     def unjudged(self) -> Mapping[str, str]:
@@ -125,7 +123,6 @@ def registry_change(
     *,
     today: date,
     lookup: Lookup = dict.fromkeys,
-    destroying: bool = False,
 ) -> RegistryChange:
     """Return what a deploy changes. A subject that the registry does not show is compared with Pulumi's state alone.
 
@@ -156,7 +153,7 @@ def registry_change(
         if name not in declared.subjects:
             found[name] = _removed(subject, registry, today)
     changes = {name: change for name, change in sorted(found.items()) if change.action is not None}
-    return RegistryChange(declared, deployed, registry, changes, schemas, destroying)
+    return RegistryChange(declared, deployed, registry, changes, schemas)
 
 
 def waves(declared: DeclaredSubjects) -> Iterator[list[DeclaredSubject]]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from difflib import unified_diff
 from typing import Final
 
 from topicwarden.kinds.subject.change import RegistryChange, SubjectChange
 from topicwarden.kinds.subject.consequences import CONSEQUENCES
-from topicwarden.kinds.subject.difference import schema_difference
 from topicwarden.kinds.subject.evidence import SubjectContext, SubjectEvidence
 from topicwarden.model.message_text import counted, first_lines, first_of
 from topicwarden.model.planned_change import (
@@ -24,8 +25,8 @@ from topicwarden.model.planned_change import (
 from topicwarden.model.problem import Location
 from topicwarden.model.subject import RegisteredSchema, SchemaReference
 from topicwarden.model.topic import AllowedChange
-from topicwarden.plan.needed_allowances import needed_allowances
-from topicwarden.plan.unjudged import unjudged
+from topicwarden.plan.change_guard import needed_allowances
+from topicwarden.plan.consequence_text import unjudged
 
 UNSEEN: Final = "registry-unseen"
 READ_ONLY: Final = "read-only-registry"
@@ -34,6 +35,10 @@ OF_REGISTRY: Final = (UNSEEN, READ_ONLY)
 _READ_ONLY_MODES: Final = ("READONLY", "READONLY_OVERRIDE")
 _NEW: Final = "new"
 _MOST: Final = 5
+_CONTEXT_LINES: Final = 2
+_LONGEST_SCHEMA: Final = 500_000
+"""Characters of a schema that is still compared line by line."""
+_MOST_LINES: Final = 400
 
 
 @dataclass(frozen=True)
@@ -211,3 +216,38 @@ def _by_reason(reasons: Mapping[str, str]) -> Iterable[tuple[str, list[str]]]:
 def _located(change: RegistryChange, names: Iterable[str]) -> list[tuple[str, Location | None]]:
     declared = {name: change.changes[name].declared for name in names}
     return [(name, each.location if each else None) for name, each in declared.items()]
+
+
+def schema_difference(before: RegisteredSchema, after: RegisteredSchema) -> list[str]:
+    """Return a unified diff of the two schemas without its header; JSON has one line for each short value."""
+    if max(len(before.text), len(after.text)) > _LONGEST_SCHEMA:
+        return [f"(schemas of {len(before.text):,} and {len(after.text):,} characters are not compared line by line)"]
+    lines = list(unified_diff(_lines(before), _lines(after), n=_CONTEXT_LINES, lineterm=""))[2:]
+    return first_lines(lines, _MOST_LINES, "line")
+
+
+def _lines(schema: RegisteredSchema) -> list[str]:
+    if schema.format == "protobuf":
+        return [line.rstrip() for line in schema.text.strip().splitlines()]
+    try:
+        return list(_json_lines(json.loads(schema.text), 100))
+    except (ValueError, RecursionError):
+        return schema.text.strip().splitlines()
+
+
+def _json_lines(value: object, width: int, indent: str = "", prefix: str = "", suffix: str = "") -> list[str]:
+    """Return ``value`` as JSON: on one line if it fits, else one line for each member, in their order."""
+    short = json.dumps(value, ensure_ascii=False)
+    line = f"{indent}{prefix}{short}{suffix}"
+    if len(line) <= width or not isinstance(value, (dict, list)) or not value:
+        return [line]
+    entries = (
+        [(f"{json.dumps(key, ensure_ascii=False)}: ", each) for key, each in value.items()]
+        if isinstance(value, dict)
+        else [("", each) for each in value]
+    )
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    lines = [f"{indent}{prefix}{first}"]
+    for number, (key, each) in enumerate(entries, 1):
+        lines += _json_lines(each, width, f"{indent}  ", key, "," if number < len(entries) else "")
+    return [*lines, f"{indent}{last}{suffix}"]

@@ -20,10 +20,9 @@ from topicwarden.kafka.registry.referrers import referrers
 from topicwarden.kafka.registry.registry_error import REFERENCED, RegistryError
 from topicwarden.kafka.registry.same_schema import same
 from topicwarden.kafka.registry.write import register, set_compatibility, soft_delete
-from topicwarden.kinds.access_resource import AccessResource
+from topicwarden.kinds.access_resource import AccessResource, allowances, recorded_allowances
 from topicwarden.kinds.announced_writes import Announce, Intent
 from topicwarden.kinds.properties import UNKNOWN, Properties, has_unknown
-from topicwarden.kinds.recorded_allowances import allowances, recorded_allowances
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, one_of
 from topicwarden.model.access import Part
 from topicwarden.model.compatibility import Compatibility

@@ -14,9 +14,9 @@ from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence, gat
 from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import Action, Consequence, Severity, TopicPlan, most_severe_first
 from topicwarden.model.topic import AllowedChange
+from topicwarden.plan.change_guard import needed_allowances
 from topicwarden.plan.consequence_text import shorten
 from topicwarden.plan.earlier_use import EarlierUse, planned_use
-from topicwarden.plan.needed_allowances import needed_allowances
 from topicwarden.plan.placement.replica_placement import place_replicas, with_replicas
 from topicwarden.plan.recent_use import with_recent_use
 from topicwarden.specs.resolve import Declaration

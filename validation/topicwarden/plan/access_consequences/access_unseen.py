@@ -12,7 +12,7 @@ from topicwarden.model.planned_change import AccessItem, AccessKind, Action, Con
 from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.plan.access_context import AccessContext
 from topicwarden.plan.change_guard import ChangeGuard
-from topicwarden.plan.unjudged import unjudged
+from topicwarden.plan.consequence_text import unjudged
 
 KIND = "access-unseen"
 GUARDS: tuple[ChangeGuard, ...] = (

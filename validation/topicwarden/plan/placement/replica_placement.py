@@ -13,8 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
-from topicwarden.kinds.topic.broker_choice import PartitionRepair, is_placed, racks_of
-from topicwarden.kinds.topic.load_balancing import BrokerLoad, even_out
+from topicwarden.kinds.topic.broker_choice import BrokerLoad, PartitionRepair, even_out, is_placed, racks_of
 from topicwarden.model.problem import Problem
 from topicwarden.specs.resolve import Declaration
 
