@@ -88,14 +88,14 @@ class DriftCheck(Generic[Key, Value]):
 
     - ``part``: the part of the access that has the entries.
     - ``differences``: yields the message and the remedy of each difference, given the key, the declared value, and the
-      live one; None if the cluster lacks the entry.
+      live one; None if the cluster lacks the entry. Without, ``notes`` compares the entries.
     - ``user``: the user of an entry, if it has one. An entry of a user in the scope of the stack must be declared.
     - ``notes``: yields further results, given the live entries.
     - ``plural``: the words for all entries if they could not be read, if these are not those of ``part``.
     """
 
     part: AccessPart[Key, Value]
-    differences: Callable[[Key, Value, Value | None], Iterable[tuple[str, str]]]
+    differences: Callable[[Key, Value, Value | None], Iterable[tuple[str, str]]] = lambda *_: ()
     user: Callable[[Key], str | None] = lambda _: None
     notes: Callable[[AuditedAccess, Mapping[Key, Value]], Iterable[AccessResult]] = lambda *_: ()
     plural: str = ""

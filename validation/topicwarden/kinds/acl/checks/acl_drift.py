@@ -19,31 +19,29 @@ Source: ``DescribeAclsRequest``, KIP-140, KIP-290.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 
-from topicwarden.audit.access_check import AccessResult, AuditedAccess, hidden, listed
-from topicwarden.model.access import ACLS, Acl, PatternType, ResourceType
+from topicwarden.audit.access_check import AccessResult, AuditedAccess, DriftCheck, listed
+from topicwarden.kinds.acl.change import PART
+from topicwarden.model.access import Acl, PatternType, ResourceType
 from topicwarden.model.finding import OF_CLUSTER
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
 
 
 def applies(access: AuditedAccess) -> bool:
-    return bool(access.declared.acls) and not access.live.security_disabled
+    return _CHECK.applies(access) and not access.live.security_disabled
 
 
-def judge(access: AuditedAccess) -> Iterable[AccessResult]:
-    if access.live.acls is None:
-        yield hidden(access, ACLS, "the ACLs")
-        return
-    yield from _missing(access, access.live.acls)
-    yield from _undeclared(access, access.live.acls)
+def _results(access: AuditedAccess, live: Collection[Acl]) -> Iterator[AccessResult]:
+    yield from _missing(access, live)
+    yield from _undeclared(access, live)
     if access.live.unknown_acls:
         number = counted(access.live.unknown_acls, "ACL")
         yield AccessResult(Verdict.PASS, f"{number} with a type or operation that this version does not know")
 
 
-def _missing(access: AuditedAccess, live: frozenset[Acl]) -> Iterator[AccessResult]:
+def _missing(access: AuditedAccess, live: Collection[Acl]) -> Iterator[AccessResult]:
     missing = defaultdict(list)
     for acl, sources in access.declared.acls.items():
         if acl not in live:
@@ -60,10 +58,10 @@ def _missing(access: AuditedAccess, live: frozenset[Acl]) -> Iterator[AccessResu
         )
 
 
-def _undeclared(access: AuditedAccess, live: frozenset[Acl]) -> Iterator[AccessResult]:
+def _undeclared(access: AuditedAccess, live: Collection[Acl]) -> Iterator[AccessResult]:
     with_access = {acl.resource_name for acl in access.declared.acls if _of_one_topic(acl)}
     found: dict[tuple[str, Verdict], list[Acl]] = defaultdict(list)
-    for acl in live - access.declared.acls.keys():
+    for acl in {*live} - access.declared.acls.keys():
         topic = acl.resource_name if _of_one_topic(acl) and acl.resource_name in access.topics else OF_CLUSTER
         if access.owns(acl):
             verdict = Verdict.FAIL
@@ -93,3 +91,7 @@ _REMEDY = {
 
 def _of_one_topic(acl: Acl) -> bool:
     return acl.resource_type is ResourceType.TOPIC and acl.pattern_type is PatternType.LITERAL
+
+
+_CHECK = DriftCheck(PART, notes=_results)
+judge = _CHECK.judge
