@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.kafka.registry.client import RegistryClient
-from topicwarden.kafka.registry.read import subject_state
+from topicwarden.kafka.registry.read import each_of, subject_state
 from topicwarden.kafka.registry.registry_error import RegistryError
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
@@ -42,8 +41,8 @@ def _subjects(terms: Any) -> list[str]:
 
 def _answers(registry: RegistrySettings, names: list[str]) -> dict[str, Any]:
     try:
-        with RegistryClient(registry) as client, ThreadPoolExecutor(client.connections, "registry") as threads:
-            return dict(zip(names, threads.map(partial(subject_state, client), names), strict=True))
+        with RegistryClient(registry) as client:
+            return each_of(client, partial(subject_state, client), names)
     except RegistryError as error:
         return dict.fromkeys(names, error.reason)
 

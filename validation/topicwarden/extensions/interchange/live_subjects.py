@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from topicwarden.extensions.interchange.convert.converted_subject import ConvertedSubject
 from topicwarden.extensions.interchange.import_session import ImportSession
 from topicwarden.kafka.registry.client import RegistryClient
-from topicwarden.kafka.registry.read import effective_compatibility, read_registry, subject_names
+from topicwarden.kafka.registry.read import each_of, effective_compatibility, read_registry, subject_names
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.problem import Refusal
 from topicwarden.model.subject import LiveRegistry, LiveSubject
@@ -71,9 +71,8 @@ def _inherited(client: RegistryClient, registry: LiveRegistry, names: Collection
     without = [name for name in without if registry.subjects[name].compatibility is Compatibility.NONE]
     if registry.compatibility in (None, Compatibility.NONE):
         return set(without)
-    with ThreadPoolExecutor(client.connections, "registry") as threads:
-        effective = threads.map(lambda name: effective_compatibility(client, name), without)
-        return {name for name, level in zip(without, effective, strict=True) if level is not Compatibility.NONE}
+    effective = each_of(client, partial(effective_compatibility, client), without)
+    return {name for name, level in effective.items() if level is not Compatibility.NONE}
 
 
 def _requested(

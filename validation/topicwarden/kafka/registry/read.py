@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from topicwarden.kafka.registry.client import RegistryClient
 from topicwarden.kafka.registry.registry_error import NO_SUBJECT, RegistryError, message_text
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.subject import LiveRegistry, LiveSubject, RegisteredSchema, SchemaReference, SubjectVersion
 
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 FORMATS: Final = {"avro": "AVRO", "json": "JSON", "protobuf": "PROTOBUF"}
 """The API's ``schemaType`` of each format."""
 _FORMAT_OF: Final = {schema_type: format for format, schema_type in FORMATS.items()}
@@ -38,10 +40,15 @@ def read_registry(client: RegistryClient, names: Collection[str]) -> LiveRegistr
                 lost.append(error.reason)
             return LiveSubject(name, error=error.reason)
 
-    ordered = sorted(set(names))
+    return LiveRegistry(each_of(client, subject, sorted({*names})), compatibility, mode)
+
+
+def each_of(client: RegistryClient, ask: Callable[[Item], Answer], items: Iterable[Item]) -> dict[Item, Answer]:
+    """Return what ``ask`` returns for each of ``items``, in their order; several requests are sent at a time."""
+    if not (ordered := list(items)):
+        return {}
     with ThreadPoolExecutor(client.connections, "registry") as threads:
-        subjects = dict(zip(ordered, threads.map(subject, ordered), strict=True))
-    return LiveRegistry(subjects, compatibility, mode)
+        return dict(zip(ordered, threads.map(ask, ordered), strict=True))
 
 
 def read_subject(client: RegistryClient, name: str) -> LiveSubject:
@@ -109,12 +116,12 @@ def registered_versions(client: RegistryClient, subject: str, most: int | None =
         return ()
     if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
         raise client.unknown_form("a list of versions")
-    with ThreadPoolExecutor(client.connections, "registry") as threads:
-        answers = threads.map(
-            lambda number: _unless_absent(lambda: client.get("subjects", subject, "versions", str(number))),
-            sorted(numbers)[-most:] if most else sorted(numbers),
-        )
-        return tuple(_version(client, answer) for answer in answers if answer is not None)
+    answers = each_of(
+        client,
+        lambda number: _unless_absent(lambda: client.get("subjects", subject, "versions", str(number))),
+        sorted(numbers)[-most:] if most else sorted(numbers),
+    )
+    return tuple(_version(client, answer) for answer in answers.values() if answer is not None)
 
 
 def find_version(client: RegistryClient, subject: str, schema: RegisteredSchema) -> SubjectVersion | None:

@@ -6,15 +6,21 @@ that is deleted, and which retained records a reader with a new schema can still
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
 from topicwarden.kafka.registry.client import RegistryClient
-from topicwarden.kafka.registry.read import find_version, read_registry, referenced_texts, refusal, registered_versions
+from topicwarden.kafka.registry.read import (
+    each_of,
+    find_version,
+    read_registry,
+    referenced_texts,
+    refusal,
+    registered_versions,
+)
 from topicwarden.kafka.registry.referrers import referrers
 from topicwarden.kafka.registry.registry_error import SETTING, RegistryError
 from topicwarden.kinds.announced_writes import Intent, UnfinishedWrites, unfinished_writes
@@ -43,7 +49,6 @@ from topicwarden.model.subject import (
 from topicwarden.specs.record_schemas.schema_compatibility import Comparison, incompatibilities
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
-Value = TypeVar("Value")
 NO_INTENTS: Final[Mapping[str, Intent]] = {}
 
 
@@ -134,7 +139,7 @@ class _RegistryReader:
                     self.error = error.reason
                 return None
 
-        return self._each(find, schemas)
+        return each_of(self._client, find, schemas)
 
     def evidence(self, change: RegistryChange) -> SubjectEvidence:
         """Return the verdicts on new schemas, and who refers to what is deleted."""
@@ -142,8 +147,8 @@ class _RegistryReader:
         new = {each.name: each for each in judged if each.changes_readers and each.schema is not None}
         deleted = {each.name: each for each in judged if each.action is Action.DELETE}
         return SubjectEvidence(
-            self._each(lambda name: self._verdict(change, new[name]), new),
-            self._each(lambda name: self._referrers(deleted[name]), deleted),
+            each_of(self._client, lambda name: self._verdict(change, new[name]), new),
+            each_of(self._client, lambda name: self._referrers(deleted[name]), deleted),
         )
 
     def _verdict(self, registry: RegistryChange, change: SubjectChange) -> RegistryVerdict:
@@ -202,13 +207,6 @@ class _RegistryReader:
             return referrers(self._client, change.name, change.latest.version)
         except RegistryError:
             return ()  # a registry without this request refuses the deletion itself
-
-    def _each(self, ask: Callable[[str], Value], names: Iterable[str]) -> dict[str, Value]:
-        ordered = list(names)
-        if not ordered:
-            return {}
-        with ThreadPoolExecutor(self._client.connections, "registry") as threads:
-            return dict(zip(ordered, threads.map(ask, ordered), strict=True))
 
 
 _SERVER_ERROR: Final = 500
