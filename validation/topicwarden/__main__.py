@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 from topicwarden import __version__
 
@@ -19,12 +20,20 @@ def main() -> None:
         # A watch ends with 0, also before its modules are loaded and it has its own handlers (``cli.watch``).
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: os._exit(0))
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "true")  # else pydantic looks for them in each installed package
+    _disable_pydantic_plugins()
     try:
         from topicwarden.cli.main import run  # noqa: PLC0415 -- an interrupt of this import must be caught
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     run()
+
+
+def _disable_pydantic_plugins() -> None:
+    """Keep pydantic from looking for plugins in each installed package, and from loading what it would look with."""
+    if os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "true") == "true":
+        loader = ModuleType("pydantic.plugin._loader")  # imports importlib.metadata and email, for nothing
+        loader.__dict__["get_plugins"] = tuple
+        sys.modules[loader.__name__] = loader
 
 
 def _is_watch(arguments: Sequence[str]) -> bool:

@@ -73,7 +73,8 @@ try:
     main()
 except SystemExit:
     pass
-print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+loaded = [name for name, module in sys.modules.items() if getattr(module, "__spec__", None)]
+print(*sorted({name.partition(".")[0] for name in loaded}), file=sys.stderr)
 """
 
 
@@ -84,6 +85,18 @@ def test_the_version_and_the_help_import_little(option: str, needless: set[str])
     code, output, imported = run("-c", IMPORTED, option)
     assert (code, bool(output)) == (0, True)
     assert needless & set(imported.split()) == set()
+
+
+def test_a_check_loads_no_report_of_a_plan_and_no_metadata_of_packages(tmp_path: Path) -> None:
+    code = IMPORTED.replace('.partition(".")[0]', "")
+    files = {"topics/a.yaml": "partitions: 1\nreplication_factor: 1\n"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, "check"], cwd=project(tmp_path, files), capture_output=True, text=True, check=True
+    )
+    imported = set(done.stderr.splitlines()[-1].split())
+    assert "topicwarden.policies.check_specs" in imported
+    needless = {"topicwarden.model.planned_change", "topicwarden.model.usage", "email", "importlib.metadata"}
+    assert needless & imported == set()
 
 
 BUILT = """

@@ -17,7 +17,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Final
 
-from topicwarden.model.planned_change import AccessKind
+from topicwarden.model.change_terms import AccessKind
 
 KINDS: Final = tuple(kind.name.lower() for kind in AccessKind)
 """The folders, in the order in which a plan shows the kinds."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess, DeployedAccess, Key, LiveAccess, Part, Value
-from topicwarden.model.planned_change import AccessItem, AccessKind, Action
+from topicwarden.model.change_terms import AccessKind, Action
 from topicwarden.model.problem import Location
+
+if TYPE_CHECKING:
+    from topicwarden.model.planned_change import AccessItem
 
 NOT_DEPLOYED: Final = DeployedAccess()
 UNREAD: Final = LiveAccess()
@@ -80,6 +83,8 @@ def row(
 ) -> AccessItem:
     """Return a row of a plan; ``values`` are before and after, and an empty text is none."""
     before, after = values
+    from topicwarden.model.planned_change import AccessItem  # noqa: PLC0415 -- a check needs no report of a plan
+
     return AccessItem(
         kind=kind, action=action, name=name, before=before or None, after=after or None, location=location
     )

@@ -14,6 +14,9 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from topicwarden.model.change_terms import AccessKind as AccessKind  # noqa: PLC0414 -- a plan has them
+from topicwarden.model.change_terms import Action as Action  # noqa: PLC0414 -- a plan has them
+from topicwarden.model.change_terms import PlanSection as PlanSection  # noqa: PLC0414 -- a plan has them
 from topicwarden.model.field_types import StrictModel
 from topicwarden.model.message_text import first_lines
 from topicwarden.model.problem import Location
@@ -31,24 +34,6 @@ class Severity(StrEnum):
 
 
 MOST_SEVERE_FIRST = (Severity.REFUSED, Severity.DANGER, Severity.NOTE)
-
-
-class Action(StrEnum):
-    """The operation that `pulumi up` would perform on a topic, or on a part of its access."""
-
-    CREATE = "create"
-    ADOPT = "adopt"
-    UPDATE = "update"
-    RECREATE = "recreate"
-    DELETE = "delete"
-    MOVE = "move"
-    """Pulumi changes nothing; `topicwarden rebalance` moves replicas."""
-    DRIFT = "drift"
-    """Pulumi changes nothing; a manual change remains until a refresh, or until an update of the topic."""
-    TRY = "try"
-    """Pulumi changes nothing of the topic; new rules under `contents` were tried on its records."""
-    RELEASE = "release"
-    """A subject leaves Pulumi's state, and stays in the Schema Registry."""
 
 
 class Setting(StrictModel):
@@ -182,17 +167,6 @@ def most_severe_first(consequences: Iterable[Consequence]) -> list[Consequence]:
     return sorted(consequences, key=lambda each: MOST_SEVERE_FIRST.index(each.severity))
 
 
-class AccessKind(StrEnum):
-    """The kind of access that changes."""
-
-    # The table of the kinds, in the order in which a plan shows them: ``kinds/`` has a folder of each name.
-    ACL = "ACL"
-    QUOTA = "quota"
-    SCRAM_USER = "user"
-    GROUP_CONFIG = "group settings"
-    CLIENT_METRICS = "client metrics"
-
-
 class AccessItem(StrictModel):
     """One entry of access, such as an ACL or a user, that will change. No password is ever part of it."""
 
@@ -297,14 +271,6 @@ class RegistryPlan(StrictModel):
         """Return the number of subjects by the severity of their most severe consequence; the registry is one, too."""
         every = [most_severe(self.consequences), *(subject.severity for subject in self.subjects)]
         return Counter(severity for severity in every if severity is not None)
-
-
-class PlanSection(StrEnum):
-    """The sections of a plan, in the order in which a deploy registers them."""
-
-    ACCESS = "access"
-    TOPICS = "topics"
-    REGISTRY = "registry"
 
 
 @dataclass(frozen=True)

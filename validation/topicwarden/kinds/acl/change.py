@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from topicwarden.kinds.difference import AccessComparison, AccessPart, row
 from topicwarden.model.access import ACLS
-from topicwarden.model.planned_change import AccessItem, AccessKind
+from topicwarden.model.change_terms import AccessKind
+
+if TYPE_CHECKING:
+    from topicwarden.model.planned_change import AccessItem
 
 
 def _rows(difference: AccessComparison) -> Iterator[AccessItem]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from topicwarden.kinds.difference import AccessPart, has_values, setting_rows
 from topicwarden.model.access import Part
-from topicwarden.model.planned_change import AccessKind
+from topicwarden.model.change_terms import AccessKind
 
 
 @dataclass(frozen=True, order=True)

@@ -8,7 +8,7 @@ from typing import Final
 
 from topicwarden.kinds.difference import AccessPart, has_values, setting_rows
 from topicwarden.model.access import DeclaredAccess, DeployedAccess, Part
-from topicwarden.model.planned_change import AccessKind
+from topicwarden.model.change_terms import AccessKind
 
 GROUP_CONFIGS: Final[Part[str, Mapping[str, str]]] = Part("group_configs")
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from topicwarden.kinds.difference import AccessComparison, AccessPart, has_values, row
 from topicwarden.kinds.quota.levels import QuotaEntity, Quotas, enforced_limit, quota_clients
 from topicwarden.model.access import Part
-from topicwarden.model.planned_change import AccessItem, AccessKind, Action
+from topicwarden.model.change_terms import AccessKind, Action
+
+if TYPE_CHECKING:
+    from topicwarden.model.planned_change import AccessItem
 
 QUOTAS: Final[Part[QuotaEntity, Mapping[str, float]]] = Part("quotas")
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from topicwarden.kinds.difference import AccessComparison, AccessPart, row
 from topicwarden.model.access import Part, ScramUser
-from topicwarden.model.planned_change import AccessItem, AccessKind
+from topicwarden.model.change_terms import AccessKind
+
+if TYPE_CHECKING:
+    from topicwarden.model.planned_change import AccessItem
 
 USERS: Final[Part[tuple[str, str], ScramUser]] = Part("users")
 """By name and mechanism."""

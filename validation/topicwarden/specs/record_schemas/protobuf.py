@@ -6,7 +6,6 @@ import re
 import subprocess
 import sysconfig
 from functools import cache
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -166,6 +165,8 @@ def protoc_path() -> Path:
 
 
 def _candidates() -> list[Path]:
+    from importlib import metadata  # noqa: PLC0415 -- only files of this format need it
+
     try:
         distribution = metadata.distribution(_DISTRIBUTION)
     except metadata.PackageNotFoundError:
