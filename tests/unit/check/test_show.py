@@ -30,7 +30,7 @@ def root(tmp_path: Path) -> Path:
 def _rows(text: str) -> dict[str, list[str]]:
     """Return the other columns by the first column. Two spaces separate columns."""
     lines = [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in text.splitlines()]
-    return {line[0]: line[1:] for line in lines}
+    return {line[0]: line[1:] for line in lines if line}
 
 
 def test_each_value_has_the_location_that_declares_it(root: Path) -> None:
@@ -96,6 +96,14 @@ def test_the_text_fits_the_terminal_and_topics_are_sorted_by_name(root: Path) ->
         assert text.replace("\n", " ").count("words") == 20
     defaults = [each.path[-1] for each in billing.values if each.location is None]
     assert defaults == sorted(defaults)
+
+
+def test_a_narrow_terminal_breaks_no_name_of_a_setting_and_no_place(root: Path) -> None:
+    shown = show_topic(find_project(root), "prod", "orders.placed.v1")
+    words = terminal.text(topic_document(shown), 80).split()
+    assert [each.path[-1] for each in shown.values if each.path[-1] not in words] == []
+    assert [str(each.location) for each in shown.values if each.location and str(each.location) not in words] == []
+    assert "Kafka's defaults" in " ".join(words)
 
 
 def test_a_file_has_whole_lines_and_a_long_value_widens_no_other_line(root: Path) -> None:

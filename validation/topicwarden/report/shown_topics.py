@@ -10,24 +10,30 @@ from topicwarden.report.display import NOTHING, duration, one_line, size
 from topicwarden.report.document import Document, DocumentSection, Row, Table, grid, line, named
 
 _DURATIONS: Final = ("ms", "max_ahead", "max_lag", "max_silence", "every")
+_PLACE: Final = named("source", wide=True, below=True)
 _UNITS: Final = {**dict.fromkeys(_DURATIONS, duration), "bytes": size, "max_bytes": size}
 
 
 def topic_document(topic: ShownTopic) -> Document:
-    """Return the document of one topic: the declared settings come first, then Kafka's defaults, then the access."""
-    values = grid(topic.values, {named("setting"): _name, named("value"): _value, named("source"): _source})
+    """Return the document of one topic: the declared settings come first, then Kafka's defaults, then the access.
+
+    On a narrow terminal, the place of a declaration is below it, and the settings of brokers are left out.
+    """
+    shown = {named("setting"): _name, named("value"): _value}
+    declared = grid((each for each in topic.values if each.location), {**shown, _PLACE: _source})
+    defaults = grid((each for each in topic.values if not each.location), {**shown, named("source", wide=True): _source})
     access = grid(
         topic.access,
         {
             named("ACL"): lambda acl: acl.text,
             named("implied"): lambda acl: f"implies {', '.join(acl.implied)}" if acl.implied else "",
-            named("source"): _origins,
+            _PLACE: _origins,
         },
     )
     title = f"{topic.name} on stack {topic.stack}, Kafka {topic.kafka}"
     sections = [
         DocumentSection(heading, (Table(*table, headed=False),), heading=line(heading), titled=True)
-        for heading, table in ((title, values), ("access", access))
+        for heading, table in ((title, declared), ("Kafka's defaults", defaults), ("access", access))
         if table[1]
     ]
     return Document("Topic", topic.name, "", "", tuple(sections), "")
