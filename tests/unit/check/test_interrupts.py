@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.command import project, topicwarden
 from topicwarden.cli import terminal
+from topicwarden.deploy.access_state import resource_names
+from topicwarden.model.access import Acl, DeclaredAccess, Operation, PermissionType, ResourceType
 
 LINES = (
     " +  pulumi:pulumi:Stack p-dev creating (0s)\n",
@@ -26,7 +28,7 @@ NEXT = "; `topicwarden plan --stack dev` shows what is left, and `topicwarden {}
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("topicwarden.operations.find_pulumi.writing_engine_of", lambda *_: SimpleNamespace())
-    monkeypatch.setattr("topicwarden.operations.declared_topics.checked_stack", lambda *_: SimpleNamespace())
+    monkeypatch.setattr("topicwarden.operations.declared_topics.checked_stack", lambda *_: SimpleNamespace(access={}))
     monkeypatch.setattr("topicwarden.operations.deploy.planned_destroy", lambda *_, **__: SimpleNamespace(refused=[]))
     monkeypatch.setattr("topicwarden.report.terminal_output.document_text", lambda *_: "")
     monkeypatch.setattr(import_module("topicwarden.report.plan.document"), "document", lambda *_: None)
@@ -58,15 +60,31 @@ def test_an_interrupted_change_says_what_is_done_and_how_to_go_on(
 
 
 def test_the_output_of_pulumi_is_the_changes_that_it_has_made(capsys: pytest.CaptureFixture[str]) -> None:
-    show = terminal.engine_output()
+    show = terminal.engine_output({"7551af": "Allow Read on Topic orders for User:billing"})
     reported = (
         "error: full\n",
         " +  kafka:index:Topic a **creating failed** x\n",
         " +  kafka:index:Topic a creating (9s) 3 of 28 topics done, 25 tried again: Kafka's quota is used up\n",
     )
-    for line in ("Updating (dev):\n", *LINES, " +  kafka:index:Topic a creating (9s) \n", *reported):
+    without_news = (" +  kafka:index:Topic a creating (9s) \n", "    pulumi:pulumi:Stack p-dev  \n")
+    for line in ("Updating (dev):\n", *LINES, *without_news, *reported, " +  kafka:index:Acl 7551af created (0.4s)\n"):
         show(line)
-    assert capsys.readouterr().out == " +  kafka:index:Topic orders created (0.1s)\n" + "".join(reported)
+    made = " +  kafka:index:Topic orders created (0.1s)\n"
+    access = " +  kafka:index:Acl Allow Read on Topic orders for User:billing created (0.4s)\n"
+    assert capsys.readouterr().out == "".join((made, *reported, access))
+
+
+def test_an_interrupted_deploy_names_its_access_in_words(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    acl = Acl("User:billing", "*", Operation.READ, PermissionType.ALLOW, ResourceType.TOPIC, "orders")
+    access = DeclaredAccess(acls={acl: ()})
+    checked = SimpleNamespace(access={"dev": access})
+    monkeypatch.setattr("topicwarden.operations.declared_topics.checked_stack", lambda *_: checked)
+    (name,) = resource_names(access)
+    lines = (f" +  kafka:index:Acl {name} created (0.4s)\n",)
+    monkeypatch.setattr("topicwarden.operations.deploy.deploy_topics", interrupted_after(lines, KeyboardInterrupt()))
+    done = topicwarden("up", "--stack", "dev", "--yes", cwd=root)
+    assert "1 change made (Allow Read on Topic orders for User:billing); no other" in done.err
+    assert name not in done.out + done.err
 
 
 def test_an_error_of_a_deploy_is_no_interrupt(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

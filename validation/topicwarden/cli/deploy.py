@@ -33,7 +33,9 @@ def up(
     ] = False,
 ) -> int:
     """Deploy the topics: run `pulumi up` with the options that fit the backend and the number of topics."""
+    from topicwarden.deploy.access_state import resource_names
     from topicwarden.deploy.program_run import PlanChanged
+    from topicwarden.model.access import NO_ACCESS
 
     # A destroy and a refresh check no YAML.
     from topicwarden.operations.declared_topics import checked_stack
@@ -59,8 +61,9 @@ def up(
             if not (report.pending or refresh) or not confirmed("Deploy this?"):
                 return 0
         try:
-            changes = EngineChanges()
-            on_line = changes.watching(engine_output())
+            titles = resource_names(checked.access.get(stack, NO_ACCESS))
+            changes = EngineChanges(titles)
+            on_line = changes.watching(engine_output(titles))
             with telling_interrupts("up", stack, changes), never_silent("deploying"):
                 done = deploy_topics(engine, checked, on_line, refreshing=refresh, confirmed=report, listener=TERMINAL)
         except PlanChanged as changed:

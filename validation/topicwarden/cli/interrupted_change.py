@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -24,8 +24,12 @@ _MOST_NAMES: Final = 5
 
 @dataclass
 class EngineChanges:
-    """The changes that `pulumi` reports while it runs: those that it has made, and those that it has begun."""
+    """The changes that `pulumi` reports while it runs: those that it has made, and those that it has begun.
 
+    ``titles`` says by name what a resource is, if its name is a hash.
+    """
+
+    titles: Mapping[str, str] = field(default_factory=dict)
     made: dict[str, None] = field(default_factory=dict)
     begun: dict[str, None] = field(default_factory=dict)
 
@@ -34,7 +38,7 @@ class EngineChanges:
 
         def on_line(line: str) -> None:
             if (change := _CHANGE.match(line)) and not change["type"].startswith(_GROUPS):
-                name = change["name"]
+                name = self.titles.get(change["name"], change["name"])
                 self.begun.pop(name, None)
                 (self.made if change["made"] else self.begun)[name] = None
             show(line)

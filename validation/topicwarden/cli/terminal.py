@@ -7,8 +7,9 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Final
 
 import typer
@@ -34,8 +35,9 @@ class TerminalProgress(ProgressListener):
         print_wrapped(line)
 
 
+_RESOURCE: Final = re.compile(r"(?<=\bkafka:index:)(\w+) (\S+)")
 _NO_NEWS: Final = re.compile(
-    r"@ |(?:Updating|Destroying|Refreshing) \(|"
+    r"@ |(?:Updating|Destroying|Refreshing) \(|\s*(?:pulumi:|topicwarden:index:)\S+ \S+\s*$|"
     r"\s*[-+~]{1,2}\s+(?:"
     r"(?:pulumi:|topicwarden:index:)\S+ \S+ (?:created|updated|deleted)\b|"
     r"\S+ \S+ (?:creating|updating|deleting)[\s.]*(?:\(\d+s\))?\s*(?:\[diff: [^]]*\])?\s*$)"
@@ -93,17 +95,18 @@ def print_wrapped(line: str) -> None:
     VERBOSITY.last_output = time.monotonic()
 
 
-def engine_output() -> Callable[[str], None]:
+def engine_output(titles: Mapping[str, str] = MappingProxyType({})) -> Callable[[str], None]:
     """Return a function that prints a line of `pulumi` while it runs: each change that it has made, errors, the result.
 
-    Lines that only show that it runs, or that are about groups of resources, are left out.
+    ``titles`` says by name what a resource is, if its name is a hash. Lines that only show that it runs, or that are
+    about groups of resources, are left out.
     The lines go to the standard output as it is now: it is redirected while a program may run.
     """
     out = sys.stdout
 
     def show(line: str) -> None:
         if line.strip(" .\n") and not _NO_NEWS.match(line):
-            out.write(line)
+            out.write(_RESOURCE.sub(lambda found: f"{found[1]} {titles.get(found[2], found[2])}", line, count=1))
             out.flush()
             VERBOSITY.last_output = time.monotonic()
 

@@ -21,7 +21,9 @@ def topic_document(topic: ShownTopic) -> Document:
     """
     shown = {named("setting"): _name, named("value"): _value}
     declared = grid((each for each in topic.values if each.location), {**shown, _PLACE: _source})
-    defaults = grid((each for each in topic.values if not each.location), {**shown, named("source", wide=True): _source})
+    defaults = grid(
+        (each for each in topic.values if not each.location), {**shown, named("source", wide=True): _source}
+    )
     access = grid(
         topic.access,
         {
