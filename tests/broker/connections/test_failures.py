@@ -15,6 +15,7 @@ import trustme
 from tests.support import iam
 from tests.support.secured import PASSWORD, USER, SecuredBroker, pem
 from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.setting_names import CLIENT_PROPERTIES
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.stacks.aws_settings import AwsSettings
@@ -132,6 +133,14 @@ FAILURES: dict[str, tuple[Callable[[SecuredBroker], Connection], str]] = {
 def test_each_failure_has_its_own_line(broker: SecuredBroker, failure: str) -> None:
     connection, line = FAILURES[failure]
     assert line in refusal(connection(broker))
+
+
+def test_without_a_stack_the_remedies_are_settings_of_client_properties(broker: SecuredBroker) -> None:
+    lines = [refusal(replace(make(broker), names=CLIENT_PROPERTIES)) for make, _ in FAILURES.values()]
+    assert [line for line in lines if "kafka:" in line] == []
+    named = ("security.protocol=SSL", "security.protocol=PLAINTEXT", "ssl.truststore.location", "ssl.keystore.location")
+    for name in (*named, "sasl.mechanism and sasl.jaas.config", "sasl.oauthbearer.token.endpoint.url", "AWS_REGION"):
+        assert any(name in line for line in lines), name
 
 
 def test_each_address_is_reported_with_its_reason(broker: SecuredBroker) -> None:

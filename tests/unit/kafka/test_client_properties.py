@@ -142,6 +142,14 @@ def test_what_cannot_be_obeyed_is_refused_with_its_line(tmp_path: Path, lines: l
     assert any(f"client.properties:{expected}" in each for each in problems(tmp_path, *lines))
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_a_file_whose_settings_java_would_ignore_is_refused(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("security.protocol=SSL\n", encoding=encoding)
+    with pytest.raises(Refusal, match="expected ISO 8859-1 without a byte order mark, got UTF-8 or UTF-16"):
+        read_client_properties("a:9092", file)
+
+
 def test_all_problems_are_reported_together(tmp_path: Path) -> None:
     found = problems(tmp_path, "ssl.provider=x", "sasl.other=y", "security.protocol=what")
     assert [each.partition(".properties:")[2][0] for each in found] == ["1", "2", "3"]

@@ -7,6 +7,7 @@ from typing import Final
 
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.schema_registry import registry_with
+from topicwarden.kafka.connect.setting_names import CLIENT_PROPERTIES
 from topicwarden.kafka.connect.stack_connection import connection_from
 from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.project import Project, user_project
@@ -14,7 +15,7 @@ from topicwarden.specs.stacks.client_properties import read_client_properties
 from topicwarden.specs.stacks.history_address import history_address
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
-_OPTION: Final = "--bootstrap-server"
+_OPTION: Final = CLIENT_PROPERTIES.servers
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,6 @@ def undeclared_cluster(address: ClusterAddress) -> UndeclaredCluster:
     properties = read_client_properties(address.bootstrap_server, address.command_config)
     origin = str(address.command_config or _OPTION)
     connection = connection_from(project, origin, properties.settings)
-    connection = replace(connection, verify_hosts=properties.verify_hosts, origin=_OPTION)
+    connection = replace(connection, verify_hosts=properties.verify_hosts, origin=_OPTION, names=CLIENT_PROPERTIES)
     registry = None if properties.registry is None else registry_with(properties.registry, project, origin)
     return UndeclaredCluster(",".join(connection.bootstrap_servers), project, connection, registry)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from topicwarden.kafka.connect.connection import Connection, tls_context
 from topicwarden.kafka.connect.probe_requests import TIMEOUT_S, OfController, request_api_versions
+from topicwarden.kafka.connect.setting_names import SettingNames
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -138,7 +139,7 @@ def _with_tls(connection: Connection, plain: socket.socket, host: str, port: int
     try:
         return tls_context(connection).wrap_socket(plain, server_hostname=host)
     except ssl.SSLCertVerificationError as error:
-        raise Unreachable(_untrusted(host, port, error)) from error
+        raise Unreachable(_untrusted(connection.names, host, port, error)) from error
     except (ssl.SSLError, OSError) as error:
         if isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "") and "VERSION" not in error.reason:
             raise
@@ -146,23 +147,27 @@ def _with_tls(connection: Connection, plain: socket.socket, host: str, port: int
             raise
         if _answers_without_tls(host, port):
             raise Unreachable(
-                "the listener speaks no TLS; set kafka:tlsEnabled: false, or use the port of a TLS listener"
+                f"the listener speaks no TLS; set {connection.names.no_tls}, or use the port of a TLS listener"
             ) from error
         if isinstance(error, ssl.SSLError) and error.reason in _NO_TLS:
             raise Unreachable("the listener speaks no TLS, and is no Kafka broker; correct the address") from error
         raise Unreachable(f"the TLS handshake failed: {_reason(error)}; look at the broker's log") from error
 
 
-def _untrusted(host: str, port: int, error: ssl.SSLCertVerificationError) -> str:
-    from topicwarden.specs.stacks.certificates import names  # noqa: PLC0415 -- only a refused certificate is read
+def _untrusted(names: SettingNames, host: str, port: int, error: ssl.SSLCertVerificationError) -> str:
+    from topicwarden.specs.stacks import certificates  # noqa: PLC0415 -- only a refused certificate is read
 
     certificate = _certificate(host, port)
     if error.verify_code in _WRONG_NAME:
-        valid = f"is valid for {', '.join(names(certificate)) or 'no host name'}" if certificate else "has other names"
-        return f"the broker's certificate {valid}, not for {host}; use one of its names in kafka:bootstrapServers"
+        valid = (
+            f"is valid for {', '.join(certificates.names(certificate)) or 'no host name'}"
+            if certificate
+            else "has other names"
+        )
+        return f"the broker's certificate {valid}, not for {host}; use one of its names in {names.servers}"
     if error.verify_code in _WRONG_CA:
         issuer = f" ({certificate.issuer.rfc4514_string()})" if certificate else ""
-        return f"the broker's certificate is of an unknown CA{issuer}; set kafka:caCertFile to the CA's certificate"
+        return f"the broker's certificate is of an unknown CA{issuer}; set {names.ca}"
     if error.verify_code == _EXPIRED:
         expiry = f" at {certificate.not_valid_after_utc:%Y-%m-%d %H:%M} UTC" if certificate else ""
         return f"the broker's certificate expired{expiry}; renew it on the broker"
@@ -187,7 +192,7 @@ def _refused_certificate(connection: Connection, error: ssl.SSLError) -> str:
     """Return why the broker ended TLS. With TLS 1.3, it judges the client's certificate after the handshake."""
     if connection.client_cert is None:
         return (
-            "the broker asks for a client certificate; set kafka:clientCertFile and kafka:clientKeyFile "
+            f"the broker asks for a client certificate; set {connection.names.client_certificate} "
             f"(TLS: {_reason(error)})"
         )
     return (
@@ -199,11 +204,11 @@ def _refused_certificate(connection: Connection, error: ssl.SSLError) -> str:
 def _without_answer(connection: Connection, host: str, port: int, error: Exception) -> str:
     """Return why a listener ends the connection instead of answering ApiVersions, or answers something else."""
     if not connection.tls and _speaks_tls(host, port):
-        return "the listener speaks TLS; set kafka:tlsEnabled: true, or use the port of a listener without TLS"
+        return f"the listener speaks TLS; set {connection.names.tls}, or use the port of a listener without TLS"
     if connection.tls and connection.client_cert is None and isinstance(error, OSError):
         return (
             "the broker ended the connection after the TLS handshake; if it asks for client certificates, set "
-            "kafka:clientCertFile and kafka:clientKeyFile"
+            f"{connection.names.client_certificate}"
         )
     return f"this is no Kafka broker, or it ends connections at once: {_reason(error)}; correct the address"
 

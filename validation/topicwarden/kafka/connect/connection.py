@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from topicwarden.kafka.connect.aws_tokens import token_series
+from topicwarden.kafka.connect.setting_names import STACK_FILE, SettingNames
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.specs.stacks.aws_settings import AwsSettings
 from topicwarden.specs.stacks.certificate_settings import Certificates
@@ -33,7 +34,7 @@ class Connection:
     to, according to its settings. ``profile`` is the service that the settings name, or whose host names they have;
     None if only the cluster can tell. ``aws`` is the identity that signs tokens for Amazon MSK.
     ``verify_hosts``: the host names of brokers must be those of their certificates. ``origin`` is the setting, or the
-    option, that selects the cluster.
+    option, that selects the cluster, and ``names`` calls the settings as the user's file does.
     """
 
     bootstrap_servers: tuple[str, ...]
@@ -52,7 +53,8 @@ class Connection:
     sandbox: bool = False
     moved_to: str | None = None
     profile: ServiceProfile | None = None
-    origin: str = "kafka:bootstrapServers"
+    origin: str = STACK_FILE.servers
+    names: SettingNames = field(default=STACK_FILE, compare=False)
 
     def __repr__(self) -> str:
         return f"Connection({','.join(self.bootstrap_servers)}, {self.security_protocol})"

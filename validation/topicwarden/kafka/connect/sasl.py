@@ -60,7 +60,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
             return self._token
 
     def _request(self) -> dict[str, Any]:
-        url, scopes = self._connection.token_url or "", " ".join(self._connection.scopes)
+        names, url, scopes = self._connection.names, self._connection.token_url or "", " ".join(self._connection.scopes)
         form = {"grant_type": "client_credentials", **({"scope": scopes} if scopes else {})}
         user = f"{quote_plus(self._connection.username or '')}:{quote_plus(self._connection.password or '')}"
         headers = {"Authorization": f"Basic {base64.b64encode(user.encode()).decode()}", "Accept": "application/json"}
@@ -70,20 +70,20 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         except HTTPError as error:
             error.close()
             remedy = (
-                "correct kafka:saslUsername, kafka:saslPassword or kafka:saslOauthScopes"
+                f"correct {names.client}"
                 if error.code in _REFUSED
                 else "run the command again later, or look at the log of this service"
                 if error.code >= _OF_SERVER
-                else "correct kafka:saslTokenUrl"
+                else f"correct {names.token_url}"
             )
             raise NoToken(f"the token endpoint {url} answers HTTP {error.code} {error.reason}; {remedy}") from error
         except (URLError, OSError) as error:
             reason = getattr(error, "reason", error)
-            raise NoToken(f"the token endpoint {url} does not answer: {reason}; correct kafka:saslTokenUrl") from error
+            raise NoToken(f"the token endpoint {url} does not answer: {reason}; correct {names.token_url}") from error
         except ValueError as error:
-            raise NoToken(f"the token endpoint {url} does not answer JSON; correct kafka:saslTokenUrl") from error
+            raise NoToken(f"the token endpoint {url} does not answer JSON; correct {names.token_url}") from error
         if not isinstance(answer, dict) or not isinstance(answer.get("access_token"), str):
-            raise NoToken(f"the answer of the token endpoint {url} has no access_token; correct kafka:saslTokenUrl")
+            raise NoToken(f"the answer of the token endpoint {url} has no access_token; correct {names.token_url}")
         return answer
 
 
@@ -135,10 +135,10 @@ def refused_by_listener(connection: Connection, address: str) -> str | None:
             error, mechanisms = request_sasl_handshake(channel, connection.sasl_mechanism or "PLAIN")
             offered = ", ".join(sorted(mechanisms))
             if connection.sasl_mechanism is None:
-                needed = f"its listener needs SASL ({offered}); set kafka:saslMechanism and the user"
+                needed = f"its listener needs SASL ({offered}); set {connection.names.sasl}"
                 return needed if error != _ILLEGAL_STATE else None
             if error == _ILLEGAL_STATE:
-                return "its listener has no SASL; remove kafka:saslMechanism, kafka:saslUsername, kafka:saslPassword"
+                return f"its listener has no SASL; remove {connection.names.no_sasl}"
             if error == _UNSUPPORTED_MECHANISM:
                 return f"its listener does not offer {connection.sasl_mechanism}, but {offered}"
             return _authentication_error(connection, channel)
@@ -156,14 +156,14 @@ def _authentication_error(connection: Connection, channel: socket.socket) -> str
         if error and connection.aws:
             return (
                 f"the signed token ({connection.aws}) is refused: {message}; allow kafka-cluster:Connect in its "
-                "policy, and look at kafka:saslAwsRegion"
+                f"policy, and look at {connection.names.region}"
             )
         if error and connection.token_url:
             return f"the token of {connection.token_url} is refused: {message}; look at its audience, issuer and scope"
         if error:
             return (
                 f"wrong user name or password ({connection.sasl_mechanism}, user {connection.username!r}): {message}; "
-                "correct kafka:saslUsername or kafka:saslPassword"
+                f"correct {connection.names.user}"
             )
         mechanism.receive(token)
     return None

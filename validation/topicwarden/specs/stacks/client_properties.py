@@ -60,6 +60,7 @@ _WITHOUT_EFFECT: Final = re.compile(
 _TLS_VERSIONS: Final = {"TLSv1.2", "TLSv1.3"}
 _MSK_HOST: Final = re.compile(r"\.(?:kafka|kafka-serverless)\.([a-z]{2}(?:-[a-z]+)+-[0-9]+)\.amazonaws\.com", re.I)
 _PEM_START: Final = "-----BEGIN "
+_UTF8_MARK: Final = "\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,8 @@ class _PropertiesFile:
             text = read_regular_file(file).decode("iso-8859-1")
         except OSError as error:
             raise Refusal(f"{file} cannot be read: {error.strerror}") from error
+        if "\0" in text or text.startswith(_UTF8_MARK):  # Java would ignore the settings, and connect without TLS
+            raise Refusal(f"{file} cannot be read: expected ISO 8859-1 without a byte order mark, got UTF-8 or UTF-16")
         values, lines, line = {}, {}, 1
         try:
             for element in javaproperties.parse(text):
