@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from tests.support.command import project, topicwarden
-from topicwarden.cli import terminal
+from topicwarden.cli import import_, terminal
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.model.access import Acl, DeclaredAccess, Operation, PermissionType, ResourceType
+
+if TYPE_CHECKING:
+    from topicwarden.extensions.interchange.import_operation import PendingAdoption
 
 LINES = (
     " +  pulumi:pulumi:Stack p-dev creating (0s)\n",
@@ -36,9 +40,9 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def interrupted_after(lines: tuple[str, ...], error: BaseException) -> Callable[..., bool]:
-    def operate(_: object, __: object, on_line: Callable[[str], None], **___: object) -> bool:
+    def operate(*arguments: Any, **_: object) -> bool:
         for line in lines:
-            on_line(line)
+            arguments[-1](line)
         raise error
 
     return operate
@@ -57,6 +61,27 @@ def test_an_interrupted_change_says_what_is_done_and_how_to_go_on(
     monkeypatch.setattr(f"topicwarden.operations.deploy.{name}", interrupted_after(LINES[:1], error))
     done = topicwarden(command, "--stack", "dev", "--yes", cwd=root)
     assert done.err == f"topicwarden: interrupted: Pulumi had not begun a change{NEXT.format(command)}"
+
+
+def test_an_interrupted_refresh_says_that_no_topic_was_changed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicwarden.operations.deploy.refresh_topics", interrupted_after((), KeyboardInterrupt()))
+    done = topicwarden("refresh", "--stack", "dev", cwd=root)
+    message = "no topic was changed, and Pulumi's state is refreshed in part or not at all"
+    assert (done.code, done.err) == (130, f"topicwarden: interrupted: {message}{NEXT.format('refresh')}")
+
+
+def test_an_interrupted_adoption_says_what_is_written(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run() -> None:
+        raise KeyboardInterrupt
+
+    engine = SimpleNamespace(stack="dev")
+    adoption = cast("PendingAdoption", SimpleNamespace(engine=engine, out_of_scope=(), topics=("a",), run=run))
+    with pytest.raises(KeyboardInterrupt):
+        import_._adopt(adoption)
+    message = "the files are written, no topic was changed, and the topics are adopted in part or not at all"
+    assert capsys.readouterr().err == f"topicwarden: interrupted: {message}{NEXT.format('import')}"
 
 
 def test_the_output_of_pulumi_is_the_changes_that_it_has_made(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,6 +110,28 @@ def test_an_interrupted_deploy_names_its_access_in_words(root: Path, monkeypatch
     done = topicwarden("up", "--stack", "dev", "--yes", cwd=root)
     assert "1 change made (Allow Read on Topic orders for User:billing); no other" in done.err
     assert name not in done.out + done.err
+
+
+def test_an_interrupted_question_is_an_interrupt_and_the_end_of_the_input_is_a_no(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_: str) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("topicwarden.cli.deploy.require_terminal", lambda _: None)
+    monkeypatch.setattr("builtins.input", interrupt)
+    done = topicwarden("destroy", "--stack", "dev", cwd=root)
+    assert (done.code, done.err) == (130, f"topicwarden: interrupted: nothing was changed{NEXT.format('destroy')}")
+    for answers, expected in ((["maybe", "Y"], True), (["no"], False), ([""], False), ([], False)):
+        given = iter(answers)
+
+        def answer(_: str, given: Iterator[str] = given) -> str:
+            for each in given:
+                return each
+            raise EOFError
+
+        monkeypatch.setattr("builtins.input", answer)
+        assert terminal.confirmed("Deploy this?") is expected
 
 
 def test_an_error_of_a_deploy_is_no_interrupt(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

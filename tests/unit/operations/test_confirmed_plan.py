@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ def questions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return len(found) == 1
 
     monkeypatch.setattr(deploy, "confirmed", answer)
-    monkeypatch.setattr("topicwarden.operations.declared_topics.checked_stack", lambda *_: None)
+    monkeypatch.setattr("topicwarden.operations.declared_topics.checked_stack", lambda *_: SimpleNamespace(access={}))
     monkeypatch.setattr("topicwarden.operations.find_pulumi.writing_engine_of", lambda *_: None)
     for name in ("find_project", "require_terminal"):
         monkeypatch.setattr(deploy, name, lambda *_, **__: None)

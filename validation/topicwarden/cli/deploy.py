@@ -58,8 +58,9 @@ def up(
             terminal_output.write_text(terminal_output.document_text(document(report, Medium.TERMINAL)))
             if not report.deployable:
                 return 1
-            if not (report.pending or refresh) or not confirmed("Deploy this?"):
-                return 0
+            with telling_interrupts("up", stack):
+                if not (report.pending or refresh) or not confirmed("Deploy this?"):
+                    return 0
         try:
             titles = resource_names(checked.access.get(stack, NO_ACCESS))
             changes = EngineChanges(titles)
@@ -94,8 +95,9 @@ def destroy(
         shown = None
         if not yes:
             require_terminal(f"topicwarden destroy --stack {stack}")
-            if not confirmed("Delete these topics with their records?"):
-                return 0
+            with telling_interrupts("destroy", stack):
+                if not confirmed("Delete these topics with their records?"):
+                    return 0
             shown, plan = plan, planned_destroy(engine, listener=TERMINAL)
         try:
             changes = EngineChanges()
@@ -119,5 +121,6 @@ def refresh(
     from topicwarden.operations.find_pulumi import writing_engine_of
 
     engine = writing_engine_of(find_project(), stack, TERMINAL)
-    with never_silent("refreshing Pulumi's state"):
+    so_far = "no topic was changed, and Pulumi's state is refreshed in part or not at all"
+    with telling_interrupts("refresh", stack, so_far=so_far), never_silent("refreshing Pulumi's state"):
         return 0 if refresh_topics(engine, engine_output(), listener=TERMINAL) else 1

@@ -13,6 +13,7 @@ import typer
 
 from topicwarden.audit.inference.inferred_rule import LEAST_RECORDS
 from topicwarden.cli.garbage_collection import without_garbage_collection
+from topicwarden.cli.interrupted_change import telling_interrupts
 from topicwarden.cli.options import (
     BootstrapServer,
     CommandConfig,
@@ -255,7 +256,9 @@ def _adopt(adoption: PendingAdoption) -> bool:
     if not adoption.topics:
         print_wrapped(f"nothing to adopt into stack {stack}")
         return True
-    adopted = adoption.run()
+    so_far = "the files are written, no topic was changed, and the topics are adopted in part or not at all"
+    with telling_interrupts("import", stack, so_far=so_far):
+        adopted = adoption.run()
     many_topics = counted(len(adopted.topics), "topic")
     print_wrapped(f"{many_topics} adopted into stack {stack}; compared before and after, no setting changed")
     if adopted.pending:

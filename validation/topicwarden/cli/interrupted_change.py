@@ -56,13 +56,15 @@ class EngineChanges:
 
 
 @contextmanager
-def telling_interrupts(command: str, stack: str, changes: EngineChanges | None = None) -> Iterator[None]:
-    """If a signal ends the block, say what ``command`` has changed, and how to go on. None: it changes nothing yet."""
+def telling_interrupts(
+    command: str, stack: str, changes: EngineChanges | None = None, *, so_far: str = "nothing was changed"
+) -> Iterator[None]:
+    """If a signal ends the block, say what ``command`` has changed (``so_far`` without ``changes``), and how to go on."""
     try:
         yield
     except BaseException as error:
         if ended_by_signal(error) is not None:
-            done = "nothing was changed" if changes is None else changes.text()
+            done = so_far if changes is None else changes.text()
             TERMINAL.warn(
                 f"topicwarden: interrupted: {done}; `topicwarden plan --stack {stack}` shows what is left, and "
                 f"`topicwarden {command} --stack {stack}` goes on"

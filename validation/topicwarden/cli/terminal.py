@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final
 
-import typer
-
 from topicwarden.cli.silence import never_silent, progress_stream
 from topicwarden.model.problem import Refusal
 from topicwarden.operations.progress_listener import ProgressListener, ShareReport
@@ -120,6 +118,15 @@ def require_terminal(instead: str) -> None:
 
 
 def confirmed(question: str) -> bool:
-    """Return whether the user answers ``question`` with yes."""
+    """Return whether the user answers ``question`` with yes. The end of the input is a no, and Ctrl-C an interrupt."""
+    answers = {"y": True, "yes": True, "n": False, "no": False, "": False}
     with never_silent("", moving=True):  # nothing is late while the user thinks
-        return typer.confirm(question)
+        while True:
+            try:
+                answer = input(f"{question} [y/N]: ").strip().lower()
+            except EOFError:
+                print()
+                return False
+            if answer in answers:
+                return answers[answer]
+            print("expected y or n")
