@@ -15,7 +15,8 @@ from topicwarden.report import display
 from topicwarden.report.display import one_line
 
 NEXT_STEP: Final = (
-    "Declare the topics, so that changes are planned and audits compare (with the same --command-config):"
+    "Declare the topics, so that plans show what a change does to records, and audits compare records with the YAML "
+    "(add --command-config FILE, if the audit had it):"
 )
 """What the command at the end of a report on an undeclared cluster is for."""
 _UNDECLARED = "topic-undeclared"
