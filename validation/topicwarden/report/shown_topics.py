@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Any, Final
 
 from topicwarden.model.shown_topic import ListedTopic, ListedTopics, ShownAcl, ShownTopic, ShownValue
 from topicwarden.report.display import NOTHING, duration, one_line, size
-from topicwarden.report.document import Document, DocumentSection, Row, Table, grid, line, named
+from topicwarden.report.document import Column, Document, DocumentSection, Row, Table, Words, grid, line, named
 
 _DURATIONS: Final = ("ms", "max_ahead", "max_lag", "max_silence", "every")
 _PLACE: Final = named("source", wide=True, below=True)
@@ -19,7 +20,7 @@ def topic_document(topic: ShownTopic) -> Document:
 
     On a narrow terminal, the place of a declaration is below it, and the settings of brokers are left out.
     """
-    shown = {named("setting"): _name, named("value"): _value}
+    shown: dict[Column | str, Callable[[ShownValue], Words]] = {named("setting"): _name, named("value"): _value}
     declared = grid((each for each in topic.values if each.location), {**shown, _PLACE: _source})
     defaults = grid(
         (each for each in topic.values if not each.location), {**shown, named("source", wide=True): _source}
