@@ -59,7 +59,7 @@ class EngineChanges:
 def telling_interrupts(
     command: str, stack: str, changes: EngineChanges | None = None, *, so_far: str = "nothing was changed"
 ) -> Iterator[None]:
-    """If a signal ends the block, say what ``command`` has changed (``so_far`` without ``changes``), and how to go on."""
+    """If a signal ends the block, say what ``command`` has changed, and how to go on. ``so_far``: if no ``changes``."""
     try:
         yield
     except BaseException as error:
