@@ -84,7 +84,8 @@ class Decisions:
 
     def __init__(self, change: AccessChange, names: Collection[str]) -> None:
         self._open: Final = change.may_be_open
-        before, after = (_about(acls, names, change) for acls in (change.before, change.after))
+        about = _about(change.before | change.changed_acls, names, change)
+        before, after = about & change.before, about & change.after
         self.pairs: Final = tuple(
             (Authorizer(before, settings), Authorizer(after, settings)) for settings in change.settings
         )
@@ -219,13 +220,17 @@ def _about(acls: Iterable[Acl], names: Collection[str], change: AccessChange) ->
         if acl.is_pattern:
             prefix = acl.resource_name if acl.pattern_type is PatternType.PREFIXED else ""
             prefixes[acl.resource_type] = (*prefixes.get(acl.resource_type, ()), prefix)
+    every_prefix = tuple({prefix for each in prefixes.values() for prefix in each})
     return frozenset(
         acl
         for acl in acls
         if acl.resource_name in names
         or acl.principal in principals
         or acl.is_pattern
-        or acl.resource_name.startswith(prefixes.get(acl.resource_type, ()))
+        or (
+            acl.resource_name.startswith(every_prefix)
+            and acl.resource_name.startswith(prefixes.get(acl.resource_type, ()))
+        )
     )
 
 
