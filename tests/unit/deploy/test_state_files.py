@@ -6,9 +6,12 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from tests.support.access_names import group_name
 from topicwarden.deploy.file_backend import remove_broken_files
 from topicwarden.deploy.intent_log import (
     IntentLog,
@@ -16,9 +19,13 @@ from topicwarden.deploy.intent_log import (
     intent_log,
 )
 from topicwarden.kinds.announced_writes import Intent, announce_writes, unfinished_writes
+from topicwarden.model.access import DeployedAccess
+from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Problem
 from topicwarden.model.project import Project
+from topicwarden.model.subject import DeployedSubject, RegisteredSchema
+from topicwarden.operations import deploy
 
 # Test that only broken files of a dead process are removed from a file backend.
 
@@ -151,3 +158,25 @@ def test_a_write_of_nothing_but_removals_is_announced_as_a_deletion(tmp_path: Pa
     assert log.read() == {"changed": Intent.CREATE, "deleted": Intent.DELETE}
     announce_writes(log.write, {})
     assert len(log.path.read_text(encoding="utf-8").splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("section", "name"),
+    [(PlanSection.TOPICS, "t"), (PlanSection.ACCESS, group_name("billing")), (PlanSection.REGISTRY, "s")],
+)
+def test_the_next_deploy_refreshes_what_a_killed_one_was_about_to_delete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, section: PlanSection, name: str
+) -> None:
+    state = DeployedStack(
+        {"t": DeployedTopic("t", 1, 1, {})},
+        access=DeployedAccess({"group_configs": {"billing": {}}}),
+        subjects={"s": DeployedSubject("s", RegisteredSchema("avro", '"string"'))},
+    )
+    monkeypatch.setattr(deploy, "read_stack_state", lambda engine: state)
+    engine: Any = SimpleNamespace(project=Project(tmp_path), stack="organization/shop/dev")
+    log = intent_log(engine.project, engine.stack, section)
+    log.write(Intent.CREATE, [name])
+    log.write(Intent.DELETE, ["gone"])
+    assert not deploy._deletion_was_killed(engine)
+    log.write(Intent.DELETE, [name])
+    assert deploy._deletion_was_killed(engine)
