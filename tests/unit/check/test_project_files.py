@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import COMMAND, process, project, topicwarden
+from topicwarden.model.files import replace_file
 
 # Files of a project that are broken, hostile, of another stack, or links to themselves.
 
@@ -259,3 +261,26 @@ def test_names_that_differ_only_in_case_are_a_warning(plain: Path) -> None:
         "topics/b.yaml:5:8: warning: shop_orders and Shop.Orders (topics/b.yaml:1:8) differ only in upper and "
         "lower case; rename one [topic-case]"
     )
+
+
+def test_a_folder_of_stacks_without_permission_is_not_called_empty(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for file in (root / "stacks").iterdir():
+        file.unlink()  # as they are seen without the permission
+    monkeypatch.setattr("topicwarden.specs.stacks.stack_selection.os.access", lambda *_: False)
+    assert checked(root) == (2, f"topicwarden: {root / 'stacks'} cannot be read: check its permissions\n")
+
+
+def test_a_pulumi_yaml_without_permission_needs_no_new_one(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(_: Path) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("topicwarden.specs.stacks.project_file.read_regular_file", denied)
+    line = "Pulumi.yaml:1:1: cannot be read: Permission denied; check its permissions [project-file]"
+    assert line in checked(root)[1].splitlines()
+
+
+def test_a_file_that_cannot_be_written_is_named_and_not_its_draft(tmp_path: Path) -> None:
+    (tmp_path / "folder").touch()
+    with pytest.raises(NotADirectoryError) as raised:
+        replace_file(tmp_path / "folder" / "a.yaml", "")
+    assert raised.value.filename == str(tmp_path / "folder" / "a.yaml")

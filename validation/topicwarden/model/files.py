@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from hashlib import sha256
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -53,7 +54,8 @@ def fitting_stem(stem: str, suffix: str) -> str:
 def replace_file(path: Path, contents: str | bytes, mode: int | None = None) -> Path:
     """Write ``contents`` to ``path`` and return it; ``mode`` has the permissions, by default those of a new file.
 
-    Text is written as UTF-8. The name of the draft begins with a dot, which the loader of specs ignores.
+    Text is written as UTF-8. The name of the draft begins with a dot, which the loader of specs ignores. Raises OSError
+    with ``path``, also if the draft cannot be written.
     """
     draft = path.with_name(f".{fitting_stem(path.name, '.tmp')}.{os.getpid()}.tmp")
     try:
@@ -61,6 +63,10 @@ def replace_file(path: Path, contents: str | bytes, mode: int | None = None) -> 
         if mode is not None:
             draft.chmod(mode)
         draft.replace(path)
+    except OSError as error:
+        error.filename, error.filename2 = os.fspath(path), None  # nobody knows the draft
+        raise
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
     return path

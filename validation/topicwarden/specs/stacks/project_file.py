@@ -96,7 +96,9 @@ def project_file_problems(root: Path) -> Iterator[Problem]:
     try:
         documents, problems = read_documents(read_regular_file(root / FILE), FILE)
     except OSError as error:
-        yield Problem(Location(FILE), f"cannot be read: {error.strerror}; `topicwarden init` writes one", _RULE)
+        denied = isinstance(error, PermissionError)
+        remedy = "check its permissions" if denied else "`topicwarden init` writes one"
+        yield Problem(Location(FILE), f"cannot be read: {error.strerror}; {remedy}", _RULE)
         return
     document = documents[0] if documents else ParsedDocument(FILE)
     problems += [problem for problem in document.problems if problem.rule in UNREADABLE]
