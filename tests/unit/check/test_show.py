@@ -66,11 +66,9 @@ def test_all_topics_with_their_numbers(root: Path) -> None:
     done = topicwarden("show", "--stack", "prod", cwd=root)
     assert done.err == "2 topics on stack prod\n"
     assert done.out.splitlines() == [
-        "topic             partitions  replicas  min in-sync  cleanup         retention  owner          declared in",
-        "clicks            3           3         (1)          compact         –          team-platform  "
-        "topics/shop/clicks.yaml",
-        "orders.placed.v1  12          3         (1)          compact,delete  7 d        team-platform  "
-        "topics/shop/orders.yaml",
+        "topic             parts  replicas  min ISR  cleanup         retention  owner          declared in",
+        "clicks            3      3         (1)      compact         –          team-platform  topics/shop/clicks.yaml",
+        "orders.placed.v1  12     3         (1)      compact,delete  7 d        team-platform  topics/shop/orders.yaml",
     ]
     topics = json.loads(topicwarden("show", "-s", "prod", "-f", "json", cwd=root).out)["topics"]
     assert [topic["topic"] for topic in topics] == ["clicks", "orders.placed.v1"]

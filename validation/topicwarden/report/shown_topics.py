@@ -48,9 +48,9 @@ def list_document(topics: ListedTopics) -> Document:
         topics.topics,
         {
             named("topic"): lambda each: each.topic,
-            named("partitions"): lambda each: str(each.partitions),
+            named("parts"): lambda each: str(each.partitions),
             named("replicas"): lambda each: str(each.replication_factor),
-            named("min in-sync"): lambda each: _setting(each, "min.insync.replicas"),
+            named("min ISR"): lambda each: _setting(each, "min.insync.replicas"),
             named("cleanup"): lambda each: _setting(each, "cleanup.policy"),
             named("retention"): lambda each: _setting(each, "retention.ms"),
             named("owner"): lambda each: each.owner or NOTHING,
