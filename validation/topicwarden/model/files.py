@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from hashlib import sha256
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 

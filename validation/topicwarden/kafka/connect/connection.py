@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 from topicwarden.kafka.connect.aws_tokens import token_series
@@ -54,7 +54,7 @@ class Connection:
     moved_to: str | None = None
     profile: ServiceProfile | None = None
     origin: str = STACK_FILE.servers
-    names: SettingNames = field(default=STACK_FILE, compare=False)
+    names: SettingNames = STACK_FILE
 
     def __repr__(self) -> str:
         return f"Connection({','.join(self.bootstrap_servers)}, {self.security_protocol})"

@@ -47,7 +47,7 @@ def headline(report: UsageReport) -> str:
     parts += [f"nobody uses {enumerated(unused)}"] if unused else []
     if parts:
         return f"{'; '.join(parts)[0].upper()}{'; '.join(parts)[1:]}."
-    return "No use without a declaration, and nothing that nobody uses, was seen."
+    return "No undeclared use was seen, and nothing is known to be unused."
 
 
 def summary(report: UsageReport) -> str:
