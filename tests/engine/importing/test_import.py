@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from tests.engine.importing.conftest import UNDECLARED, Made, adopted, create, settings
 from tests.support.projects import Shell
+from tests.support.stack_state import resources_in_state
+from topicwarden.deploy.adoption import adopt
+from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.write.topic_admin import alter_settings
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
 
 EMPTY = ("preview --expect-no-changes", "preview --refresh --expect-no-changes")
 
@@ -133,6 +143,51 @@ def test_without_the_stack_nothing_is_written(shell: Made) -> None:
     assert done.returncode == 2
     assert "`pulumi stack init prod` creates it" in done.stderr
     assert written(project) == {}
+
+
+def _adopted_by_hand(project: Shell, cluster: Cluster, meanwhile: Callable[[], object]) -> str:
+    """Adopt the declared topics after ``meanwhile``; return why that was refused."""
+    engine, resources = PulumiEngine(Project(project.folder), "dev", project.variables), resources_in_state(project)
+    before = cluster.snapshot()
+    meanwhile()
+    with pytest.raises(Refusal) as refused:
+        adopt(engine, before, resources)
+    assert adopted(project) == set()
+    return str(refused.value)
+
+
+def test_a_topic_that_changes_meanwhile_stops_the_whole_adoption(
+    shell: Made, cluster: Cluster, sandbox: Sandbox
+) -> None:
+    create(sandbox.bootstrap_servers, {"racing.one": (1, 2, {}), "racing.two": (1, 2, {"retention.ms": "5000"})})
+    project = shell()
+    assert project.in_process("import", "--files-only", "racing.*").returncode == 0
+    with connected(sandbox.bootstrap_servers) as admin:
+        try:
+            refused = _adopted_by_hand(
+                project, cluster, lambda: alter_settings(admin, {"racing.two": {"retention.ms": "6000"}})
+            )
+        finally:
+            admin.delete_topics(["racing.one", "racing.two"])
+    assert refused.startswith("nothing was adopted: racing.two is not on the cluster as declared any more: config")
+
+
+def test_a_refused_adoption_leaves_the_state_as_it_is(shell: Made, cluster: Cluster) -> None:
+    project = shell()
+    assert project.in_process("import", "--files-only", "plain").returncode == 0
+    file = project.folder / "topics" / "plain.yaml"
+    file.write_text(file.read_text().replace("partitions: 1", "partitions: 2"))
+    assert "partitions is 1, declared 2" in _adopted_by_hand(project, cluster, lambda: None)
+    assert resources_in_state(project) == []
+
+
+def test_an_own_program_that_imports_more_stops_the_adoption(shell: Made, cluster: Cluster) -> None:
+    project = shell()
+    assert project.in_process("import", "--files-only", "plain").returncode == 0
+    program = project.folder / "stacks" / "__main__.py"
+    own = "kafka.Topic('t', name='t', partitions=1, replication_factor=2, opts=pulumi.ResourceOptions(import_='t'))\n"
+    program.write_text(f"import pulumi\nimport pulumi_kafka as kafka\n{program.read_text()}\n{own}")
+    assert "nothing was adopted: Pulumi would also import t" in _adopted_by_hand(project, cluster, lambda: None)
 
 
 def test_topics_of_another_tool_are_adopted_if_equal(shell: Made, tmp_path: Path) -> None:

@@ -6,19 +6,22 @@ Test that there is then no plan, and that nothing is deleted.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.clients import until
 from tests.support.projects import Shell, borrowing_cache, project_of
+from tests.support.stack_state import resources_in_state
 from topicwarden.deploy import lean_registration
 from topicwarden.deploy.adoption import adopt
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.problem import Refusal
@@ -145,6 +148,25 @@ def dying(shell: Shell, dead: str) -> Iterator[Shell]:
     shell.run("pulumi", "cancel", "--yes", "--non-interactive")
 
 
+@pytest.fixture
+def undeployed(shell: Shell) -> Iterator[frozenset[str]]:
+    """Topics that are on the cluster as declared, and that nobody has deployed."""
+    names, folder = frozenset({"e.v1", "f.v1", "g.v1"}), shell.folder / "topics" / "dies"
+    with connected(list(connect_to(Project(shell.folder), "dev").bootstrap_servers)) as admin:
+        admin.create_topics({name: {"num_partitions": 1, "replication_factor": 1} for name in names})
+        for name in names:
+            (folder / f"{name}.yaml").write_text(_TOPIC)
+        yield names
+        for name in names:
+            (folder / f"{name}.yaml").unlink()
+        admin.delete_topics(list(names))
+
+
+def _recorded(resources: Iterable[Mapping[str, Any]]) -> dict[str, list[object]]:
+    """Return what a state has of each resource, without the times and the lines of the program that registered it."""
+    return {each["urn"]: [each.get(key) for key in ("id", "inputs", "outputs", "parent")] for each in resources}
+
+
 def _live(shell: Shell) -> dict[str, str]:
     with open_cluster(connect_to(Project(shell.folder), "dev")) as cluster:
         return {name: live.id for name, live in cluster.snapshot(_NAMES).topics.items()}
@@ -208,13 +230,20 @@ def test_no_plan_and_no_deletion(dying: Shell, dead: str) -> None:
 
 
 @pytest.mark.parametrize("dead", ["raises after some", "exit 0 after some", "exit 0 after all", "not run"])
-def test_nothing_is_adopted(dying: Shell, dead: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_is_adopted(
+    dying: Shell, undeployed: frozenset[str], dead: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine, resources = PulumiEngine(Project(dying.folder), "dev", dying.variables), resources_in_state(dying)
+    with open_cluster(connect_to(engine.project, "dev")) as cluster:
+        live = cluster.snapshot()
+    assert undeployed < live.topics.keys()
     with pytest.raises(Refusal) as refused:
-        adopt(PulumiEngine(Project(dying.folder), "dev", dying.variables))
+        adopt(engine, live, resources)
     expected = {"raises after some": "MemoryError: no more"}
     assert expected.get(dead, "the program ended before every topic was registered") in str(refused.value)
     assert "bootstrapServers" not in str(refused.value)
     assert not [entry.getMessage() for entry in caplog.records if entry.name.startswith("grpc")]
+    assert _recorded(resources_in_state(dying)) == _recorded(resources)
 
 
 def test_a_truncated_state_is_refused(shell: Shell, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.projects import project_of
+from topicwarden.deploy.provider.adoption_gate import AdoptionGate
 from topicwarden.deploy.provider.errors import resource_error
 from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.server import start_provider
@@ -336,6 +337,37 @@ async def _errors() -> list[str]:
         await channel.close()
     await server.stop(None)
     return errors
+
+
+async def _writes(home: ProviderHome) -> list[str]:
+    """Ask a provider to create, update and delete a topic; return the error of each."""
+    server, port = await start_provider(None, home)
+    errors = []
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        stub = provider_pb2_grpc.ResourceProviderStub(channel)
+        settings = {"bootstrapServers": [ADDRESSES[0]], "tlsEnabled": False}
+        await stub.Configure(rpc.ConfigureRequest(args=to_struct(settings)))
+        topic = to_struct(BASE)
+        for write in (
+            stub.Create(rpc.CreateRequest(urn=PLAIN_URN, properties=topic)),
+            stub.Update(rpc.UpdateRequest(id="t", urn=PLAIN_URN, olds=topic, news=topic)),
+            stub.Delete(rpc.DeleteRequest(id="t", urn=PLAIN_URN, properties=topic)),
+        ):
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await write
+            errors.append(str(refused.value.details()))
+    await server.stop(None)
+    return errors
+
+
+def test_an_adoption_writes_nothing() -> None:
+    gate = AdoptionGate({"t": BASE})
+    errors = asyncio.run(_writes(ProviderHome(None, adoption=gate)))
+    assert errors == [
+        f"t: an import changes nothing on the cluster, so it does not {verb} this resource"
+        for verb in ("create", "update", "delete")
+    ]
+    assert (gate.reason, gate.adopted) == ("Pulumi would also create t", False)
 
 
 def test_each_provider_reaches_the_cluster_of_its_own_settings() -> None:

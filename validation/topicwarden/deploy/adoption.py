@@ -1,96 +1,79 @@
 """Adopts topics that are on the cluster exactly as declared into Pulumi's state, without changing them.
 
-The program registers such topics with ``import``. This module applies these imports, and refuses all other changes.
+The program registers such topics with ``import``. One run of the engine is limited to them, before which everything is
+judged, and in which the provider only reads:
+
+- The targets are the topics and their new parents. None of them is in the state, so the engine updates, replaces and
+  deletes nothing (``stepGenerator``: other resources stay the same, ``determineAllowedResourcesToDeleteFromTargets``).
+- The program refuses before it registers anything, under the lock on the state.
+- The provider refuses each write, and answers the imports only when all of them can succeed; see ``AdoptionGate``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from topicwarden.deploy.program_run import ProgramRun, Purpose
-from topicwarden.deploy.pulumi_commands import pulumi_preview, pulumi_up
+from topicwarden.deploy.preview import target_urns
+from topicwarden.deploy.program_run import ENDED_EARLY, PlannedAdoption, ProgramRun, Purpose
+from topicwarden.deploy.provider.adoption_gate import HELD, AdoptionGate
+from topicwarden.deploy.pulumi_commands import pulumi_up
 from topicwarden.deploy.pulumi_engine import PulumiEngine, error_text, log_of, targeted
+from topicwarden.deploy.stack_state import deployed_stack
+from topicwarden.deploy.topic_registration import properties
 from topicwarden.deploy.write_options import backend_url, write_options
-from topicwarden.kinds.topic.resource import TOPIC_TYPE
+from topicwarden.kafka.read.snapshot import Snapshot
+from topicwarden.model.deployed_stack import DeployedStack
+from topicwarden.model.planned_change import Action
 from topicwarden.model.problem import Refusal
-from topicwarden.plan.engine_steps import EngineStep
 from topicwarden.policies.check_specs import CheckedStacks, check
 
-_PROVIDER: Final = "pulumi:providers:kafka"
-_INTERNAL: Final = ("pulumi:pulumi:Stack", _PROVIDER)
-_COMPONENTS: Final = "topicwarden:index:"
+_CHANGES: Final = frozenset({Action.CREATE, Action.UPDATE, Action.RECREATE, Action.DELETE})
 
 
 @dataclass(frozen=True)
 class Adoption:
-    """The adopted topics, sorted, and the number of other changes that ``pulumi up`` would make to topics."""
+    """The adopted topics, sorted, and the number of topics that `pulumi up` would change."""
 
     topics: tuple[str, ...]
     pending: int
 
 
-def adopt(engine: PulumiEngine) -> Adoption:
-    """Import every topic that the program registers with ``import``; refuse before the start if more would change.
+def adopt(
+    engine: PulumiEngine,
+    live: Snapshot,
+    resources: Sequence[dict[str, Any]],
+    checked: CheckedStacks | None = None,
+) -> Adoption:
+    """Import every declared topic of the cluster ``live`` that the state does not have: all of them, or none.
 
-    All imports and their parents are passed to Pulumi as targets. Pulumi also imports resources that are not targets,
-    but then writes a state without their parents, which it refuses to read again.
+    ``resources`` is the state, and ``checked`` are the declarations, if they are known. Raises Refusal, and leaves the
+    state as it is, if a topic cannot be adopted.
     """
-    checked = check(engine.project, [engine.stack])
-    steps = _previewed(engine, checked)
-    imports = [step for step in steps if step.op == "import"]
-    pending = sum(step.op not in ("same", "import") and step.type == TOPIC_TYPE for step in steps)
-    if not imports:
-        return Adoption((), pending)
-    targets = [*_parents(imports, steps), *(step.urn for step in imports)]
-    if not all(map(_harmless, steps)):
-        _refuse_more(engine, _previewed(engine, checked, targets))
-    options = write_options("up", backend_url(engine), len(imports), refresh="")
-    done = pulumi_up(ProgramRun(engine, Purpose.ADOPT, checked=checked), options, *targeted(targets))
-    if done.returncode:
+    checked, deployed = checked or check(engine.project, [engine.stack]), deployed_stack(resources)
+    known = {*deployed.topics, *deployed.duplicates}
+    topics = [each.topic for each in checked.declarations[engine.stack]]
+    new = {topic.name: topic for topic in topics if topic.name in live.topics and topic.name not in known}
+    if not new:
+        return Adoption((), 0)
+    existing = {str(resource["urn"]) for resource in resources}
+    # Resources that the state has are no targets: the engine could delete these.
+    targets = target_urns(engine, (topic.domain for topic in new.values()), new, DeployedStack(), existing)
+    gate = AdoptionGate({name: properties(topic, topic.config) for name, topic in new.items()})
+    planned = PlannedAdoption(frozenset(new), live, deployed, gate)
+    run = ProgramRun(engine, Purpose.ADOPT, checked=checked, adoption=planned)
+    options = write_options("import", backend_url(engine), len(new))
+    done = pulumi_up(run, options, "--suppress-outputs", *targeted(targets))
+    if run.refusal is not None:
+        raise run.refusal
+    if gate.reason is not None:
+        raise Refusal(f"nothing was adopted: {gate.reason}", details=log_of(done))
+    if not gate.adopted:
+        errors = [line for line in error_text(done).splitlines() if not line.endswith((HELD, "update failed"))]
+        reason = f"`pulumi up` failed: {'; '.join(errors)}" if errors and done.returncode else ENDED_EARLY
+        raise Refusal(f"nothing was adopted: {reason}", details=log_of(done))
+    if done.returncode or not run.complete:
         raise Refusal(f"`pulumi up` failed: {error_text(done)}", details=log_of(done))
-    return Adoption(tuple(sorted(step.urn.rpartition("::")[2] for step in imports)), pending)
-
-
-def _previewed(engine: PulumiEngine, checked: CheckedStacks, targets: Sequence[str] = ()) -> Sequence[EngineStep]:
-    """Return the steps of the adoption; refuse a preview that failed."""
-    run, answer = pulumi_preview(lambda: ProgramRun(engine, Purpose.ADOPT, checked=checked), targets)
-    if answer.done.returncode:
-        raise Refusal(f"nothing was adopted: `pulumi preview` failed: {error_text(answer.done)}", log_of(answer.done))
-    if not run.complete:
-        raise Refusal(
-            "nothing was adopted, because the program ended early: run "
-            f"`pulumi preview --stack {engine.stack}` to see why"
-        )
-    return answer.steps
-
-
-def _refuse_more(engine: PulumiEngine, steps: Iterable[EngineStep]) -> None:
-    if more := [step for step in steps if not _harmless(step)]:
-        changes = ", ".join(f"{step.op} {step.urn.rpartition('::')[2]}" for step in more)
-        raise Refusal(
-            f"nothing was adopted, because Pulumi would also {changes}: see `pulumi preview --stack {engine.stack}`"
-        )
-
-
-def _parents(imports: Iterable[EngineStep], steps: Sequence[EngineStep]) -> list[str]:
-    """Return the URNs of the provider and of the components above the imports, the outermost component first."""
-    components = {step.urn: step for step in steps if step.type.startswith(_COMPONENTS)}
-    urns = dict.fromkeys(step.urn for step in steps if step.type == _PROVIDER and step.op != "same")
-    for step in imports:
-        parent, ancestors = step.parent, []
-        while parent in components:
-            ancestors.append(parent)
-            parent = components[parent].parent
-        urns |= dict.fromkeys(reversed(ancestors))
-    return list(urns)
-
-
-def _harmless(step: EngineStep) -> bool:
-    """Return whether a step does not change the cluster: it imports a topic, or only changes Pulumi's own resources."""
-    if step.op == "same":
-        return True
-    if step.type == TOPIC_TYPE:
-        return step.op == "import"
-    return step.op in ("create", "update") and (step.type in _INTERNAL or step.type.startswith(_COMPONENTS))
+    plans = run.prediction.report.topics if run.prediction else ()
+    return Adoption(tuple(sorted(new)), sum(plan.action in _CHANGES for plan in plans))

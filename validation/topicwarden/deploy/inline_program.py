@@ -14,19 +14,22 @@ import runpy
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
 
 import grpc
 import grpc.aio
+import pulumi
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import language_pb2, language_pb2_grpc, plugin_pb2
 
 from topicwarden.deploy.program_execution import executed
 from topicwarden.deploy.program_run import ProgramRun, running
+from topicwarden.deploy.provider.adoption_gate import AdoptionGate
 from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.server import start_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
@@ -51,12 +54,14 @@ class EngineOptions:
 
 
 @contextmanager
-def attached_provider(engine: PulumiEngine, *, judged: bool = False) -> Iterator[EngineOptions]:
+def attached_provider(
+    engine: PulumiEngine, *, judged: bool = False, adoption: AdoptionGate | None = None
+) -> Iterator[EngineOptions]:
     """Serve the provider within the block, for commands of Pulumi that run no program.
 
-    ``judged``: the command has predicted who loses access.
+    ``judged``: the command has predicted who loses access. ``adoption``: it only adopts topics.
     """
-    with _provider(ProviderHome(engine.project, engine.variables, judged)) as port:
+    with _provider(ProviderHome(engine.project, engine.variables, judged, adoption)) as port:
         yield EngineOptions((), {"PULUMI_DEBUG_PROVIDERS": f"kafka:{port}"})
 
 
@@ -71,7 +76,8 @@ def inline_program(run: ProgramRun) -> Iterator[EngineOptions]:
     server.start()
     try:
         # What the program prints must not be part of the command's output, which is often JSON.
-        with redirect_stdout(sys.stderr), attached_provider(run.engine) as provider:
+        gate = run.adoption.gate if run.adoption else None
+        with redirect_stdout(sys.stderr), attached_provider(run.engine, adoption=gate) as provider:
             yield EngineOptions((f"--client=127.0.0.1:{port}",), provider.variables)
             runtime.end()
     finally:
@@ -118,8 +124,10 @@ class _Runtime(language_pb2_grpc.LanguageRuntimeServicer):
         def execute() -> None:
             try:
                 with suppress(grpc.RpcError), running(self._run):  # the engine has ended
-                    self._run.failed = not executed(request, self._file, self._program)
+                    self._run.failed = not executed(request, self._file, self._program, self._prepare)
             finally:
+                if self._run.adoption:
+                    self._run.adoption.gate.close()
                 done.set()
 
         self.ended.clear()
@@ -130,15 +138,33 @@ class _Runtime(language_pb2_grpc.LanguageRuntimeServicer):
             pass
         return language_pb2.RunResponse(bail=not self._run.complete)  # the error is reported already
 
+    def _prepare(self) -> None:
+        """Judge an adoption before the stack is registered, so that a refused one leaves the state as it is."""
+        if self._run.adoption:
+            from topicwarden.deploy.program import judge  # noqa: PLC0415 -- only an adoption needs it before the program
+
+            judge(self._run)
+
     def _program(self) -> None:
         """Run the folder ``stacks``, whose modules the program may import.
 
         It must not seem to end well before the topics are registered: the SDK then tells the engine that no resource
         follows (``SignalAndWaitForShutdown``), and the engine deletes what is not registered before ``Run`` returns.
         """
-        run_program(self._file.parent)
-        if not self._run.registering:
-            raise SystemExit
+        with self._run.adoption.gate.registering() if self._run.adoption else nullcontext():
+            if self._run.adoption:
+                pulumi.runtime.register_stack_transformation(partial(_refuse_reads, self._run.adoption.gate))
+            run_program(self._file.parent)
+            if not self._run.registering:
+                raise SystemExit
+
+
+def _refuse_reads(gate: AdoptionGate, resource: pulumi.ResourceTransformationArgs) -> None:
+    """Refuse an import and a read of a project's own program: the engine makes both, whatever its targets are."""
+    if resource.opts.import_ or resource.opts.id:
+        reason = f"Pulumi would also {'import' if resource.opts.import_ else 'read'} {resource.name}"
+        gate.close(reason)
+        raise pulumi.RunError(reason)
 
 
 def run_program(folder: Path) -> None:

@@ -21,7 +21,7 @@ import pulumi_kafka as kafka
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import get_monitor
 
-from topicwarden.deploy.topic_registration import PROPERTIES, TopicRegistration, deployed
+from topicwarden.deploy.topic_registration import TopicRegistration, deployed, properties
 from topicwarden.kinds.properties import UNKNOWN, from_struct
 from topicwarden.kinds.topic.resource import TOPIC_TYPE
 from topicwarden.model.problem import Location
@@ -133,12 +133,11 @@ def _template(resource: LeanResource, provider: str) -> resource_pb2.RegisterRes
 
 def _topic(registration: TopicRegistration, parent: pulumi.Resource) -> LeanResource:
     topic = registration.topic
-    values = topic.name, topic.partitions, topic.replication_factor, registration.config
     return LeanResource(
         TOPIC_TYPE,
         topic.name,
         parent,
-        dict(zip(PROPERTIES, values, strict=True)),
+        properties(topic, registration.config),
         registration.location,
         topic.name if registration.adopt else "",
         registration.protect,

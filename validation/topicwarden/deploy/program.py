@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -88,14 +89,31 @@ def deploy() -> None:
     """
     shorten_debug_messages()
     run = current_run() or _alone()
-    try:
-        declared = _declared(run)
-        observed = _observe(run, declared)
-        _refuse(run, observed)
+    with _refusing(run):
+        declared, observed = run.judged or _judged(run)
         _register(run, declared, observed)
+
+
+def judge(run: ProgramRun) -> None:
+    """Check, observe and refuse as ``deploy`` does, before the program of ``run`` begins."""
+    with _refusing(run):
+        run.judged = _judged(run)
+
+
+@contextmanager
+def _refusing(run: ProgramRun) -> Iterator[None]:
+    try:
+        yield
     except Refusal as refusal:
         run.refusal = refusal
         raise pulumi.RunError(str(refusal)) from None
+
+
+def _judged(run: ProgramRun) -> tuple[_Declared, _Observed]:
+    declared = _declared(run)
+    observed = _observe(run, declared)
+    _refuse(run, declared, observed)
+    return declared, observed
 
 
 @dataclass(frozen=True)
@@ -177,7 +195,7 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
     intents = {name: each for name, each in _intents(run, PlanSection.TOPICS).items() if selected(name, run.patterns)}
     names = {*deployed.topics, *deployed.duplicates, *declared.names, *intents}
     with open_cluster(declared.connection) as cluster:
-        live = cluster.snapshot(names, expected=names, extents=False)
+        live = _live(run, cluster, names)
         remark = check_cluster(stack, declared.connection, deployed, live)
         access = access_before(cluster, _intents(run, PlanSection.ACCESS), declared.access, deployed.access)
         deployed = replace(deployed, access=access.deployed)
@@ -202,6 +220,13 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
     )
     unfinished = (topics, access.unfinished, subjects.unfinished)
     return _Observed(deployed, live, access, subjects, prediction, unfinished, remark)
+
+
+def _live(run: ProgramRun, cluster: Cluster, names: Set[str]) -> Snapshot:
+    """Return the cluster with the topics ``names``. An adoption has read it; its provider reads each topic again."""
+    if run.adoption and names <= run.adoption.live.topics.keys():
+        return run.adoption.live
+    return cluster.snapshot(names, expected=names, extents=False)
 
 
 def _with_tried_rules(
@@ -276,7 +301,7 @@ def _intents(run: ProgramRun, section: PlanSection) -> Mapping[str, Intent]:
     return {} if log is None else log.read()
 
 
-def _refuse(run: ProgramRun, observed: _Observed) -> None:
+def _refuse(run: ProgramRun, declared: _Declared, observed: _Observed) -> None:
     _stop_at([problem for each in observed.unfinished for problem in each.orphans])
     if not pulumi.runtime.is_dry_run():
         remaining = {each.section: each.intents for each in observed.unfinished}
@@ -285,6 +310,9 @@ def _refuse(run: ProgramRun, observed: _Observed) -> None:
     if run.purpose is not Purpose.PLAN:
         # A registry that does not answer, or is read-only, stops its subjects only.
         _stop_at([each for each in refusals(observed.prediction) if each.rule not in OF_REGISTRY])
+    if run.adoption:
+        adopted = [plan.topic for plan in observed.prediction.plans if plan.action is Action.ADOPT]
+        run.adoption.require(declared.state.result(), adopted)
     if run.confirmed is None or run.prediction is None:
         return
     if losses := new_losses(run.confirmed, run.prediction.report):

@@ -31,8 +31,10 @@ _GRACE_S: Final = 1.0
 """How long a failed program waits for its tasks."""
 
 
-def executed(request: Any, file: Path, program: Callable[[], None]) -> bool:
+def executed(request: Any, file: Path, program: Callable[[], None], prepare: Callable[[], None] = lambda: None) -> bool:
     """Run ``program``, the code of ``file``, as the engine's ``request`` says; return whether it succeeded.
+
+    ``prepare`` runs before: if it fails, nothing is registered, not even the stack.
 
     Its error is logged to the engine. ``request`` is a ``RunRequest`` of ``language.proto``.
     """
@@ -51,6 +53,7 @@ def executed(request: Any, file: Path, program: Callable[[], None]) -> bool:
     loop.set_exception_handler(lambda *_: None)
     loop.set_default_executor(ThreadPoolExecutor(max_workers=max(request.parallel, 1)))
     try:
+        prepare()
         loop.run_until_complete(run_in_stack(program))
     except grpc.RpcError:
         raise

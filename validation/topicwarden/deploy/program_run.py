@@ -6,7 +6,7 @@ its own, and then no command is there to be told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 
+from topicwarden.deploy.provider.adoption_gate import AdoptionGate
 from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.kafka.read.snapshot import Snapshot
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import PlanReport, PlanSection
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.engine_steps import ResourceNames
@@ -51,13 +54,33 @@ class Purpose(StrEnum):
     """An adoption does not change topics, so policies do not stop it."""
 
 
+@dataclass(frozen=True)
+class PlannedAdoption:
+    """The limits of an adoption: it imports ``topics`` of the cluster ``live`` into the state ``deployed``."""
+
+    topics: frozenset[str]
+    live: Snapshot
+    deployed: DeployedStack
+    gate: AdoptionGate
+
+    def require(self, deployed: DeployedStack, topics: Iterable[str]) -> None:
+        """Refuse another state, and other topics to adopt, than the command has seen before it started the engine."""
+        if deployed != self.deployed:
+            raise Refusal("nothing was adopted: Pulumi's state has changed since the import began; import again")
+        if others := self.topics.symmetric_difference(topics):
+            raise Refusal(
+                f"nothing was adopted: {', '.join(sorted(others))} changed since the import began; import again"
+            )
+
+
 @dataclass
 class ProgramRun:
     """One run of the program: what the command asks for, and what the program reports.
 
     ``patterns`` are globs of the topics that a plan is about; empty for all. ``checked`` are the declarations, if the
-    command has checked them already. ``confirmed`` is the plan that somebody has confirmed. The program sets
-    ``prediction``, ``names``, those of the resources of access and of subjects, and ``refusal``, why it stopped.
+    command has checked them already. ``confirmed`` is the plan that somebody has confirmed, and ``adoption`` what an
+    adoption may do. The program sets ``prediction``, ``names``, those of the resources of access and of subjects, and
+    ``refusal``, why it stopped. ``judged`` is what ``program.judge`` has found before the program began.
     """
 
     engine: PulumiEngine
@@ -65,9 +88,11 @@ class ProgramRun:
     patterns: tuple[str, ...] = ()
     checked: CheckedStacks | None = None
     confirmed: PlanReport | None = None
+    adoption: PlannedAdoption | None = None
     prediction: PredictedStack | None = None
     names: Mapping[PlanSection, ResourceNames] = field(default_factory=dict)
     refusal: Refusal | None = None
+    judged: Any = None
     registering: bool = False
     """True if the program has sent its topics to the engine."""
     failed: bool = False

@@ -62,7 +62,8 @@ def retry_partial_state(read: Callable[[], State]) -> State:
 
 
 _LEVELS = ("error", "info#err")
-ALL_AT_ONCE = ("--parallel", "10000")
+MOST_AT_ONCE: Final = 10_000
+ALL_AT_ONCE: Final = ("--parallel", str(MOST_AT_ONCE))
 """Options of `pulumi`: our provider sends together what the engine asks for at the same time."""
 
 

@@ -69,6 +69,11 @@ class TopicRegistration:
         return ["replicationFactor", *sorted(throttled.union(self.unchanged))]
 
 
+def properties(topic: Topic, config: Mapping[str, str]) -> dict[str, Any]:
+    """Return the properties of the resource of ``topic`` with this configuration."""
+    return dict(zip(PROPERTIES, (topic.name, topic.partitions, topic.replication_factor, config), strict=True))
+
+
 def deployed(outputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return a topic as the stack's outputs show it, from the outputs of its resource."""
     return {name: outputs.get(name) for name in PROPERTIES}

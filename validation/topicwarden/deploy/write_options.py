@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from topicwarden.deploy.pulumi_engine import ALL_AT_ONCE, PulumiEngine
+from topicwarden.deploy.pulumi_engine import MOST_AT_ONCE, PulumiEngine
 from topicwarden.deploy.pulumi_project import project_settings
 
 _CHECKPOINTS_UP_TO: Final = 100
@@ -47,20 +47,21 @@ class WriteOptions:
 
 
 def write_options(command: str, backend: str, resources: int, *, refresh: str = "") -> WriteOptions:
-    """Return the options for `pulumi up`, `destroy` or `refresh` of a stack with this number of topics and ACLs.
+    """Return the options for `up`, `destroy`, `refresh` or `import` of a stack with this number of topics and ACLs.
 
     ``backend`` is the URL of its state. ``refresh`` says why Pulumi first reads the topics into its state; empty if it
     does not.
 
-    - Parallelism: as much as there is.
-    - Errors: one refused topic does not stop the others.
+    - Parallelism: as much as there is. An import waits for all topics at the same time.
+    - Errors: one refused topic does not stop the others, except in an import.
     - Diffs: the engine does not ask the provider about resources with equal inputs.
     - Checkpoints: file and bucket backends get the state once, at the end. Topics of a killed run are adopted by the
       next one; see ``intent_log``. Pulumi Cloud records each step by itself.
     """
     once = resources > _CHECKPOINTS_UP_TO and not backend.startswith(_SERVICE)
-    errors = ["--continue-on-error"] if command != "refresh" else []
-    arguments = [*errors, *ALL_AT_ONCE, *(["--refresh"] if refresh else [])]
+    errors = ["--continue-on-error"] if command in ("up", "destroy") else []
+    parallel = max(MOST_AT_ONCE, 2 * resources)
+    arguments = [*errors, "--parallel", str(parallel), *(["--refresh"] if refresh else [])]
     variables = {"PULUMI_ENABLE_LEGACY_DIFF": "true"}
     if once:
         variables |= {"PULUMI_SKIP_CHECKPOINTS": "true", "PULUMI_EXPERIMENTAL": "true"}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from topicwarden.deploy.access_state import resource_locations
 from topicwarden.deploy.intent_log import intent_log
+from topicwarden.deploy.provider.adoption_gate import AdoptionGate
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_project import runs_topicwarden
 from topicwarden.deploy.stack_state import deployed_stack
@@ -32,12 +33,14 @@ class ProviderHome:
     """The project; None if another program than topicwarden's uses the provider.
 
     ``variables`` are added to the environment of ``pulumi``, which reads the state. ``judged``: the command has
-    predicted who loses access, although it runs no program.
+    predicted who loses access, although it runs no program. ``adoption``: the command only adopts topics, so the
+    provider writes nothing.
     """
 
     project: Project | None
     variables: Mapping[str, str] = field(default_factory=dict)
     judged: bool = False
+    adoption: AdoptionGate | None = None
 
     @classmethod
     def here(cls) -> ProviderHome:

@@ -153,7 +153,8 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         if request.preview:
             return rpc.CreateResponse(properties=to_struct(kind.outputs(UNKNOWN, inputs, self._secrets)))
         written = {**inputs, **self._write_only.get(request.urn, {})}
-        more = await self._run(request.urn, lambda resources: resources.create(written), context, inputs) or {}
+        create = partial(self._write, "create", request.urn, lambda resources: resources.create(written))
+        more = await create(context, inputs) or {}
         id = kind.id_of(inputs)
         return rpc.CreateResponse(id=id, properties=to_struct(kind.outputs(id, {**inputs, **more}, self._secrets)))
 
@@ -161,7 +162,14 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         kind = await _type_of(request.urn, context)
         olds, inputs = from_struct(request.properties), from_struct(request.inputs)
         declared = _known(olds, inputs) if olds or inputs else None
-        found = await self._run(request.urn, lambda resources: resources.read(request.id, declared), context)
+        gate = self._home.adoption if declared is None else None
+
+        async def read(resources: Resources) -> Properties | None:
+            if gate is None:
+                return await resources.read(request.id, declared)
+            return await gate.read(ResourceUrn(request.urn).name, lambda: resources.read(request.id, None))
+
+        found = await self._run(request.urn, read, context)
         if found is None:
             return rpc.ReadResponse()
         id = kind.id_of(found)
@@ -178,8 +186,8 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         more = kind.previewed(olds, news)
         if not request.preview:
             written = {**news, **self._write_only.get(request.urn, {})}
-            more = await self._run(
-                request.urn, lambda resources: resources.update(request.id, olds, written), context, news
+            more = await self._write(
+                "update", request.urn, lambda resources: resources.update(request.id, olds, written), context, news
             )
         outputs = kind.outputs(request.id, {**news, **(more or {})}, self._secrets)
         return rpc.UpdateResponse(properties=to_struct(outputs))
@@ -199,7 +207,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
                 await self._check_access(kind, request.urn, request.id, properties)
             await resources.delete(request.id, properties)
 
-        await self._run(request.urn, delete, context, properties)
+        await self._write("delete", request.urn, delete, context, properties)
         return Empty()
 
     async def _check_access(self, kind: PulumiType, urn: str, id: str, properties: Properties) -> None:
@@ -277,6 +285,19 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         if self._state is None:
             self._state = asyncio.ensure_future(asyncio.to_thread(read))
         return await self._state
+
+    async def _write(
+        self, verb: str, urn: str, work: Callable[[Resources], Any], context: _Context, properties: Properties
+    ) -> Any:
+        """Return the result of ``work``, as ``_run`` does; refuse it if the command only adopts topics."""
+        gate = self._home.adoption
+
+        async def write(resources: Resources) -> Any:
+            if gate is not None:
+                raise gate.refuse_write(verb, ResourceUrn(urn).name)
+            return await work(resources)
+
+        return await self._run(urn, write, context, properties)
 
     async def _run(
         self, urn: str, work: Callable[[Resources], Any], context: _Context, properties: Properties | None = None

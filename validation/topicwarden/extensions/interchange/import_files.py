@@ -134,7 +134,7 @@ def import_files(
         session.write(files)
     new = sum(file.topic is not None for file in draft.files)
     others = [name for name in session.outside(names) if name not in chosen]
-    files, problems = session.check_files(files, chosen.keys(), dry_run)
+    files, problems, _ = session.check_files(files, chosen.keys(), dry_run)
     return ImportReport(
         session.stack,
         files=files,

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from topicwarden.deploy.adoption import Adoption, adopt
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.deploy.stack_state import read_stack_state
+from topicwarden.deploy.stack_state import deployed_stack
 from topicwarden.extensions.interchange.import_files import ImportReport, SkippedTopics
 from topicwarden.extensions.interchange.import_session import ImportSession, open_session
 from topicwarden.extensions.interchange.live_access import AccessDraft, draft_access
@@ -31,6 +31,7 @@ from topicwarden.operations.operation_options import InferOptions
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.operations.undeclared_cluster import UndeclaredCluster, undeclared_cluster
 from topicwarden.plan.cluster_identity import check_cluster
+from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.policies.policy_file import load_policy
 from topicwarden.policies.rules.personal_data import personal_names
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
@@ -45,12 +46,15 @@ class PendingAdoption:
     """The adoption that may follow an import, on the open ``cluster``.
 
     ``topics`` are on the cluster as declared, and not in Pulumi's state. ``out_of_scope`` are topics that the stack
-    does not own: as long as there are any, nothing may be adopted. ``before`` is the cluster before the adoption.
+    does not own: as long as there are any, nothing may be adopted. ``before`` is the cluster before the adoption, and
+    ``resources`` is Pulumi's state. ``checked`` are the declarations, if the import has checked them.
     """
 
     engine: PulumiEngine
     cluster: Cluster
     before: Snapshot
+    resources: Sequence[dict[str, Any]]
+    checked: CheckedStacks | None
     topics: frozenset[str]
     out_of_scope: tuple[str, ...]
     listener: ProgressListener
@@ -58,7 +62,7 @@ class PendingAdoption:
     def run(self) -> Adoption:
         """Adopt the topics into Pulumi's state. Raises Refusal if one of them changed on the cluster meanwhile."""
         with self.listener.stage("adopting the topics into Pulumi's state"):
-            adopted = adopt(self.engine)
+            adopted = adopt(self.engine, self.before, self.resources, self.checked)
         if changed := changed_topics(self.before, self.cluster.snapshot(adopted.topics), adopted.topics):
             raise Refusal(
                 f"{', '.join(changed)} changed on the cluster during the adoption, although an adoption changes "
@@ -102,11 +106,12 @@ def importing_topics(
     cluster_read = undeclared_cluster(address) if address else None
     registry = _registry(project, session.stack, cluster_read) if schemas else None
     engine = writing_engine_of(project, session.stack, listener) if adopting and not dry_run else None
-    deployed = read_stack_state(engine) if engine else DeployedStack()
+    resources = engine.resources() if engine else []
+    deployed = deployed_stack(resources)
     connection = cluster_read.connection if cluster_read else connect_to(project, session.stack)
     with open_cluster(connection) as cluster:
         with listener.stage("reading the cluster"):
-            before = cluster.snapshot()
+            before = cluster.snapshot(extents=contents is not None)
         if remark := check_cluster(session.stack, connection, deployed, before):
             listener.warn(remark)
         if not before.topics:
@@ -125,11 +130,15 @@ def importing_topics(
             request = inference.inference_request(connection, of_stack, contents, names, personal=personal)
             return inference.infer_live(project, cluster, before, request, master=contents.master, listener=listener)
 
-        report, chosen, adoptable = _declare(
+        report, chosen, adoptable, checked = _declare(
             session, before, deployed, live_access, registry, infer=infer, listener=listener, dry_run=dry_run
         )
         outside = tuple(session.outside({*chosen, *session.declared}))
-        pending = None if engine is None else PendingAdoption(engine, cluster, before, adoptable, outside, listener)
+        pending = (
+            None
+            if engine is None
+            else PendingAdoption(engine, cluster, before, resources, checked, adoptable, outside, listener)
+        )
         yield report, pending
 
 
@@ -154,8 +163,11 @@ def _declare(
     infer: Callable[[Sequence[str]], Mapping[str, TopicInference]],
     listener: ProgressListener,
     dry_run: bool,
-) -> tuple[ImportReport, frozenset[str], frozenset[str]]:
-    """Write the files. Return the report, the topics that were selected, and those of them that may be adopted."""
+) -> tuple[ImportReport, frozenset[str], frozenset[str], CheckedStacks | None]:
+    """Write the files. Return the report, the topics that were selected, and those of them that may be adopted.
+
+    The last part of the result are the declarations, if they were checked after that.
+    """
     live = declarable_topics(before)
     names = session.select([*live.topics, *live.refused])
     chosen = {name: live.topics[name] for name in names if name in live.topics}
@@ -175,7 +187,7 @@ def _declare(
     unadopted = [name for name in chosen if name not in {*deployed.topics, *deployed.duplicates, *draft.refused}]
     differences = {name: session.differences({name: chosen[name]}, "on the cluster") for name in unadopted}
     refused = {**live.refused, **draft.refused}
-    files, problems = session.check_files(files, chosen.keys() - draft.refused, dry_run)
+    files, problems, checked = session.check_files(files, chosen.keys() - draft.refused, dry_run)
     report = ImportReport(
         session.stack,
         files=files,
@@ -188,4 +200,5 @@ def _declare(
         differences=tuple(problem for problems in differences.values() for problem in problems),
         problems=tuple(problems),
     )
-    return report, frozenset(chosen), frozenset(name for name in unadopted if not differences[name])
+    adoptable = frozenset(name for name in unadopted if not differences[name])
+    return report, frozenset(chosen), adoptable, checked

@@ -19,7 +19,7 @@ from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.model.timestamps import today
 from topicwarden.model.topic import Topic
 from topicwarden.model.topic_selection import EXCLUDED, selected
-from topicwarden.policies.check_specs import check
+from topicwarden.policies.check_specs import CheckedStacks, check
 from topicwarden.specs.access_files import load_access, resolve_access
 from topicwarden.specs.declared_subjects import REFERENCE, resolve_subjects
 from topicwarden.specs.load import LoadedSpecs, load, load_subjects
@@ -163,14 +163,15 @@ class ImportSession:
 
     def check_files(
         self, files: Sequence[NewFile], topics: Collection[str], dry_run: bool
-    ) -> tuple[tuple[NewFile, ...], list[Problem]]:
+    ) -> tuple[tuple[NewFile, ...], list[Problem], CheckedStacks | None]:
         """Return the new files with that of the waivers for ``topics``, and the problems that ``check`` finds in them.
 
-        The waivers are written here, after the files. ``dry_run`` checks the files as if they were written.
+        The waivers are written here, after the files. ``dry_run`` checks the files as if they were written. The last
+        part of the result are the declarations of all written files; None if they were not checked.
         """
         of_topics = [file for file in files if file.folder == TOPICS]
         if not (files or self.waive_until) or not (of_topics or self.loaded.topics):
-            return tuple(files), []  # a project without topics cannot be checked
+            return tuple(files), [], None  # a project without topics cannot be checked
         unwritten = [_as_spec_file(file) for file in of_topics if not file.is_schema] if dry_run else []
         # The conversion has checked the schemas.
         unread = tuple(f"{file.project_path} cannot be read" for file in files if file.is_schema and dry_run)
@@ -184,13 +185,14 @@ class ImportSession:
             else:
                 self.write([waivers])
             checked = check(self.project, [self.stack], unwritten=unwritten)
-        return tuple(files), [
+        problems = [
             problem
             for problem in checked.problems
             if problem.location.file in new_paths
             and not problem.message.startswith(unread or ("\0",))
             and not (dry_run and problem.rule == REFERENCE)  # the files below subjects/ are not written
         ]
+        return tuple(files), problems, None if dry_run else checked
 
 
 def open_session(

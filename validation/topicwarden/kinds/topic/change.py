@@ -46,6 +46,11 @@ class TopicChange:
     held: bool = False
     destroying: bool = False
 
+    @property
+    def as_live(self) -> bool:
+        """True if the topic is adopted, and each setting is on the cluster as declared: no record can be lost."""
+        return self.action is Action.ADOPT and all(each.declared == each.live for each in self.settings)
+
     def allows(self, allowance: AllowedChange) -> bool:
         """Return whether ``allowance`` is valid today."""
         return allowance in self.allowed

@@ -48,7 +48,8 @@ def predict_topics(
     declared = [change.declaration for change in topic_changes if change.declaration]
     # Sizes of all logs decide between brokers, but only if something moves.
     moving = place_replicas(declared, snapshot).moves
-    snapshot = cluster.with_extents(snapshot, snapshot.topics if moving else [change.name for change in topic_changes])
+    losing = [change.name for change in topic_changes if not change.as_live]
+    snapshot = cluster.with_extents(snapshot, snapshot.topics if moving else losing)
     topic_changes = tuple(
         replace(change, live=snapshot.topics.get(change.name), destroying=destroying) for change in topic_changes
     )
