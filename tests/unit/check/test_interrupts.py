@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from tests.support.access_parts import declared_access
 from tests.support.command import project, topicwarden
 from topicwarden.cli import import_, terminal
 from topicwarden.deploy.access_state import resource_names
-from topicwarden.model.access import Acl, DeclaredAccess, Operation, PermissionType, ResourceType
+from topicwarden.model.access import Acl, Operation, PermissionType, ResourceType
 
 if TYPE_CHECKING:
     from topicwarden.extensions.interchange.import_operation import PendingAdoption
@@ -101,7 +102,7 @@ def test_the_output_of_pulumi_is_the_changes_that_it_has_made(capsys: pytest.Cap
 
 def test_an_interrupted_deploy_names_its_access_in_words(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     acl = Acl("User:billing", "*", Operation.READ, PermissionType.ALLOW, ResourceType.TOPIC, "orders")
-    access = DeclaredAccess(acls={acl: ()})
+    access = declared_access(acls={acl: ()})
     checked = SimpleNamespace(access={"dev": access})
     monkeypatch.setattr("topicwarden.operations.declared_topics.checked_stack", lambda *_: checked)
     (name,) = resource_names(access)
