@@ -1,19 +1,25 @@
-"""Benchmark the audit with all checks against Spark's own Kafka source and Kafka's own consumer.
+"""Benchmark the audit with all checks against Kafka's own consumer, the wire floor, and Spark's own Kafka source.
 
-The benchmark starts its own broker with one topic: 200-byte records, six partitions, lz4, and two records for each
-key. The three readers run in turn, in one Spark session. The consumer is `kafka-consumer-perf-test` with one
-thread and default settings.
+The benchmark starts its own broker with one topic: 200-byte records, six partitions, and two records for each key. The
+readers run in turn, in one Spark session. The consumer is `kafka-consumer-perf-test` with one thread and default
+settings. The wire floor is `WireFloor.java`: Kafka's consumer with one thread for each core and without values.
+
+`--codec` chooses the compression of the records (default: lz4). With `--no-keys`, the topic is not compacted and
+declares nothing for which an audit counts keys. With `--json`, the values are JSON of 1,000 bytes with a schema, and
+the wire floor parses each value.
 
 `--memory` audits few and many records, and few and many keys. Each audit runs in its own process and prints its peak
 memory::
 
-    .venv/bin/python benchmarks/audit.py [RECORDS]
+    .venv/bin/python benchmarks/audit.py [--codec none|gzip|snappy|lz4|zstd] [--no-keys] [--json] [RECORDS]
     .venv/bin/python benchmarks/audit.py --memory [RECORDS]
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -21,17 +27,19 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
 from brokers import create_topics, started, use_spark_kafka
+from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
@@ -50,64 +58,116 @@ from topicwarden.specs.validated_document import SettingLocations
 from topicwarden.specs.yaml_nodes import ParsedDocument
 from topicwarden.toolchain import toolchain
 
-TOPIC, PARTITIONS, ROUNDS, VALUE = "large", 6, 3, "x" * 185
+TOPIC, PARTITIONS, ROUNDS = "large", 6, 3
 LARGE_POLLS = {"kafka.max.poll.records": "100000", "kafka.max.partition.fetch.bytes": str(32 << 20)}
-CONFIG = {"cleanup.policy": "compact", "min.insync.replicas": "1"}
-CONTENTS = Contents(
-    key=KeyContents(required=True, format="string", partitioner="murmur2"),
-    value=ValueContents(format="string"),
-    timestamps=TimestampContents(type="CreateTime", max_ahead=3_600_000),
-    records=RecordContents(max_bytes=1_024),
-    partitions=PartitionContents(max_skew=4.0),
-)
+SCHEMA_FILE = "value.json"
+SCHEMA = {
+    "type": "object",
+    "required": ["id", "amount", "lines", "text"],
+    "properties": {
+        "id": {"type": "integer", "minimum": 0},
+        "amount": {"type": "number"},
+        "text": {"type": "string"},
+        "lines": {"type": "array", "items": {"type": "object", "required": ["sku"]}},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The records of the topic, and whether the audit counts their keys."""
+
+    codec: str = "lz4"
+    by_key: bool = True
+    json: bool = False
+
+    @property
+    def config(self) -> dict[str, str]:
+        return {"cleanup.policy": "compact" if self.by_key else "delete", "min.insync.replicas": "1"}
+
+    @property
+    def contents(self) -> Contents:
+        key = KeyContents(required=True, format="string", partitioner="murmur2" if self.by_key else None)
+        value = ValueContents(format="json", schema=SCHEMA_FILE) if self.json else ValueContents(format="string")
+        return Contents(
+            key=key,
+            value=value,
+            timestamps=TimestampContents(type="CreateTime", max_ahead=3_600_000),
+            records=RecordContents(max_bytes=2_048),
+            partitions=PartitionContents(max_skew=4.0),
+        )
+
+    def value(self, number: int) -> str:
+        if not self.json:
+            return "x" * 185
+        lines = [{"sku": f"sku-{number + n}", "quantity": n, "price": n + 0.25, "note": "y" * 40} for n in range(8)]
+        return json.dumps({"id": number, "amount": number / 4, "text": "x" * 130, "lines": lines})
+
+
+LZ4 = Workload()
 
 
 def main() -> int:
-    arguments = [each for each in sys.argv[1:] if not each.startswith("--")]
-    if "--one" in sys.argv:
-        return one(*arguments)
-    records = int(arguments[0]) if arguments else 20_000_000
-    return memory(records) if "--memory" in sys.argv else speed(records)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("records", nargs="?", type=int, default=20_000_000)
+    parser.add_argument("--codec", default="lz4")
+    parser.add_argument("--no-keys", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--one", metavar="SERVER", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    workload = Workload(chosen.codec, not chosen.no_keys, chosen.json)
+    if chosen.one:
+        return one(chosen.one, workload)
+    return memory(chosen.records, workload) if chosen.memory else speed(chosen.records, workload)
 
 
-def speed(records: int) -> int:
+def speed(records: int, workload: Workload) -> int:
     use_spark_kafka(find_project())
-    with filled(records, records // 2) as (_, connection), spark_session(find_project()) as spark:
+    with (
+        filled(records, records // 2, workload) as (_, connection),
+        spark_session(find_project()) as spark,
+        tempfile.TemporaryDirectory() as scratch,
+    ):
+        folder = Path(scratch)
+        (folder / SCHEMA_FILE).write_text(json.dumps(SCHEMA))
         with open_cluster(connection) as cluster:
             snapshot = cluster.snapshot()
-        works: dict[str, Callable[[], float]] = {
-            "kafka-consumer-perf-test": lambda: perf_test(connection, records),
-            "bare count, Spark's source": lambda: timed(lambda: bare_count(spark, connection, snapshot)),
-            "the audit, all checks on": lambda: timed(lambda: audited(spark, connection)),
-        }
-        seconds: dict[str, list[float]] = {name: [] for name in works}
-        for round_ in range(ROUNDS + 1):
-            for name, work in works.items():
-                spent = work()
-                if round_:  # the first round warms up the JVM
-                    seconds[name].append(spent)
-                    print(f"{name:28} {spent:7.2f} s", flush=True)
-    print(f"\n{records:,} records in {PARTITIONS} partitions; median of {ROUNDS} rounds, in turn")
-    whole = median(seconds["the audit, all checks on"])
+        with wire_floor(connection, workload) as floor:
+            works: dict[str, Callable[[], float]] = {
+                "kafka-consumer-perf-test": lambda: perf_test(connection, records),
+                "wire floor": floor,
+                "bare count, Spark's source": lambda: timed(lambda: bare_count(spark, connection, snapshot)),
+                "the audit": lambda: timed(lambda: audited(spark, connection, workload, folder)),
+            }
+            seconds: dict[str, list[float]] = {name: [] for name in works}
+            for round_ in range(ROUNDS + 1):
+                for name, work in works.items():
+                    spent = work()
+                    if round_:  # the first round warms up the JVM
+                        seconds[name].append(spent)
+                        print(f"{name:28} {spent:7.2f} s", flush=True)
+    print(f"\n{records:,} records in {PARTITIONS} partitions, {workload}; median of {ROUNDS} rounds, in turn")
+    whole = median(seconds["the audit"])
     for name, held in seconds.items():
         spent = median(held)
-        print(f"{name:28} {spent:7.2f} s  {records / spent:12,.0f} records/s  the audit has {spent / whole:.2f} of it")
+        print(f"{name:28} {spent:7.2f} s {records / spent:12,.0f} records/s  the audit takes {whole / spent:.2f} of it")
     return 0
 
 
-def memory(records: int) -> int:
+def memory(records: int, workload: Workload) -> int:
     for count, keys in ((records // 10, records // 20), (records, records // 2), (records, 1_000)):
-        with filled(count, keys) as (_, connection):
+        with filled(count, keys, workload) as (_, connection):
             command = [sys.executable, __file__, "--one", connection.bootstrap_servers[0]]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             print(f"{count:12,} records, {keys:12,} keys: {done.stdout.strip() or done.stderr[-500:]}", flush=True)
     return 0
 
 
-def one(server: str) -> int:
+def one(server: str, workload: Workload) -> int:
     """Run one audit in this process, and print the peak memory of its JVM."""
     with spark_session(find_project()) as spark:
-        seconds = timed(lambda: audited(spark, Connection((server,), tls=False)))
+        seconds = timed(lambda: audited(spark, Connection((server,), tls=False), workload, Path()))
         assert spark._jvm
         process = spark._jvm.java.lang.ProcessHandle.current().pid()
         most = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
@@ -116,14 +176,47 @@ def one(server: str) -> int:
 
 
 @contextmanager
-def filled(records: int, keys: int) -> Iterator[tuple[Sandbox, Connection]]:
+def filled(records: int, keys: int, workload: Workload = LZ4) -> Iterator[tuple[Sandbox, Connection]]:
     with tempfile.TemporaryDirectory() as folder, started(Path(folder)) as sandbox:
         connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
-        create_topics(connection.bootstrap_servers, [TOPIC], PARTITIONS, CONFIG)
-        with writing(connection.bootstrap_servers, timeout_s=300) as writer:
-            for number in range(records):
-                writer.send(TOPIC, f"key-{number % keys:08}", VALUE)
+        create_topics(connection.bootstrap_servers, [TOPIC], PARTITIONS, workload.config)
+        settings = {"partitioner": "murmur2_random", "linger.ms": 20, "batch.size": 262_144}
+        servers = ",".join(connection.bootstrap_servers)
+        producer = Producer({"bootstrap.servers": servers, "compression.type": workload.codec, **settings})
+        for number in range(records):
+            key, value = f"key-{number % keys:08}", workload.value(number)
+            while True:
+                try:
+                    producer.produce(TOPIC, value, key)
+                    break
+                except BufferError:  # the queue is full: wait for deliveries
+                    producer.poll(0.1)
+        assert producer.flush(300) == 0
         yield sandbox, connection
+
+
+@contextmanager
+def wire_floor(connection: Connection, workload: Workload) -> Iterator[Callable[[], float]]:
+    """Yield a function that reads the topic once in a process of its own, and returns the seconds."""
+    package = find_spec("pyspark")
+    assert package and package.origin
+    tools = toolchain(find_project())
+    jackson = Path(package.origin).parent.glob("jars/jackson-*.jar")  # the version of the reader comes first
+    class_path = os.pathsep.join([*map(str, jackson), f"{tools.kafka_jars}/*"])
+    program = [str(Path(__file__).with_name("WireFloor.java")), connection.bootstrap_servers[0], TOPIC]
+    command = [str(tools.java), "-Xmx2g", "-XX:+UseParallelGC", "-cp", class_path, *program]
+    command.append("json" if workload.json else "nothing")
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stdout
+        requests, answers = process.stdin, process.stdout
+
+        def read() -> float:
+            requests.write("read\n")
+            requests.flush()
+            return float(answers.readline().split()[1])
+
+        yield read
+        requests.close()
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -132,13 +225,14 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def audited(spark: SparkSession, connection: Connection) -> None:
+def audited(spark: SparkSession, connection: Connection, workload: Workload = LZ4, folder: Path = Path()) -> None:
     declared = Declaration(
-        Topic(TOPIC, PARTITIONS, 1, CONFIG, contents=CONTENTS),
-        SettingLocations(ParsedDocument("topics/large.yaml"), (), {}),
+        Topic(TOPIC, PARTITIONS, 1, workload.config, contents=workload.contents),
+        SettingLocations(ParsedDocument("large.yaml"), (), {}),
     )
-    report = audit(spark, AuditRequest("bench", connection, (declared,)), lambda _: None)
+    report = audit(spark, AuditRequest("bench", connection, (declared,), root=folder), lambda _: None)
     assert report.scanned_records > 0
+    assert not [each for each in report.findings if each.check == "value-schema"], report.findings
 
 
 def perf_test(connection: Connection, records: int) -> float:
