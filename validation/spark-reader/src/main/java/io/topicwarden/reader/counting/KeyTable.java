@@ -4,6 +4,8 @@ import io.topicwarden.reader.counting.CountingRules.PartitionRules;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.LongBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
@@ -46,7 +48,8 @@ public final class KeyTable implements KeyCounts, Closeable {
   private static final int FITS_NOT_CHECKED = 0x3f; // more bits than there are partitioners
 
   private static final int SLOTS = 1 << 12;
-  private static final int BUFFER_LENGTH = 1 << 10;
+  private static final int BUFFER_LENGTH = 1 << 9;
+  private static final int BUFFERS_PER_WRITE = 1 << 5;
   private static final int RECORDS_PER_HASH_PARTITION = 1 << 16;
   private static final int MAX_HASH_PARTITIONS = 1 << 10;
 
@@ -66,9 +69,12 @@ public final class KeyTable implements KeyCounts, Closeable {
   private final int[] bufferLengths;
   private final SpilledBuffers[] spilled;
   private final int hashShift;
-  private final ByteBuffer transfer = ByteBuffer.allocateDirect(BUFFER_LENGTH * Long.BYTES);
+  private final ByteBuffer transfer =
+      ByteBuffer.allocateDirect(BUFFERS_PER_WRITE * BUFFER_LENGTH * Long.BYTES)
+          .order(ByteOrder.nativeOrder());
+  private final LongBuffer transferLongs = transfer.asLongBuffer();
   private FileChannel file;
-  private long fileEnd;
+  private long fileEnd; // with the full buffers in transfer, which are written together
   private boolean bypassesTable;
   private int recordsUntilChoice = SAMPLED_RECORDS;
   private int misses; // records of the sample whose key had no slot
@@ -244,6 +250,24 @@ public final class KeyTable implements KeyCounts, Closeable {
   }
 
   private void spill(int target) throws IOException {
+    transferLongs.put(buffers, target * BUFFER_LENGTH, BUFFER_LENGTH);
+    if (spilled[target] == null) {
+      spilled[target] = new SpilledBuffers();
+    }
+    SpilledBuffers list = spilled[target];
+    if (list.count == list.positions.length) {
+      list.positions = Arrays.copyOf(list.positions, 2 * list.count);
+    }
+    list.positions[list.count++] = fileEnd;
+    fileEnd += BUFFER_LENGTH * Long.BYTES;
+    bufferLengths[target] = 0;
+    if (!transferLongs.hasRemaining()) {
+      writeTransfer();
+    }
+  }
+
+  /** Appends the full buffers to the file. Without a file, all of them are still in transfer. */
+  private void writeTransfer() throws IOException {
     if (file == null) {
       file =
           FileChannel.open(
@@ -253,27 +277,22 @@ public final class KeyTable implements KeyCounts, Closeable {
               StandardOpenOption.WRITE,
               StandardOpenOption.DELETE_ON_CLOSE);
     }
-    transfer.clear();
-    transfer.asLongBuffer().put(buffers, target * BUFFER_LENGTH, BUFFER_LENGTH);
-    if (spilled[target] == null) {
-      spilled[target] = new SpilledBuffers();
-    }
-    SpilledBuffers list = spilled[target];
-    if (list.count == list.positions.length) {
-      list.positions = Arrays.copyOf(list.positions, 2 * list.count);
-    }
-    list.positions[list.count++] = fileEnd;
-    bufferLengths[target] = 0;
+    int length = transferLongs.position() * Long.BYTES;
+    transfer.clear().limit(length);
     while (transfer.hasRemaining()) {
-      fileEnd += file.write(transfer, fileEnd);
+      file.write(transfer, fileEnd - transfer.remaining());
     }
-    storage.onSpilled(transfer.capacity());
+    transferLongs.clear();
+    storage.onSpilled(length);
   }
 
   /** Moves to the next key; returns false after the last one. */
   public boolean next() throws IOException {
     if (hashPartition < 0) {
       evictAll();
+      if (file != null) {
+        writeTransfer();
+      }
     }
     current += SLOT_LENGTH;
     while (current >= mergedLength) {
@@ -295,14 +314,19 @@ public final class KeyTable implements KeyCounts, Closeable {
       loaded = new long[length + (length >> 2)];
     }
     for (int i = 0; i < spilledCount; i++) {
-      transfer.clear();
+      if (file == null) {
+        int at = (int) spilled[target].positions[i] / Long.BYTES;
+        transferLongs.get(at, loaded, i * BUFFER_LENGTH, BUFFER_LENGTH);
+        continue;
+      }
+      transfer.clear().limit(BUFFER_LENGTH * Long.BYTES);
       while (transfer.hasRemaining()) {
         if (file.read(transfer, spilled[target].positions[i] + transfer.position()) < 0) {
           throw new IOException("the spill file is shorter than what was written to it");
         }
       }
-      transfer.flip();
-      transfer.asLongBuffer().get(loaded, i * BUFFER_LENGTH, BUFFER_LENGTH);
+      transferLongs.clear();
+      transferLongs.get(loaded, i * BUFFER_LENGTH, BUFFER_LENGTH);
     }
     System.arraycopy(
         buffers,
