@@ -47,15 +47,17 @@ def project(servers: list[str], tmp_path: Path) -> Iterator[Project]:
         until(lambda: not {*TOPICS} & {*admin.list_topics()}, "the topics are gone")
 
 
-def drawn(servers: list[str], seed: int) -> list[Row]:
-    """Write records in transactions, some of them aborted, and return the committed ones."""
+def drawn(servers: list[str], seed: int, *, transactions: bool) -> list[Row]:
+    """Write records, perhaps in transactions, some of which are aborted, and return the committed ones."""
     draw = random.Random(seed)
-    settings = {"bootstrap.servers": ",".join(servers), "transactional.id": f"compared-{seed}"}
-    producer = Producer(settings)
-    producer.init_transactions()
+    settings = {"bootstrap.servers": ",".join(servers)}
+    producer = Producer(settings | ({"transactional.id": f"compared-{seed}"} if transactions else {}))
+    if transactions:
+        producer.init_transactions()
     rows: list[Row] = []
     for _ in range(12):
-        producer.begin_transaction()
+        if transactions:
+            producer.begin_transaction()
         batch: list[Row] = []
         for _ in range(20):
             key = draw.choice([None, *(f"k{number}" for number in range(12))])
@@ -78,11 +80,12 @@ def drawn(servers: list[str], seed: int) -> list[Row]:
                 "compared.drawn", text, key, partition, on_delivery=delivered, timestamp=stamp, headers=headers
             )
         producer.flush()
-        if draw.random() < 0.3:
+        aborted = transactions and draw.random() < 0.3
+        if aborted:
             producer.abort_transaction()
-        else:
+        elif transactions:
             producer.commit_transaction()
-            rows += batch
+        rows += [] if aborted else batch
     return sorted(rows, key=lambda row: row[:2])
 
 
@@ -120,10 +123,11 @@ def records(report: AuditReport, topic: str, check: str, what: str) -> int:
     return sum(int(one.evidence["records"] or 0) for one in found)
 
 
+@pytest.mark.parametrize("transactions", [True, False])
 def test_drawn_records_break_the_rules_that_an_oracle_says(
-    servers: list[str], project: Project, spark: SparkSession
+    servers: list[str], project: Project, spark: SparkSession, *, transactions: bool
 ) -> None:
-    rows = drawn(servers, 44)
+    rows = drawn(servers, 44, transactions=transactions)
     producer = Producer({"bootstrap.servers": ",".join(servers)})
     for number in range(50):
         value = json.dumps({"order": {"id": number}, "version": number}).encode()

@@ -66,6 +66,12 @@ class DeclaredContents:
         return declaration.topic.contents if declaration else Contents()
 
 
+def stable_reads(snapshot: Snapshot, reads: Iterable[PartitionRead]) -> list[PartitionRead]:
+    """Return the reads, each cut off at the last stable offset."""
+    ends = ((read, snapshot.topics[read.range.topic].extents[read.range.partition].last_stable) for read in reads)
+    return [replace(read, range=replace(read.range, end=min(read.range.end, stable))) for read, stable in ends]
+
+
 @dataclass(frozen=True)
 class ScanResult:
     """The result of a scan: the topics of a snapshot, the partition reads, and the counts by partition."""
@@ -102,11 +108,7 @@ class ScanResult:
     @property
     def stable_reads(self) -> list[PartitionRead]:
         """Return the counted partition reads, each cut off at the last stable offset."""
-        return [
-            replace(read, range=replace(read.range, end=min(read.range.end, self.last_stable(read.topic_partition))))
-            for read in self.reads
-            if read.topic_partition in self.counts
-        ]
+        return stable_reads(self.snapshot, (read for read in self.reads if read.topic_partition in self.counts))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from topicwarden.audit.audited_topic import ReadRecords
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit, changes_during_audit, changes_or_none
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.collect.observation import Observation
-from topicwarden.audit.committed_evidence import DeclaredContents, ScanResult, count_committed
+from topicwarden.audit.committed_evidence import DeclaredContents, ScanResult, count_committed, stable_reads
 from topicwarden.audit.history import remembered_records
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.incremental_scan import IncrementalScan, scan_since, stored_part_names
@@ -30,13 +30,13 @@ from topicwarden.audit.history.topic_state import (
 )
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.compare_records import compare_records
+from topicwarden.audit.scan.compared_scan import ComparedScan
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.java_errors import remedy, root_cause
 from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead, limit_internal_topics, partition_reads
 from topicwarden.audit.scan.progress import Progress, report_progress
-from topicwarden.audit.scan.record_comparison import ComparedRecords
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.audit.scan.superseded_pairs import MOST_PARTITIONS, pair_windows, superseded_pairs
 from topicwarden.audit.scan.timestamp_borders import resolve_timestamp_borders, without_proofs_by_time
@@ -91,7 +91,7 @@ def gather(
     6. Find the superseded pairs of compacted topics.
     7. Settle borders between timestamps that the brokers did not report, and drop what undated records leave unproven.
     8. Count committed records where it matters, and compare where keys are with where partitioners put them.
-    9. Compare the committed records of topics with rules for that.
+    9. Compare the committed records of topics with rules for that, if the scan has not compared exactly these.
     10. Look up the tombstones that the next audit needs.
 
     A history that cannot be read or written is only noted in the report. Spark starts with the first step that needs
@@ -128,7 +128,15 @@ def gather(
         committed = count_committed(
             spark, connection, scan_result, plan.contracts, plan.declared, rate=request.bounds.rate
         )
-        compared = _compare(spark, request, plan, scan_result)
+        others = _comparison(finished.declared, finished.observed, scan_result.stable_reads) if unread else None
+        compared = compare_records(
+            spark,
+            connection,
+            others or plan.comparison,
+            live={live.topic.name: live for live in scan_result.topics},
+            contracts=plan.contracts,
+            rate=request.bounds.rate,
+        )
         tombstones = remembered_records.committed_tombstones(
             spark, connection, _new_tombstones(finished.snapshot, counts, known)
         )
@@ -164,7 +172,7 @@ class _ScanPlan:
     """The partition reads of a scan, and the rules by which it judges records.
 
     ``whole``: the reads of whole partitions. ``reads``: what ``--sample`` and ``--max-records`` leave of them.
-    ``steps``: what an incremental scan reads instead.
+    ``steps``: what an incremental scan reads instead. ``comparison``: the rules that compare records.
     """
 
     observed: Observation
@@ -173,6 +181,7 @@ class _ScanPlan:
     whole: list[PartitionRead]
     reads: list[PartitionRead]
     steps: list[ScanStep]
+    comparison: ComparedScan
     deleted_keys: list[DeletedKey]
 
     @property
@@ -206,14 +215,28 @@ def _plan(request: AuditRequest, observed: Observation, state: HistoryState) -> 
     contracts = declared.contracts(observed.readable, observed.snapshot.taken_at)
     if request.history is not None:  # a full audit, too, is what the next one compares with
         contracts = replace(contracts, registry_states=registry_states(contracts))
+    reads = request.bounds.apply(whole)
     return _ScanPlan(
         observed,
         declared,
         contracts,
         whole=whole,
-        reads=request.bounds.apply(whole),
+        reads=reads,
         steps=plan_scan(whole, observed.snapshot, contracts, state),
+        comparison=_comparison(declared, observed, stable_reads(observed.snapshot, reads)),
         deleted_keys=_known_tombstones(state.states),
+    )
+
+
+def _comparison(declared: DeclaredContents, observed: Observation, reads: Iterable[PartitionRead]) -> ComparedScan:
+    """Return the rules that compare records; ``reads`` end at the last stable offsets."""
+    topics = (live.topic.name for live in observed.readable)
+    return ComparedScan(
+        [declared.declarations[name] for name in topics if name in declared.declarations],
+        [read.range for read in reads],
+        observed.snapshot.taken_at,
+        ProjectSchemas(declared.root),
+        declared.subjects,
     )
 
 
@@ -240,6 +263,7 @@ def _scan(
             plan.snapshot.taken_at,
             plan.contracts,
             deleted_keys=plan.deleted_keys,
+            compared=plan.comparison,
             rate=request.bounds.rate,
         )
     known = {step.read.topic_partition: step.known for step in plan.steps if step.known is not None}
@@ -293,31 +317,6 @@ def _pairs(
     }
     known = {at: replace(known, pairs=searched.get(at, known.pairs)) for at, known in outcome.known.items()}
     return pairs, known
-
-
-def _compare(
-    spark: SparkSource, request: AuditRequest, plan: _ScanPlan, found: ScanResult
-) -> dict[str, dict[str, ComparedRecords]]:
-    """Return what rules find that compare records, by topic."""
-    declarations = [
-        plan.declared.declarations[live.topic.name]
-        for live in found.topics
-        if live.topic.name in plan.declared.declarations
-    ]
-    ranges = [read.range for read in found.stable_reads]
-    schemas = ProjectSchemas(request.root)
-    return compare_records(
-        spark,
-        request.connection,
-        declarations,
-        ranges,
-        live={live.topic.name: live for live in found.topics},
-        now=plan.snapshot.taken_at,
-        contracts=plan.contracts,
-        schemas=schemas,
-        subjects=request.subjects,
-        rate=request.bounds.rate,
-    )
 
 
 def _without(outcome: IncrementalScan, unread: Collection[TopicPartition]) -> IncrementalScan:

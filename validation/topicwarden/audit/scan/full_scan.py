@@ -37,6 +37,17 @@ class IncrementalReads(Protocol):
         """
 
 
+class ComparesRecords(Protocol):
+    """Rules that compare the records while they are counted."""
+
+    @property
+    def options(self) -> str | None:
+        """The rules as ``FieldRules.java`` reads them; None if there is nothing to compare."""
+
+    def add_up(self, rows: DataFrame) -> list[str]:
+        """Compare the rows of ``ComparingReader.java``, and return the totals of the counts in them."""
+
+
 def scan(
     spark: SparkSession,
     connection: Connection,
@@ -47,6 +58,7 @@ def scan(
     deleted_keys: Iterable[DeletedKey] = (),
     earlier_reads: IncrementalReads | None = None,
     counted_before: Iterable[PartitionRead] = (),
+    compared: ComparesRecords | None = None,
     rate: int | None = None,
     consumer: Mapping[str, str] | None = None,
 ) -> dict[TopicPartition, PartitionCounts]:
@@ -54,8 +66,9 @@ def scan(
 
     Record ages are measured from ``now`` (ms). For each of ``deleted_keys``, the scan looks for a record that was
     resurrected after the key was seen deleted. With ``earlier_reads``, ``reads`` are the new ranges, and it adds the
-    counts of the others; ``counted_before`` are the partitions without new ranges. ``rate`` limits the bytes a second;
-    ``consumer`` overrides ``offset_ranges.READ_OPTIONS``.
+    counts of the others; ``counted_before`` are the partitions without new ranges. The records are also ``compared``,
+    unless several tasks read a partition that is counted by key. ``rate`` limits the bytes a second; ``consumer``
+    overrides ``offset_ranges.READ_OPTIONS``.
     """
     if not reads:
         return {}
@@ -67,11 +80,24 @@ def scan(
     cut = frozenset(number for number in by_key if pieces[number] > 1)
     counting = counting_options(reads, contracts, now, deleted_keys)
     rows = "totals" if earlier_reads is None and not cut else "groups"
-    found = read_ranges(spark, connection, tasks, consumer, contracts, rate=rate, counted=rows, counting=counting)
+    comparison = compared if compared and compared.options and rows == "totals" else None
+    found = read_ranges(
+        spark,
+        connection,
+        tasks,
+        consumer,
+        contracts,
+        rate=rate,
+        counted=rows,
+        counting=counting,
+        compared=comparison.options if comparison else None,
+    )
     # As many reducers as readers: each reducer then has about as many groups as one reader produces.
     spark.conf.set("spark.sql.shuffle.partitions", str(max(len(tasks), _LEAST_REDUCERS)))
     if earlier_reads is not None:
         totals = earlier_reads.add_up(found, cut, counting)
+    elif comparison is not None:
+        totals = [RangeTotals.from_json(text) for text in comparison.add_up(found)]
     else:
         texts = add_up(spark, merge_groups(found), counting) if cut else found
         totals = [RangeTotals.from_json(row[0]) for row in texts.collect()]

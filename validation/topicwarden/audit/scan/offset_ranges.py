@@ -68,18 +68,21 @@ def read_ranges(
     rate: int | None = None,
     counted: str | None = None,
     counting: str = "",
+    compared: str | None = None,
 ) -> DataFrame:
     """Return the records in ``tasks``: ``part``, ``offset``, ``time`` (ms), ``key`` and ``value`` as bytes.
 
     The other columns are those of ``OffsetRangeSource.java``, by ``contracts``; a column that is not selected costs
     nothing. With ``counted``, return counts instead of records: ``groups`` (``GroupReader.java``) or ``totals``
-    (``TotalsReader.java``), as the JSON in ``counting`` specifies (``CountingRules.java``).
+    (``TotalsReader.java``), as the JSON in ``counting`` specifies (``CountingRules.java``). With ``compared``, also
+    return the rows by which these rules compare records (``ComparingReader.java``).
 
     The rest is as in ``read_options``.
     """
     cores = spark.sparkContext.defaultParallelism
     options = read_options(cores, connection, tasks, consumer, contracts, rate=rate, counting=counting)
-    return spark.read.format(FORMAT).options(**options, **({"counted": counted} if counted else {})).load()
+    kinds = {"counted": counted, "compared": compared}
+    return spark.read.format(FORMAT).options(**options, **{name: kind for name, kind in kinds.items() if kind}).load()
 
 
 def read_options(

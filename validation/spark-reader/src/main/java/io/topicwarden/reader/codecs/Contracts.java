@@ -32,6 +32,7 @@ public final class Contracts {
 
   private final JsonNode declared;
   private final SchemaRegistryClient registry;
+  private final LastJson last;
   private final Map<String, TopicContract> byTopic = new HashMap<>();
 
   /**
@@ -43,6 +44,12 @@ public final class Contracts {
    * @param registry see {@link SchemaRegistryClient}
    */
   public Contracts(String contracts, String registry) {
+    this(contracts, registry, null);
+  }
+
+  /** Creates contracts whose records other rules parse, too: {@code last} keeps their JSON. */
+  public Contracts(String contracts, String registry, LastJson last) {
+    this.last = last;
     try {
       this.declared = Json.MAPPER.readTree(contracts == null ? "{}" : contracts);
       this.registry =
@@ -65,7 +72,9 @@ public final class Contracts {
     return new TopicContract(
         contract.path("partitions").asInt(),
         contract.path("late").asLong(Long.MAX_VALUE),
-        contract.has("records") ? new RecordContract(contract.path("records"), registry) : null,
+        contract.has("records")
+            ? new RecordContract(contract.path("records"), registry, last)
+            : null,
         contract.path("offsets").asInt(FaultCounts.MAX_OFFSETS),
         contract.path("arrival").asLong(),
         contract.get("personal"));

@@ -19,10 +19,15 @@ public final class Decoder {
    * @param registry the option {@code registry}, or null
    */
   public static Decoder of(JsonNode declared, String registry) {
+    return of(declared, registry, null);
+  }
+
+  /** Returns a decoder that parses no JSON again that {@code last} has parsed; it may be null. */
+  public static Decoder of(JsonNode declared, String registry, LastJson last) {
     try {
       SchemaRegistryClient client =
           registry == null ? null : new SchemaRegistryClient(Json.MAPPER.readTree(registry));
-      return new Decoder(RecordContract.codec(declared, client));
+      return new Decoder(RecordContract.codec(declared, client, last));
     } catch (JsonProcessingException error) {
       throw new IllegalArgumentException("the registry is not JSON", error);
     }

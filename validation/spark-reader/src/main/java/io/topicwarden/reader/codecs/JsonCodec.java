@@ -10,9 +10,11 @@ import java.util.Map;
 /** JSON, with a JSON Schema if one is declared. */
 final class JsonCodec implements Codec {
   private final JsonSchemaValidator validator;
+  private final LastJson last; // null if no other codec parses the same data
 
-  private JsonCodec(JsonSchemaValidator validator) {
+  private JsonCodec(JsonSchemaValidator validator, LastJson last) {
     this.validator = validator;
+    this.last = last;
   }
 
   /**
@@ -22,7 +24,12 @@ final class JsonCodec implements Codec {
    * @param references the texts of the schemas that it refers to, by URI
    */
   static JsonCodec of(String schema, Map<String, String> references) {
-    return new JsonCodec(schema == null ? null : new JsonSchemaValidator(schema, references));
+    return of(schema, references, null);
+  }
+
+  /** Returns a codec that parses no data again that {@code last} has parsed; it may be null. */
+  static JsonCodec of(String schema, Map<String, String> references, LastJson last) {
+    return new JsonCodec(schema == null ? null : new JsonSchemaValidator(schema, references), last);
   }
 
   @Override
@@ -31,7 +38,7 @@ final class JsonCodec implements Codec {
   }
 
   JsonNode decode(byte[] data, int from) throws RecordFault {
-    JsonNode node = JsonText.parse(data, from);
+    JsonNode node = last == null ? JsonText.parse(data, from) : last.parse(data, from);
     if (validator != null) {
       validator.validate(node);
     }
@@ -44,10 +51,17 @@ final class JsonCodec implements Codec {
   }
 
   void check(byte[] data, int from) throws RecordFault {
-    if (validator == null) {
+    if (validator == null && last == null) {
       JsonText.check(data, from);
-    } else {
+      return;
+    }
+    try {
       decode(data, from);
+    } catch (RecordFault fault) {
+      if (validator != null || !fault.undecidable) {
+        throw fault;
+      }
+      // JSON beyond the limits of a tree is JSON.
     }
   }
 

@@ -36,10 +36,11 @@ public final class RecordContract {
    * @param declared the object that {@code audit/scan/contracts.py} writes as {@code records}, or
    *     {@code audit/retained_records.py} with {@code new_schemas}
    * @param registry the Schema Registry of the stack, or null
+   * @param last the JSON that other rules parse, too, or null
    */
-  RecordContract(JsonNode declared, SchemaRegistryClient registry) {
-    keyCodec = codec(declared.path("key"), registry);
-    valueCodec = codec(declared.path("value"), registry);
+  RecordContract(JsonNode declared, SchemaRegistryClient registry, LastJson last) {
+    keyCodec = codec(declared.path("key"), registry, last);
+    valueCodec = codec(declared.path("value"), registry, last);
     declared.path("headers").forEach(name -> requiredHeaders.add(name.asText()));
     Set<FileDescriptor> schemas =
         Stream.of(keyCodec, valueCodec)
@@ -58,9 +59,9 @@ public final class RecordContract {
     declared.path("new_schemas").forEach(each -> newSchemas.add(new NewSchema(each, registry)));
   }
 
-  static Codec codec(JsonNode declared, SchemaRegistryClient registry) {
+  static Codec codec(JsonNode declared, SchemaRegistryClient registry, LastJson last) {
     try {
-      return createCodec(declared, registry);
+      return createCodec(declared, registry, last);
     } catch (RuntimeException | StackOverflowError | LinkageError error) {
       return alwaysUndecidable("the schema cannot be used: " + RecordFault.describe(error));
     }
@@ -74,7 +75,8 @@ public final class RecordContract {
   }
 
   /** Returns null if no format is declared. */
-  private static Codec createCodec(JsonNode declared, SchemaRegistryClient registry) {
+  private static Codec createCodec(
+      JsonNode declared, SchemaRegistryClient registry, LastJson last) {
     String format = declared.path("format").asText(null);
     if (format == null) {
       return null;
@@ -94,7 +96,7 @@ public final class RecordContract {
       return new ConfluentCodec(registry, format, declared.path("subject").asText(), readerSchema);
     }
     return switch (format) {
-      case "json" -> JsonCodec.of(schema, Map.of());
+      case "json" -> JsonCodec.of(schema, Map.of(), last);
       case "avro" -> avroCodec(schema);
       case "protobuf" -> protobufCodec(declared);
       default -> PlainCodec.of(format);

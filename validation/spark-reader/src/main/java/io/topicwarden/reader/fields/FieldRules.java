@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.topicwarden.reader.Json;
 import io.topicwarden.reader.codecs.Decoder;
+import io.topicwarden.reader.codecs.LastJson;
 import io.topicwarden.reader.codecs.RecordFault;
 import io.topicwarden.reader.fields.FieldPath.Found;
 import java.io.ByteArrayOutputStream;
@@ -17,7 +18,7 @@ import org.apache.kafka.common.header.Header;
 
 /**
  * The rules that compare the records of a topic with each other: the option {@code fields}, which
- * {@code audit/scan/compare_records.py} writes. Used by one thread.
+ * {@code audit/scan/compared_rules.py} writes. Used by one thread.
  */
 public final class FieldRules {
   /** Receives what a rule needs of a record. */
@@ -76,8 +77,13 @@ public final class FieldRules {
   private final Map<String, TopicRules> byTopic = new HashMap<>();
   private final boolean needsDigests;
 
-  /** Parses the options {@code fields} and {@code registry}; the second may be null. */
-  public FieldRules(String json, String registry) {
+  /**
+   * Parses the rules.
+   *
+   * @param registry the option {@code registry}, or null
+   * @param last the JSON that contracts parse, too, or null
+   */
+  public FieldRules(String json, String registry, LastJson last) {
     try {
       JsonNode parsed = Json.MAPPER.readTree(json);
       needsDigests = parsed.path("digests").asBoolean();
@@ -85,14 +91,19 @@ public final class FieldRules {
         TopicRules rules = new TopicRules();
         topic.getValue().path("rules").forEach(rule -> rules.rules.add(rule(rule)));
         JsonNode value = topic.getValue().path("value");
-        rules.value = value.isEmpty() ? null : Decoder.of(value, registry);
+        rules.value = value.isEmpty() ? null : Decoder.of(value, registry, last);
         JsonNode key = topic.getValue().path("key");
-        rules.key = key.isEmpty() ? null : Decoder.of(key, registry);
+        rules.key = key.isEmpty() ? null : Decoder.of(key, registry, last);
         byTopic.put(topic.getKey(), rules);
       }
     } catch (JsonProcessingException error) {
       throw new IllegalArgumentException("the rules of fields are not JSON", error);
     }
+  }
+
+  /** Returns whether a rule concerns the records of a topic. */
+  public boolean concern(String topic) {
+    return byTopic.containsKey(topic);
   }
 
   /** Returns whether rows have digests, by which the identities of two records can be compared. */

@@ -8,7 +8,7 @@ import java.util.Map;
 
 /**
  * Makes few rows of the records that rules compare, without a change of what {@code
- * audit/scan/compare_records.py} finds in them, in bounded memory:
+ * audit/scan/compared_rows.py} finds in them, in bounded memory:
  *
  * <ul>
  *   <li>{@code ordered}: of a run of records of one key and partition whose values rise, only the

@@ -1,6 +1,7 @@
 package io.topicwarden.reader.source;
 
 import io.topicwarden.reader.codecs.Contracts;
+import io.topicwarden.reader.codecs.LastJson;
 import io.topicwarden.reader.counting.CountingRules;
 import io.topicwarden.reader.counting.GroupRow;
 import io.topicwarden.reader.counting.SparkSpillStorage;
@@ -44,6 +45,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  *       TotalsReader}), {@code fields} (see {@link FieldReader}) or {@code summaries} (see {@link
  *       InferenceReader}) instead of records
  *   <li>{@code counting}: see {@link CountingRules}, {@link FieldRules} and {@link Settings}
+ *   <li>{@code compared}, only with totals: see {@link FieldRules} and {@link ComparingReader}
  * </ul>
  *
  * <p>Columns of records: see {@link RecordReader#SCHEMA}. Only selected columns are computed.
@@ -55,6 +57,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  */
 public final class OffsetRangeSource implements TableProvider {
   private static final String NAME = "kafka offset ranges"; // shown instead of options: passwords
+  private static final String COMPARED = "compared";
   private static final String COUNTED = "counted";
   private static final String FIELDS = "fields";
   private static final String SUMMARIES = "summaries";
@@ -75,8 +78,8 @@ public final class OffsetRangeSource implements TableProvider {
   private static StructType schema(Map<String, String> options) {
     return switch (options.getOrDefault(COUNTED, "")) {
       case "groups" -> GroupRow.SCHEMA;
-      case "totals" -> TOTALS;
-      case FIELDS -> FieldReader.SCHEMA;
+      case "totals" -> options.containsKey(COMPARED) ? FieldRows.SCHEMA : TOTALS;
+      case FIELDS -> FieldRows.SCHEMA;
       case SUMMARIES -> InferenceReader.SCHEMA;
       default -> RecordReader.SCHEMA;
     };
@@ -163,6 +166,7 @@ public final class OffsetRangeSource implements TableProvider {
           readSchema.fieldNames(),
           options.getOrDefault(COUNTED, ""),
           options.get("counting"),
+          options.get(COMPARED),
           options.get("contracts"),
           options.get("registry"),
           Long.parseLong(options.getOrDefault("rate", "0")));
@@ -180,6 +184,7 @@ public final class OffsetRangeSource implements TableProvider {
       String[] columns,
       String counted,
       String countingRules,
+      String comparedRules,
       String contractsJson,
       String registry,
       long bytesPerSecond)
@@ -192,13 +197,14 @@ public final class OffsetRangeSource implements TableProvider {
     @Override
     public PartitionReader<InternalRow> createReader(InputPartition partition) {
       List<OffsetRange> ranges = ((Task) partition).ranges();
-      Contracts contracts = new Contracts(contractsJson, registry);
+      LastJson last = comparedRules == null ? null : new LastJson();
+      Contracts contracts = new Contracts(contractsJson, registry, last);
       RateLimiter limiter = new RateLimiter(bytesPerSecond);
       if (counted.isEmpty()) {
         return new RecordReader(consumerSettings, ranges, columns, contracts, limiter);
       }
       if (counted.equals(FIELDS)) {
-        FieldRules fields = new FieldRules(countingRules, registry);
+        FieldRules fields = new FieldRules(countingRules, registry, null);
         return new FieldReader(consumerSettings, ranges, fields, limiter);
       }
       if (counted.equals(SUMMARIES)) {
@@ -207,6 +213,11 @@ public final class OffsetRangeSource implements TableProvider {
       }
       CountingRules rules = new CountingRules(countingRules);
       SparkSpillStorage storage = new SparkSpillStorage();
+      if (comparedRules != null) {
+        FieldRules fields = new FieldRules(comparedRules, registry, last);
+        return new ComparingReader(
+            consumerSettings, ranges, rules, fields, contracts, limiter, storage);
+      }
       return counted.equals("groups")
           ? new GroupReader(consumerSettings, ranges, rules, contracts, limiter, storage)
           : new TotalsReader(consumerSettings, ranges, rules, contracts, limiter, storage);

@@ -104,6 +104,11 @@ final class RangeSummary {
     return timestamp <= MAX_MICROS ? "microseconds" : "nanoseconds";
   }
 
+  /** Returns whether an offset before the last record has no record. */
+  boolean hasGap() {
+    return lastGap != NO_GAP;
+  }
+
   /** Records why the range cannot be read from an offset on. */
   void giveUp(long offset, String reason) {
     unreadFrom = offset;

@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -37,6 +38,32 @@ class JsonCodecTest {
   void refusesWhatIsNotJson(String json) {
     assertInvalid("not JSON", () -> any.check(bytes(json)));
     assertInvalid("not JSON", () -> any.decode(bytes(json)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"{}", "[]", "{", "", "{} {}", "\u0000", "1e9999", "[1e-9999]"})
+  void dataThatAnotherCodecHasParsedIsJudgedTheSame(String json) {
+    LastJson last = new LastJson();
+    JsonCodec alike = JsonCodec.of(null, Map.of(), last);
+    JsonCodec object = JsonCodec.of("{\"type\": \"object\"}", Map.of());
+    JsonCodec objectAlike = JsonCodec.of("{\"type\": \"object\"}", Map.of(), last);
+    byte[] data = bytes(json);
+    for (int round = 0; round < 2; round++) {
+      assertEquals(reason(() -> any.check(data)), reason(() -> alike.check(data)));
+      assertEquals(reason(() -> object.check(data)), reason(() -> objectAlike.check(data)));
+      assertEquals(reason(() -> any.decode(data)), reason(() -> alike.decode(data)));
+    }
+  }
+
+  private static String reason(Executable decoding) {
+    try {
+      decoding.execute();
+      return null;
+    } catch (RecordFault fault) {
+      return fault.getMessage() + fault.undecidable;
+    } catch (Throwable error) {
+      throw new AssertionError(error);
+    }
   }
 
   @Test

@@ -29,7 +29,7 @@ class RecordContractTest {
   private static List<String> faults(String contract, ConsumerRecord<byte[], byte[]> record)
       throws Exception {
     FaultCounts counts = new FaultCounts();
-    new RecordContract(Json.MAPPER.readTree(contract), null)
+    new RecordContract(Json.MAPPER.readTree(contract), null, null)
         .validate(record, counts, new SchemaIds(1));
     ArrayNode json = Json.MAPPER.createArrayNode();
     counts.writeTo(json);

@@ -85,7 +85,7 @@ class SchemaIdsTest {
             wire(2),
             new RecordHeaders(),
             Optional.empty());
-    new RecordContract(Json.MAPPER.readTree(contract), null)
+    new RecordContract(Json.MAPPER.readTree(contract), null, null)
         .validate(record, new FaultCounts(), ids);
     assertEquals("{\"value\":[[0,2,false,1,7]]}", json().toString());
   }
