@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Descriptors.EnumValueDescriptor;
 import io.topicwarden.reader.fields.FieldPath.Found;
-import java.io.ByteArrayOutputStream;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
@@ -50,6 +49,9 @@ final class CanonicalValue {
   private static byte[] ofSingle(Object value) throws Unjudged {
     if (value instanceof Boolean flag) {
       return new byte[] {BOOLEAN, (byte) (flag ? 1 : 0)};
+    }
+    if (value instanceof Long || value instanceof Integer) {
+      return integer(((Number) value).longValue());
     }
     if (value instanceof Number number) {
       return number(decimal(number));
@@ -142,6 +144,40 @@ final class CanonicalValue {
     return BigDecimal.valueOf(number.longValue());
   }
 
+  /** The same as {@link #number}, without the objects that it needs: most numbers are integers. */
+  private static byte[] integer(long value) {
+    if (value == 0 || value == Long.MIN_VALUE) {
+      return number(BigDecimal.valueOf(value));
+    }
+    int digits = 0;
+    int zeros = 0;
+    long stripped = Math.abs(value);
+    while (stripped % 10 == 0) {
+      stripped /= 10;
+      zeros++;
+    }
+    for (long rest = stripped; rest > 0; rest /= 10) {
+      digits++;
+    }
+    boolean negative = value < 0;
+    byte inverted = (byte) (negative ? 0xFF : 0);
+    byte[] bytes = new byte[6 + digits + (negative ? 1 : 0)];
+    bytes[0] = NUMBER;
+    bytes[1] = negative ? NEGATIVE : POSITIVE;
+    bytes[2] = (byte) (inverted ^ 0x80);
+    bytes[3] = inverted;
+    bytes[4] = inverted;
+    bytes[5] = (byte) (inverted ^ (digits + zeros));
+    for (int at = 5 + digits; at > 5; at--) {
+      bytes[at] = (byte) (inverted ^ ('0' + stripped % 10));
+      stripped /= 10;
+    }
+    if (negative) {
+      bytes[bytes.length - 1] = (byte) 0xFF;
+    }
+    return bytes;
+  }
+
   /** The sign, the exponent and the digits; all but the sign are inverted for negative numbers. */
   private static byte[] number(BigDecimal number) {
     if (number.signum() == 0) {
@@ -164,6 +200,19 @@ final class CanonicalValue {
   }
 
   static byte[] text(String text) throws Unjudged {
+    byte[] tagged = new byte[text.length() + 1];
+    tagged[0] = TEXT;
+    for (int i = 0; i < text.length(); i++) {
+      char character = text.charAt(i);
+      if (character > 0x7F) {
+        return unicode(text);
+      }
+      tagged[i + 1] = (byte) character;
+    }
+    return tagged;
+  }
+
+  private static byte[] unicode(String text) throws Unjudged {
     try {
       ByteBuffer utf8 = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
       byte[] bytes = new byte[utf8.remaining()];
@@ -175,9 +224,9 @@ final class CanonicalValue {
   }
 
   private static byte[] tagged(byte kind, byte[] bytes) {
-    ByteArrayOutputStream tagged = new ByteArrayOutputStream(bytes.length + 1);
-    tagged.write(kind);
-    tagged.writeBytes(bytes);
-    return tagged.toByteArray();
+    byte[] tagged = new byte[bytes.length + 1];
+    tagged[0] = kind;
+    System.arraycopy(bytes, 0, tagged, 1, bytes.length);
+    return tagged;
   }
 }

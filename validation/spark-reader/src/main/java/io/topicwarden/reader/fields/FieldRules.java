@@ -7,8 +7,9 @@ import io.topicwarden.reader.codecs.Decoder;
 import io.topicwarden.reader.codecs.LastJson;
 import io.topicwarden.reader.codecs.RecordFault;
 import io.topicwarden.reader.fields.FieldPath.Found;
-import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
@@ -195,15 +196,16 @@ public final class FieldRules {
   private static byte[] identity(
       Rule rule, ConsumerRecord<byte[], byte[]> record, Object decoded, RecordFault fault)
       throws Unjudged, RecordFault {
-    ByteArrayOutputStream identity = new ByteArrayOutputStream();
+    byte[] identity = {};
     for (Part part : rule.parts()) {
       byte[] value = part(part, record, decoded, fault);
-      for (int shift = 24; shift >= 0; shift -= 8) {
-        identity.write(value.length >>> shift); // so that no two identities are the same bytes
-      }
-      identity.writeBytes(value);
+      byte[] longer = Arrays.copyOf(identity, identity.length + Integer.BYTES + value.length);
+      ByteBuffer.wrap(longer, identity.length, longer.length - identity.length)
+          .putInt(value.length) // so that no two identities are the same bytes
+          .put(value);
+      identity = longer;
     }
-    return identity.toByteArray();
+    return identity;
   }
 
   private static byte[] part(

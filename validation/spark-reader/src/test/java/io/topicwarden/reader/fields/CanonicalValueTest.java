@@ -13,6 +13,7 @@ import io.topicwarden.reader.Json;
 import io.topicwarden.reader.fields.FieldPath.Found;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -53,6 +54,32 @@ class CanonicalValueTest {
     byte[] next = CanonicalValue.of(BigIntegerNode.valueOf(large.add(BigInteger.ONE)));
     assertFalse(Arrays.equals(CanonicalValue.of(large.longValue()), next));
     assertFalse(Arrays.equals(CanonicalValue.of(1L), CanonicalValue.of("1")));
+  }
+
+  @Test
+  void integersHaveTheBytesOfTheirDecimals() throws Unjudged {
+    Random random = new Random(45);
+    for (int round = 0; round < 20_000; round++) {
+      long value = random.nextLong() >> random.nextInt(64);
+      value *= random.nextBoolean() ? 1 : 1_000;
+      assertArrayEquals(number(BigDecimal.valueOf(value)), CanonicalValue.of(value), value + "");
+      int small = random.nextInt() >> random.nextInt(32);
+      assertArrayEquals(number(BigDecimal.valueOf(small)), CanonicalValue.of(small));
+    }
+    for (long value : new long[] {0, Long.MIN_VALUE, Long.MAX_VALUE, -Long.MAX_VALUE, -10, 10}) {
+      assertArrayEquals(number(BigDecimal.valueOf(value)), CanonicalValue.of(value));
+    }
+  }
+
+  @Test
+  void textIsUtf8WithItsKind() throws Unjudged {
+    for (String text : List.of("", "a", "a\u007f", "\u0080", "aé☃", "\ud83d\ude00")) {
+      byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
+      byte[] expected = new byte[utf8.length + 1];
+      expected[0] = CanonicalValue.TEXT;
+      System.arraycopy(utf8, 0, expected, 1, utf8.length);
+      assertArrayEquals(expected, CanonicalValue.of(text));
+    }
   }
 
   @Test
