@@ -48,7 +48,7 @@ def project(servers: list[str], tmp_path: Path) -> Iterator[Project]:
 
 
 def drawn(servers: list[str], seed: int, *, transactions: bool) -> list[Row]:
-    """Write records, perhaps in transactions, some of which are aborted, and return the committed ones."""
+    """Write records, if ``transactions`` in transactions that may abort, and return the committed ones."""
     draw = random.Random(seed)
     settings = {"bootstrap.servers": ",".join(servers)}
     producer = Producer(settings | ({"transactional.id": f"compared-{seed}"} if transactions else {}))

@@ -23,7 +23,7 @@ from topicwarden.model.record_rules import OrderedRule, ReferenceRule
 
 @dataclass(frozen=True)
 class ComparedRows:
-    """What the rows of a read show.
+    """The results of rules by the rows of one read.
 
     ``results``: the result of each rule by its number, with ``broken`` by the number of the read. ``notes``: the
     reader's notes by the number of the read. ``repeated``: the buckets of each rule in which an identity occurs twice;
