@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.services import PROFILES
+from topicwarden.kinds import in_file_order
 from topicwarden.model.access import ACLS, AccessSource, DeclaredAccess, Operation, Part, ResourceType
 
 if TYPE_CHECKING:
@@ -71,3 +73,9 @@ class AccessConverter:
             )
             found = sorted(sources, key=lambda source: source.location)
             yield from (Limit(source, message) for source in (found[:1] if self.part == ACLS else found))
+
+
+@cache
+def converters() -> tuple[AccessConverter, ...]:
+    """Return the conversions of all kinds, in the order of the keys of a file below ``access/``."""
+    return tuple(each.CONVERTER for each in in_file_order("convert"))

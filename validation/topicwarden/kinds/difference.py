@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 NOT_DEPLOYED: Final = DeployedAccess()
 UNREAD: Final = LiveAccess()
 Actions: TypeAlias = Mapping[Any, Action]
+ReadEntries: TypeAlias = tuple[Any, str | None]
+"""The entries that were read, and why some of them may be missing."""
 T = TypeVar("T")
 
 
@@ -72,6 +74,27 @@ class AccessPart(Generic[Key, Value]):
         """Return the action of each entry that changes. Without live ones, each counts as it was deployed."""
         known = None if self.name in live.missing else live.part(self.name)
         return dict(_actions(declared.part(self.name), deployed.part(self.name), known, self.as_live))
+
+
+@dataclass(frozen=True)
+class LivePart:
+    """One kind of access on a cluster.
+
+    - ``name``: the part of the live access that has the entries.
+    - ``request``: the request in words, for a service or brokers that do not offer it; ``permission``: what it needs.
+    - ``read``: returns the entries, or raises KafkaError. Its arguments are an Admin client, and the groups whose
+      settings are read in any case.
+    """
+
+    name: str
+    request: str
+    permission: str
+    read: Callable[[Any, Collection[str]], ReadEntries]
+
+
+def complete(read: Callable[[Any], Any]) -> Callable[[Any, Collection[str]], ReadEntries]:
+    """Return ``read`` for a part that brokers always report as a whole."""
+    return lambda admin, groups: (read(admin), None)
 
 
 def row(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from topicwarden.model.access import DeployedAccess
@@ -66,11 +66,8 @@ class DeployedStack:
 
     def only(self, patterns: Sequence[str]) -> DeployedStack:
         """Return the part of the stack whose topics match ``patterns``, with all of its access and subjects."""
-        return DeployedStack(
-            {name: topic for name, topic in self.topics.items() if selected(name, patterns)},
-            self.cluster_id,
-            {name: urns for name, urns in self.duplicates.items() if selected(name, patterns)},
-            self.access,
-            self.subjects,
-            self.allow,
+        return replace(
+            self,
+            topics={name: topic for name, topic in self.topics.items() if selected(name, patterns)},
+            duplicates={name: urns for name, urns in self.duplicates.items() if selected(name, patterns)},
         )

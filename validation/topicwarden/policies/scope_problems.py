@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Final
 
-from topicwarden.kinds.converters import CONVERTERS
+from topicwarden.kinds.access_converter import converters
 from topicwarden.model.access import ACLS, DeclaredAccess
 from topicwarden.model.problem import Problem
 from topicwarden.model.subject import DeclaredSubjects
@@ -39,7 +39,7 @@ def access_outside_scope(access: DeclaredAccess, stack_file: StackFile) -> Itera
     if stack_file.scope_location is None:
         return
     scope = stack_file.scope
-    for kind in CONVERTERS:
+    for kind in converters():
         for key in access.part(kind.part):
             if not (reason := kind.outside(key, scope)):
                 continue

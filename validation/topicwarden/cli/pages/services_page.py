@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.kafka_facts.services.profile import AccessLimits, Recognition, ServiceProfile, SettingNames
-from topicwarden.kinds.converters import CONVERTERS
+from topicwarden.kinds.access_converter import converters
 from topicwarden.policies.rules.service_limits import accepted_text
 
 
@@ -74,7 +74,7 @@ def _facts(profile: ServiceProfile) -> Iterator[tuple[str, str, str]]:
 
 def _access(limits: AccessLimits) -> Iterator[tuple[str, str, str]]:
     for subject, fact in (
-        *((f"no {kind.plural}", limits.unmanaged.get(kind.part)) for kind in CONVERTERS),
+        *((f"no {kind.plural}", limits.unmanaged.get(kind.part)) for kind in converters()),
         ("SCRAM users", limits.one_mechanism),
         ("number of ACLs", limits.most_acls[1] if limits.most_acls else None),
     ):

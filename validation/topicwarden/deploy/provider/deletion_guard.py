@@ -128,9 +128,7 @@ def _check_state(state: DeployedStack, urn: str, name: str) -> None:
     topic, duplicates = state.topics.get(name), state.duplicates.get(name, ())
     if (topic is not None) + len(duplicates) > 1:
         raise Refusal(_ANOTHER_RESOURCE.format(urn=urn))
-    if topic is None:
-        raise Refusal(_UNDECLARED.format(urn=urn))
-    if topic.declared is None:
+    if topic is None or topic.declared is None:
         raise Refusal(_UNDECLARED.format(urn=urn))
     if AllowedChange.DELETE in topic.declared.allowed(today()):
         return

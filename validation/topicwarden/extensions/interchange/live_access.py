@@ -13,8 +13,7 @@ from topicwarden.extensions.interchange.convert.access_values import limits_acce
 from topicwarden.extensions.interchange.import_session import ImportSession
 from topicwarden.extensions.interchange.write_files import free_name
 from topicwarden.kafka_facts.access.recognize import expand, recognize
-from topicwarden.kinds.access_converter import AccessConverter, YamlEntry
-from topicwarden.kinds.converters import CONVERTERS
+from topicwarden.kinds.access_converter import AccessConverter, YamlEntry, converters
 from topicwarden.model.access import ACLS, WILDCARD, DeclaredAccess, LiveAccess, PermissionType, TopicAccess
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.access_change import ACCESS_PARTS
@@ -50,7 +49,7 @@ def draft_access(session: ImportSession, live: LiveAccess, topics: Collection[st
     access. With patterns of topics, only their access is imported.
     """
     refused = {part.plural: live.missing[part.name] for part in ACCESS_PARTS if part.name in live.missing}
-    entries: dict[str, dict[Any, Any]] = {kind.part: _new_entries(kind, live, session) for kind in CONVERTERS}
+    entries: dict[str, dict[Any, Any]] = {kind.part: _new_entries(kind, live, session) for kind in converters()}
     recognized = recognize(entries[ACLS], topics)
     of_topics: dict[str, TopicAccess] = {}
     for name, access in recognized.topics.items():
@@ -84,7 +83,7 @@ def declarable_access(access: LiveAccess) -> tuple[LiveAccess, list[str]]:
     """
     reasons: list[str] = []
     kept: dict[str, Any] = {}
-    for kind in CONVERTERS:
+    for kind in converters():
         entries, by_title = access.part(kind.part) or {}, defaultdict[str, dict[Any, Any]](dict)
         for key in sorted(entries, key=str) if kind.part == ACLS else entries:
             by_title[kind.title(key)][key] = entries[key]
@@ -127,7 +126,7 @@ def access_file_text(entries: Entries, stack: str | None) -> tuple[str, list[str
     The access is that of ``stack``, or of all stacks for None.
     """
     refused: list[str] = []
-    lines = [line for kind in CONVERTERS for line in _lines(kind, entries.get(kind.part, {}), refused)]
+    lines = [line for kind in converters() for line in _lines(kind, entries.get(kind.part, {}), refused)]
     if stack is not None and lines:
         lines = ["stacks:", f"  {yaml_scalar(stack)}:", *(f"    {line}" for line in lines)]
     return "".join(f"{line}\n" for line in lines), refused

@@ -30,7 +30,7 @@ from topicwarden.kafka.read.authorizer_reads import (
 )
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.kinds import modules
-from topicwarden.kinds.live_part import Entries, LivePart, complete
+from topicwarden.kinds.difference import LivePart, ReadEntries, complete
 from topicwarden.model.access import ACLS, AuthorizerSettings, LiveAccess
 
 _DESCRIBE_CONFIGS: Final = "DescribeConfigs on the Cluster resource"
@@ -64,7 +64,7 @@ def read_access(admin: KafkaAdminClient, service: ServiceProfile, groups: Collec
     )
 
 
-def _part(part: LivePart, read: Callable[[], Entries], service: ServiceProfile) -> Entries:
+def _part(part: LivePart, read: Callable[[], ReadEntries], service: ServiceProfile) -> ReadEntries:
     """Return the entries of ``part``, and the reason why some, or all, cannot be read."""
     if service.missing_api(part.request):
         return None, f"{service.title} does not offer {part.request}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topicwarden.kafka.read.acl_reads import list_acls
-from topicwarden.kinds.live_part import LivePart, complete
+from topicwarden.kinds.difference import LivePart, complete
 from topicwarden.model.access import ACLS
 
 LIVE = LivePart(ACLS, "DescribeAcls", "Describe on the Cluster resource", complete(list_acls))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from topicwarden.kafka.read.settings_reads import list_client_metrics
 from topicwarden.kinds.client_metrics.change import PART, Subscription
-from topicwarden.kinds.live_part import LivePart, complete
+from topicwarden.kinds.difference import LivePart, complete
 
 LIVE = LivePart(
     PART.name,

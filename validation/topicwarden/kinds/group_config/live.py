@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topicwarden.kafka.read.settings_reads import list_group_settings
+from topicwarden.kinds.difference import LivePart
 from topicwarden.kinds.group_config.change import GROUP_CONFIGS, PART
-from topicwarden.kinds.live_part import LivePart
 
 LIVE = LivePart(GROUP_CONFIGS, PART.plural, "DescribeConfigs on groups", list_group_settings)

@@ -9,7 +9,7 @@ from kafka.protocol.admin import DescribeUserScramCredentialsRequest
 
 from topicwarden.kafka.connect.client_internals import send_to_broker
 from topicwarden.kafka.connect.request_error import raise_if_refused
-from topicwarden.kinds.live_part import LivePart, complete
+from topicwarden.kinds.difference import LivePart, complete
 from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import ScramUser
 

@@ -13,8 +13,7 @@ from typing import Final
 
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.evidence import Counts, EveryProducer, GroupLags, SettingsOrContents
-from topicwarden.kinds.access_converter import AccessConverter
-from topicwarden.kinds.converters import CONVERTERS
+from topicwarden.kinds.access_converter import AccessConverter, converters
 from topicwarden.model.access import Operation, ResourceType
 from topicwarden.model.message_text import enumerated
 
@@ -461,8 +460,8 @@ def _access(command: str) -> Iterator[RequiredPermission]:
 def _by_permission(
     of: Callable[[AccessConverter], tuple[Operation, ResourceType]],
 ) -> Iterator[tuple[KafkaPermission, list[AccessConverter]]]:
-    for permission in dict.fromkeys(map(of, CONVERTERS)):
-        yield KafkaPermission(*permission), [kind for kind in CONVERTERS if of(kind) == permission]
+    for permission in dict.fromkeys(map(of, converters())):
+        yield KafkaPermission(*permission), [kind for kind in converters() if of(kind) == permission]
 
 
 ACCESS: Final[Mapping[str, tuple[RequiredPermission, ...]]] = {

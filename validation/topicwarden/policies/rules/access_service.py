@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import Field
 
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
-from topicwarden.kinds.converters import CONVERTERS
+from topicwarden.kinds.access_converter import converters
 from topicwarden.model.access import ACLS, DeclaredAccess
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import AccessViolation, RuleSettings
@@ -31,7 +31,7 @@ ALWAYS = Settings.with_defaults()
 def judge_access(
     access: DeclaredAccess, topics: Sequence[Topic], settings: Settings, brokers: BrokerSettings
 ) -> Iterable[AccessViolation]:
-    for kind in CONVERTERS:
+    for kind in converters():
         most = settings.max_acls if kind.part == ACLS else None
         for limit in list(kind.unmanaged(access, brokers)) or kind.limits(access, brokers, most):
             yield AccessViolation(limit.source.location, limit.message, limit.source.topic)
