@@ -450,6 +450,17 @@ def test_a_bad_answer_keeps_no_connection(name: str) -> None:
         assert subject_names(client) == ("a",)
 
 
+def test_one_thread_watches_all_answers_and_a_later_one_is_still_limited() -> None:
+    before = {thread for thread in threading.enumerate() if thread.name == "watchdog"}
+    late = [http(["a"])] * 20 + [b"HTTP/1.1 200 OK\r\nX: " + SLOW] * 2
+    with answering(lambda _: late.pop(0)) as server, client_of(server.url, timeout_s=0.6) as client:
+        for _ in range(20):
+            assert subject_names(client) == ("a",)
+        watching = {thread for thread in threading.enumerate() if thread.name == "watchdog"} - before
+        assert len(watching) <= 1
+        assert "did not answer within 0.6 s" in error_of(client).reason
+
+
 @pytest.mark.parametrize("status", ["404 Not Found", "405 Method Not Allowed", "501 Not Implemented"])
 def test_a_registry_without_modes_has_none(status: str) -> None:
     with answering(http(b"", status)) as server, client_of(server.url) as client:
