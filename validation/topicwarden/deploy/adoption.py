@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from topicwarden.deploy.preview import target_urns
 from topicwarden.deploy.program_run import ENDED_EARLY, PlannedAdoption, ProgramRun, Purpose
-from topicwarden.deploy.provider.adoption_gate import HELD, AdoptionGate
+from topicwarden.deploy.provider.adoption_gate import NOT_ALL, AdoptionGate
 from topicwarden.deploy.pulumi_commands import pulumi_up
 from topicwarden.deploy.pulumi_engine import PulumiEngine, error_text, log_of, targeted
 from topicwarden.deploy.stack_state import deployed_stack
@@ -70,7 +70,7 @@ def adopt(
     if gate.reason is not None:
         raise Refusal(f"nothing was adopted: {gate.reason}", details=log_of(done))
     if not gate.adopted:
-        errors = [line for line in error_text(done).splitlines() if not line.endswith((HELD, "update failed"))]
+        errors = [line for line in error_text(done).splitlines() if not line.endswith((NOT_ALL, "update failed"))]
         reason = f"`pulumi up` failed: {'; '.join(errors)}" if errors and done.returncode else ENDED_EARLY
         raise Refusal(f"nothing was adopted: {reason}", details=log_of(done))
     if done.returncode or not run.complete:

@@ -15,7 +15,7 @@ from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.topic.resource import TOPIC
 from topicwarden.model.problem import Refusal
 
-HELD: Final = "nothing is adopted, because not every topic can be"
+NOT_ALL: Final = "nothing is adopted, because not every topic can be"
 """The error of each topic, whatever the reason is."""
 
 
@@ -79,7 +79,7 @@ class AdoptionGate:
             self.close(f"{topic} is not on the cluster as declared any more: {', '.join(sorted(paths))} differs")
         self._arrive(topic)
         if not await asyncio.shield(asyncio.wrap_future(self._outcome)):
-            raise Refusal(HELD)
+            raise Refusal(NOT_ALL)
         return found
 
     def _arrive(self, topic: str) -> None:
