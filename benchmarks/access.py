@@ -12,8 +12,15 @@ from brokers import started
 from deploy import MeasuredStack, floor
 from kafka import KafkaAdminClient
 
-from topicwarden.kafka.write.access_admin import create_acls, delete_acls, wait_for_acls
-from topicwarden.kafka.write.credential_admin import Credential, Password, wait_for_credentials, write_credentials
+from topicwarden.kafka.write.access_admin import (
+    Credential,
+    Password,
+    create_acls,
+    delete_acls,
+    wait_for_acls,
+    wait_for_credentials,
+    write_credentials,
+)
 from topicwarden.model.access import Acl, Operation, PermissionType, ResourceType
 from topicwarden.model.project import find_project
 from topicwarden.toolchain import environment

@@ -13,7 +13,7 @@ from kafka.admin import NewTopic
 from topicwarden.audit.scan import reader_jars
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.model.project import Project, find_project
-from topicwarden.toolchain import maven_jars, toolchain
+from topicwarden.toolchain import jar_lock, toolchain
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def use_spark_kafka(project: Project) -> None:
     folder = project.cache / "jars" / "spark-kafka"
     if not folder.is_dir():
         partial = folder.with_name(".spark-kafka.partial")
-        maven_jars.copy(Path(__file__).with_name("spark-kafka"), partial)
+        jar_lock.copy(Path(__file__).with_name("spark-kafka"), partial)
         partial.rename(folder)
     every = [*reader_jars.jars(project), *sorted(folder.glob("*.jar"))]
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--jars {','.join(map(str, every))} pyspark-shell"

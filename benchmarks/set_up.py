@@ -35,7 +35,7 @@ _CACHES = (
     "XDG_CACHE_HOME",
 )
 """Variables that would lead to caches outside of the home."""
-_MAVEN = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # as topicwarden/toolchain/maven_jars.py
+_MAVEN = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # as topicwarden/toolchain/jar_lock.py
 HEAD = "| command | `pulumi` on the PATH | time | CPU time | downloaded | again, warm |\n|---|---|---|---|---|---|"
 
 

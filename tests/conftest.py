@@ -174,7 +174,7 @@ def jars(tools: Toolchain) -> Path:
 @pytest.fixture(scope="session")
 def registry_java() -> Path:
     """Return the Java of the Schema Registry. Tests that need it are skipped where no Java is new enough."""
-    from tests.support.java import registry_java_or_skip  # noqa: PLC0415
+    from tests.support.java_programs import registry_java_or_skip  # noqa: PLC0415
 
     return registry_java_or_skip()
 

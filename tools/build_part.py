@@ -27,7 +27,7 @@ if not TYPE_CHECKING and "topicwarden.toolchain" not in sys.modules:
 from topicwarden.model.files import replace_file
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.toolchain import maven_jars, prerequisites, pulumi_cli, spark_reader
+from topicwarden.toolchain import jar_lock, prerequisites, pulumi_cli, spark_reader
 from topicwarden.toolchain.pulumi_cli import PulumiSource
 
 __all__ = ["PROJECT", "PulumiSource", "Refusal", "prerequisites", "pulumi_cli", "spark_reader"]
@@ -42,7 +42,7 @@ def build_reader(project: Project, say: Callable[[str], None]) -> None:
     target = spark_reader.jar(project)
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(".partial")
-    maven_jars.run([*_options(spark_reader.LINES[-1]), "package"], spark_reader.MODULE, "build the Spark reader")
+    jar_lock.run_maven([*_options(spark_reader.LINES[-1]), "package"], spark_reader.MODULE, "build the Spark reader")
     _pack(spark_reader.MODULE / "target" / spark_reader.LINES[-1] / target.name, partial)
     partial.replace(target)
     replace_file(spark_reader.stamp_file(target), spark_reader.fingerprint())  # a cache may be a copy with hard links
@@ -63,7 +63,7 @@ def compile_classes(line: str) -> Path:
     """
     for former in ("classes", "maven-status"):
         shutil.rmtree(spark_reader.MODULE / "target" / line / former, ignore_errors=True)
-    maven_jars.run([*_options(line), "compile"], spark_reader.MODULE, f"compile the Spark reader for Spark {line}")
+    jar_lock.run_maven([*_options(line), "compile"], spark_reader.MODULE, f"compile the Spark reader for Spark {line}")
     return spark_reader.MODULE / "target" / line / "classes"
 
 

@@ -6,7 +6,7 @@ from tests.support import reports
 from topicwarden.model.fleet_report import DifferenceKind, FleetReport, StackDifference, StackOutcome
 from topicwarden.report import page
 from topicwarden.report.document import Medium
-from topicwarden.report.fleet.document import document
+from topicwarden.report.fleet import document
 
 STACKS = ("dev", "staging", "prod", "eu-west-1", "eu-east-1")
 

@@ -8,10 +8,14 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
+import pytest
 from filelock import FileLock
 
 from tests.conftest import REPOSITORY
+from topicwarden.model.problem import Refusal
+from topicwarden.toolchain.prerequisites import require_registry_java
 
 _QUICK = ("-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC")
 
@@ -42,3 +46,27 @@ def _fingerprints(class_path: str) -> Iterator[str]:
         for jar in sorted(Path(entry[:-1]).glob("*.jar")) if entry.endswith("*") else [Path(entry)]:
             status = jar.stat()
             yield f"{jar} {status.st_size} {status.st_mtime_ns}"
+
+
+def registry_java_or_skip() -> Path:
+    """Return the ``java`` of the registry. Where there is none, the test is skipped, with what to install."""
+    try:
+        return require_registry_java()
+    except Refusal as refusal:
+        pytest.skip(str(refusal))
+
+
+JAVA_AVRO: Final = {
+    "comments": '{"type": "record", /* a // b */ "name": "A", // the name\n "fields": [{"name": "u", "type": "string", '
+    '"default": "http://a/*b*/"}]}',
+    "a name of another script": '{"type": "record", "name": "Größe", "namespace": "com.åkme", '
+    '"fields": [{"name": "straße1", "type": "int"}]}',
+    "a symbol of another script": '{"type": "enum", "name": "E", "symbols": ["ÄPFEL", "é_1"]}',
+    "null as namespace": '{"type": "record", "name": "A", "namespace": null, "fields": []}',
+    "null as namespace inside": '{"type": "record", "name": "A", "namespace": "n", "fields": [{"name": "b", "type": '
+    '{"type": "fixed", "name": "B", "namespace": null, "size": 1}}, {"name": "c", "type": "n.B"}]}',
+    "use before definition": '{"type": "record", "name": "A", "fields": [{"name": "a", "type": ["null", "B"]}, '
+    '{"name": "b", "type": {"type": "fixed", "name": "B", "size": 1}}]}',
+    "NaN": '{"type": "record", "name": "A", "fields": [{"name": "a", "type": "double", "default": "NaN"}, '
+    '{"name": "b", "type": "float", "default": "-Infinity"}, {"name": "c", "type": "float", "default": "1e3"}]}',
+}

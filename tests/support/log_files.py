@@ -11,7 +11,16 @@ from struct import Struct
 
 import cramjam
 
-from topicwarden.extensions.sandbox.scenarios.log_cleaner import checkpoint
+from topicwarden.extensions.sandbox.scenarios.compaction import checkpoint
+
+
+def varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
+
 
 _HEADER = Struct(">qiibIhiqqqhii")
 """The header of a ``DefaultRecordBatch``, from the base offset to the number of records."""

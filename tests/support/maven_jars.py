@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from tests.conftest import REPOSITORY
-from topicwarden.toolchain import maven_jars
+from topicwarden.toolchain import jar_lock
 
 _POMS = Path(__file__).parent / "maven"
 _STAMP = ".pom.sha256"
@@ -23,6 +23,6 @@ def provide(name: str, poms: Path = _POMS) -> Path:
     with FileLock(cache / f".{name}.lock"):  # two workers of one run may need them at the same time
         if not stamp.is_file() or stamp.read_text(encoding="utf-8") != fingerprint:
             shutil.rmtree(target, ignore_errors=True)
-            maven_jars.copy(pom.parent, target)
+            jar_lock.copy(pom.parent, target)
             stamp.write_text(fingerprint, encoding="utf-8")
     return target

@@ -32,8 +32,8 @@ from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.ports import CONTROLLER_PORT_OFFSET, is_free
 from topicwarden.kafka.connect.clients import open_admin
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
-from topicwarden.specs.stacks.certificates import private_key
+from topicwarden.kafka.write.access_admin import Credential, Password, write_credentials
+from topicwarden.specs.stacks.key_material import private_key
 
 LIFETIME_S = 12
 _FAILING = {"/failing": 503, "/missing": 404}

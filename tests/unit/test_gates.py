@@ -80,7 +80,7 @@ PAGE = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
 TOOLS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
 ENTRY_POINTS = ["__main__"]
 EXCEPTIONS = {
-    ("toolchain/pulumi_build.py", "deploy"),
+    ("toolchain/pulumi_cli.py", "deploy"),
     ("deploy/linked_environment.py", "cli"),
     ("operations/__init__.py", "extensions"),
 }

@@ -16,8 +16,7 @@ from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.client_internals import send_to_any_broker
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
-from topicwarden.kafka.write.access_admin import create_acls, wait_for_acls
-from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
+from topicwarden.kafka.write.access_admin import Credential, Password, create_acls, wait_for_acls, write_credentials
 from topicwarden.model.access import (
     Acl,
     LiveAccess,

@@ -21,8 +21,15 @@ from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.consumer_groups import read_groups
-from topicwarden.kafka.write.access_admin import create_acls, delete_acls, wait_for_acls
-from topicwarden.kafka.write.credential_admin import Credential, Password, wait_for_credentials, write_credentials
+from topicwarden.kafka.write.access_admin import (
+    Credential,
+    Password,
+    create_acls,
+    delete_acls,
+    wait_for_acls,
+    wait_for_credentials,
+    write_credentials,
+)
 from topicwarden.kafka_facts.access import roles
 from topicwarden.kafka_facts.access.roles import ConnectCluster, NamePattern, StreamsApplication
 from topicwarden.model.access import Acl, Grant

@@ -23,7 +23,7 @@ from topicwarden.kafka.connect.clients import open_admin
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
-from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
+from topicwarden.kafka.write.access_admin import Credential, Password, write_credentials
 from topicwarden.model.project import Project
 from topicwarden.operations.audit import auditing
 

@@ -18,7 +18,7 @@ from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.setting_names import CLIENT_PROPERTIES
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.problem import Refusal
-from topicwarden.specs.stacks.aws_settings import AwsSettings
+from topicwarden.specs.stacks.connection_settings import AwsSettings
 
 
 def tls(broker: SecuredBroker, listener: str) -> Connection:

@@ -11,16 +11,14 @@ from confluent_kafka import Producer
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
-from tests.support.catalogue_servers import openlineage_errors, openlineage_stand_in
 from tests.support.clients import until
-from tests.support.http_answers import answering
+from tests.support.http_answers import answering, openlineage_errors, openlineage_stand_in
 from tests.support.projects import own_cache, project_of
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import audit_topics
-from topicwarden.operations.operation_options import AuditOptions
-from topicwarden.operations.progress_listener import ProgressListener
+from topicwarden.operations.operation_options import AuditOptions, ProgressListener
 
 GOOD, BAD = "published.healthy", "published.broken"
 KEY, VALUE = b"a-key-of-a-customer", b"a-value-of-a-customer"

@@ -19,7 +19,7 @@ from kafka.errors import TopicAlreadyExistsError
 from tests.broker.history.conftest import REPAIRED
 from tests.support.reports import facts, finding
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.extensions.sandbox.scenarios.log_cleaner import wait_until_clean
+from topicwarden.extensions.sandbox.scenarios.compaction import wait_until_clean
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.finding import AuditReport, SettledFinding

@@ -14,7 +14,7 @@ from tests.support.documents import block
 from tests.support.reports import comparable, counted, facts
 from topicwarden.audit import gather
 from topicwarden.audit.collect.horizon import TopicPartition as PartitionId
-from topicwarden.audit.history import key_store, stored_partitions
+from topicwarden.audit.history import key_store, offset_blocks
 from topicwarden.audit.scan import offset_ranges
 from topicwarden.audit.scan.counts import SupersededPair
 from topicwarden.audit.scan.offset_ranges import OffsetRange
@@ -77,7 +77,7 @@ def test_an_incremental_audit_has_the_findings_of_a_full_one(
         monkeypatch.setattr(offset_ranges, "_MOST_SHARES", 0.3)
         monkeypatch.setattr(key_store, "MOST_LOOKED_UP", 10_000)
     monkeypatch.setattr(
-        stored_partitions, "MOST_PARTS", 2
+        offset_blocks, "MOST_PARTS", 2
     )  # the second round merges some stored parts, the last round merges all
     first = audit(ReadScope.LAST)
     assert first.scanned_records == 2 * RECORDS

@@ -23,7 +23,7 @@ from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.record_decoder import UnreadableRecords
-from topicwarden.kafka.write.quota_admin import alter_quotas, wait_for_quotas
+from topicwarden.kafka.write.access_admin import alter_quotas, wait_for_quotas
 from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.model.finding import OF_CLUSTER, AuditReport
 from topicwarden.model.project import Project

@@ -18,7 +18,7 @@ import pytest
 
 from tests.support.projects import project_of
 from topicwarden.extensions.interchange.import_session import open_session
-from topicwarden.extensions.interchange.live_subjects import read_subjects
+from topicwarden.extensions.interchange.live_topics import read_subjects
 from topicwarden.kafka.registry.client import RegistryClient
 from topicwarden.kafka.registry.read import find_version, read_registry
 from topicwarden.kafka.registry.registry_error import RegistryError

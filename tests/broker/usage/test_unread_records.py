@@ -33,7 +33,7 @@ from topicwarden.extensions.sandbox.jvm import Jvm
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.stack_connection import connect_to
-from topicwarden.kafka.read import partition_fetcher, record_batches, unread_records
+from topicwarden.kafka.read import partition_fetcher, record_batches, single_records
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.group_lags import Position, UnreadRecord, group_lags, unread_positions
 from topicwarden.kafka.read.partition_fetcher import DELETED, READ_DENIED
@@ -287,7 +287,7 @@ def test_without_read_the_reason_is_given_and_other_topics_are_read(
 
 
 def test_without_time_every_record_is_unknown(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unread_records, "MOST_FETCHED", 0)
+    monkeypatch.setattr(single_records, "MOST_FETCHED", 0)
     unread = cluster.unread_records(cluster.snapshot({"created"}), [("created", 0, 0)])
     assert unread.records == {}
     assert "time and bytes" in unread.unknown["created", 0, 0]

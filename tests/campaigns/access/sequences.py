@@ -32,7 +32,7 @@ from tests.campaigns.versions.clusters import KafkaVersion
 from tests.support.projects import empty_stack, own_cache, project_of
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.kafka.write.access_admin import create_acls, delete_acls, wait_for_acls
-from topicwarden.kafka_facts.access.implied import implied_operations
+from topicwarden.kafka_facts.access.operations import implied_operations
 from topicwarden.model.access import Acl, Operation, PatternType, PermissionType, Resource, ResourceType
 from topicwarden.model.planned_change import AccessPlan, PlanReport, Severity
 from topicwarden.model.problem import Refusal

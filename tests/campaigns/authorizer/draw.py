@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tests.campaigns.authorizer.brokers import SOURCES, SUPER_USERS, USERS
-from topicwarden.kafka_facts.access.implied import SUPPORTED_OPERATIONS
+from topicwarden.kafka_facts.access.operations import SUPPORTED_OPERATIONS
 from topicwarden.model.access import (
     ANY_PRINCIPAL,
     CLUSTER,

@@ -20,7 +20,7 @@ from kafka.protocol.metadata import MetadataRequest
 from kafka.protocol.producer import EndTxnRequest, InitProducerIdRequest, ProduceRequest
 
 from tests.campaigns.authorizer.wire import OPERATION_CODES, Connection
-from topicwarden.kafka_facts.access.implied import SUPPORTED_OPERATIONS
+from topicwarden.kafka_facts.access.operations import SUPPORTED_OPERATIONS
 from topicwarden.model.access import CLUSTER, Operation, Resource, ResourceType
 
 Question: TypeAlias = tuple[Resource, Operation]

@@ -20,7 +20,7 @@ from tests.support.reports import facts, finding
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.extensions.sandbox.scenarios.log_cleaner import wait_until_clean
+from topicwarden.extensions.sandbox.scenarios.compaction import wait_until_clean
 from topicwarden.extensions.sandbox.scenarios.writer import Writer, writing
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.model.finding import AuditReport

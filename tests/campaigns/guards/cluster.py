@@ -23,7 +23,7 @@ from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.extensions.sandbox.scenarios.log_cleaner import cleaner_checkpoint
+from topicwarden.extensions.sandbox.scenarios.compaction import cleaner_checkpoint
 from topicwarden.kafka.read.broker_visibility import living_brokers
 from topicwarden.toolchain import kafka_jars
 from topicwarden.toolchain.prerequisites import require_java

@@ -41,10 +41,14 @@ from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
-from topicwarden.kafka.write.access_admin import create_acls
-from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
-from topicwarden.kafka.write.quota_admin import alter_quotas
-from topicwarden.kafka.write.settings_admin import GROUP_SETTINGS
+from topicwarden.kafka.write.access_admin import (
+    GROUP_SETTINGS,
+    Credential,
+    Password,
+    alter_quotas,
+    create_acls,
+    write_credentials,
+)
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE, TOPIC_TYPE
 from topicwarden.model.access import AccessKey, Acl, Operation, PermissionType, ResourceType

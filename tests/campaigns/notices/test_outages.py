@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.flaky_receivers import deliver_random_history
+from tests.support.notices import deliver_random_history
 
 OUTAGES = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "2"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "28"))

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from topicwarden.model.project import find_project
-from topicwarden.toolchain.pulumi_build import GoProgram, go_build
+from topicwarden.toolchain.pulumi_cli import GoProgram, go_build
 
 
 def main() -> None:

@@ -11,8 +11,8 @@ from typing import Final
 from tests.conftest import REPOSITORY
 from topicwarden.deploy.linked_environment import write_language_host
 from topicwarden.model.files import replace_file
-from topicwarden.toolchain import pulumi_build
-from topicwarden.toolchain.pulumi_build import GoProgram, go_build
+from topicwarden.toolchain import pulumi_cli
+from topicwarden.toolchain.pulumi_cli import GoProgram, go_build
 
 MODULE: Final = Path(__file__).parent
 CACHE: Final = REPOSITORY / ".cache" / "pulumi-newest"
@@ -47,6 +47,6 @@ def build(say: Callable[[str], None]) -> None:
         (BIN.parent / folder).mkdir(exist_ok=True)
     write_language_host(BIN)
     # As if it was found on the PATH: an installation does not build it again.
-    record = {"way": "path", "executable": str(pulumi), "fingerprint": pulumi_build.fingerprint()}
+    record = {"way": "path", "executable": str(pulumi), "fingerprint": pulumi_cli.fingerprint()}
     replace_file(BIN.parent / "chosen.json", json.dumps(record))
     replace_file(BIN.parent / "version", version())

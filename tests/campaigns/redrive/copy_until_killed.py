@@ -10,13 +10,11 @@ import sys
 
 from topicwarden.audit.finding_records import FindingRecords
 from topicwarden.extensions.redrive import redrive_copy
-from topicwarden.extensions.redrive.redrive_copy import FindingCopy
-from topicwarden.extensions.redrive.redrive_target import RedriveTarget
+from topicwarden.extensions.redrive.redrive_copy import FindingCopy, RedriveTarget
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.records_at_offsets import open_reader, read_progress
-from topicwarden.kafka.write.repair_function import unchanged
-from topicwarden.kafka.write.transactional_copy import open_copy
+from topicwarden.kafka.write.transactional_copy import open_copy, unchanged
 from topicwarden.model.finding import Finding
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict

@@ -18,7 +18,7 @@ from kafka.admin import ACLOperation
 from tests.campaigns.soundness.draw import Draw, history_of
 from tests.campaigns.soundness.scenario import Deny, History, Record, Write
 from tests.campaigns.soundness.scene import Scene
-from tests.support.varint import varint
+from tests.support.log_files import varint
 from topicwarden.model.contents import Contents, HeaderContents, KeyContents, ValueContents
 from topicwarden.model.project import Project
 from topicwarden.model.topic import Topic

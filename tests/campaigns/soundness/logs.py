@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tests.support.log_files import LogBatch, LogRecord, batches, log_start_checkpoint, uncleanable
-from topicwarden.extensions.sandbox.scenarios.log_cleaner import cleaner_checkpoint
+from topicwarden.extensions.sandbox.scenarios.compaction import cleaner_checkpoint
 
 
 @dataclass(frozen=True)

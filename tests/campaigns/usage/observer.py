@@ -56,7 +56,7 @@ def read(connection: Connection) -> Reading:
     """Read the whole cluster once. What brokers do not answer within seconds is missing."""
     with open_cluster(connection) as cluster:
         snapshot = cluster.snapshot()
-        with patch("topicwarden.kafka.connect.retry._TIMEOUT_S", _TIMEOUT_S):
+        with patch("topicwarden.kafka.connect.request_errors._TIMEOUT_S", _TIMEOUT_S):
             return Reading(snapshot, cluster.use(snapshot), cluster.access())
 
 

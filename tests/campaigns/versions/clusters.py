@@ -12,8 +12,8 @@ from typing import Final
 from tests.conftest import REPOSITORY
 from tests.support import maven_jars
 from tests.support.sandboxes import running
+from topicwarden.extensions.sandbox.broker import spawn
 from topicwarden.extensions.sandbox.broker_fleet import BrokerFleet
-from topicwarden.extensions.sandbox.broker_process import spawn
 from topicwarden.extensions.sandbox.jvm import Jvm
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.ports import assign, free_port

@@ -20,7 +20,7 @@ from tests.engine.permissions.scenes import EVERYTHING
 from tests.support.projects import project_of
 from tests.support.restricted_user import RestrictedCluster, rule
 from topicwarden.extensions.sandbox.scenarios.writer import writing
-from topicwarden.kafka.connect.retry import retry_transient
+from topicwarden.kafka.connect.request_errors import retry_transient
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.access import Acl, Operation

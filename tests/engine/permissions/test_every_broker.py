@@ -10,11 +10,10 @@ from kafka import KafkaAdminClient
 
 from tests.support.restricted_user import RestrictedCluster
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.read.acl_reads import list_acls
+from topicwarden.kafka.read.authorizer_reads import list_acls
 from topicwarden.kafka.read.broker_visibility import living_brokers
-from topicwarden.kafka.write.access_admin import create_acls, delete_acls, wait_for_acls
+from topicwarden.kafka.write.access_admin import Credential, create_acls, delete_acls, read_credentials, wait_for_acls
 from topicwarden.kafka.write.admin_session import AdminSession
-from topicwarden.kafka.write.credential_admin import Credential, read_credentials
 from topicwarden.kinds.acl.resource import ACL, Acls
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.batches import EngineCalls

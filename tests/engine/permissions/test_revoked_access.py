@@ -15,7 +15,7 @@ from tests.support.clients import until
 from tests.support.projects import Shell, empty_stack, project_of
 from tests.support.restricted_user import RestrictedCluster, rule
 from topicwarden.kafka.connect.stack_connection import connect_to
-from topicwarden.kafka.read.acl_reads import list_acls
+from topicwarden.kafka.read.authorizer_reads import list_acls
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.access import Acl
 from topicwarden.model.project import Project

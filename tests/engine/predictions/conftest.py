@@ -24,7 +24,7 @@ from topicwarden.deploy.pulumi_commands import pulumi_up
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.extensions.sandbox.scenarios import log_cleaner
+from topicwarden.extensions.sandbox.scenarios import compaction
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
@@ -56,7 +56,7 @@ def cache(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def sandbox(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     sandbox = sandbox_of(project_of(tmp_path_factory.mktemp("sandbox"), {}))
     with running(sandbox, brokers=3, overrides=_QUICK):
-        log_cleaner.speed_up(sandbox.bootstrap_servers)
+        compaction.speed_up(sandbox.bootstrap_servers)
         yield sandbox
 
 

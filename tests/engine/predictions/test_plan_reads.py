@@ -13,7 +13,7 @@ from kafka.admin import NewTopic
 from tests.engine.predictions.conftest import deployment, one
 from tests.support.clients import commit, until
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.extensions.sandbox.scenarios.log_cleaner import wait_until_clean
+from topicwarden.extensions.sandbox.scenarios.compaction import wait_until_clean
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.cluster import Cluster

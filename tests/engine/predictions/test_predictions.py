@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 from tests.engine.predictions.conftest import RETENTION_CHECK_S, Deployment, deployment, of, one
 from tests.support.clients import commit, extents, records, until
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.extensions.sandbox.scenarios import log_cleaner
+from topicwarden.extensions.sandbox.scenarios import compaction
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import set_topic
@@ -241,7 +241,7 @@ def test_a_lagging_reader_misses_deletions_as_predicted(
     for minutes in (-118, -57, 4):  # each record rolls the previous segment, so that the cleaner can clean it
         with writing(servers) as writer:
             writer.send("tombs.v1", f"roll {minutes}", "v", now + minutes * 60_000)
-        log_cleaner.wait_until_clean(sandbox, "tombs.v1")
+        compaction.wait_until_clean(sandbox, "tombs.v1")
         time.sleep(1)  # `delete.retention.ms`
 
     def left() -> int:

@@ -21,12 +21,17 @@ from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.deploy.intent_log import access_intent_log
 from topicwarden.kafka.connect.stack_connection import connect_to
-from topicwarden.kafka.read.acl_reads import list_acls
+from topicwarden.kafka.read.authorizer_reads import list_acls
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.topic_reads import list_topics
-from topicwarden.kafka.write.access_admin import create_acls, delete_acls
-from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
-from topicwarden.kafka.write.quota_admin import alter_quotas
+from topicwarden.kafka.write.access_admin import (
+    Credential,
+    Password,
+    alter_quotas,
+    create_acls,
+    delete_acls,
+    write_credentials,
+)
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
 from topicwarden.model.access import Acl, Operation, PatternType, PermissionType, Resource, ResourceType
 from topicwarden.toolchain import Toolchain

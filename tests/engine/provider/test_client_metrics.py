@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.provider.access_stack import AccessStack
-from topicwarden.kafka.write.settings_admin import CLIENT_METRICS
+from topicwarden.kafka.write.access_admin import CLIENT_METRICS
 from topicwarden.kinds.client_metrics.change import Subscription
 from topicwarden.specs.yaml_nodes import read_documents
 

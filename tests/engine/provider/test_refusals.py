@@ -1,15 +1,22 @@
-"""Test deploys that end early: a quota delays them, or they are killed; the next run continues."""
+"""Test deploys that end early, whose next run continues, states of both registrations, and parallel requests."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import grpc
 import pytest
+from google.protobuf.struct_pb2 import Struct
+from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
+from tests.engine.provider.conftest import ExchangeableStack
 from tests.support.killed_deploys import kill_one_deploy, killable_stack
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.clients import connected
-from topicwarden.kafka.write.quota_admin import alter_quotas
+from topicwarden.kafka.write.access_admin import alter_quotas
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -77,3 +84,47 @@ def test_a_deploy_after_a_complete_deletion_does_not_refresh(folder: Path) -> No
     after = stack.up()
     assert after.returncode == 0
     assert "a deploy was killed" not in after.stdout + after.stderr
+
+
+UP = "up --yes --skip-preview --suppress-outputs"
+
+
+@pytest.mark.parametrize("stack", ["declared_topics.py"], indirect=True)
+def test_lean_registration_and_the_sdk_give_the_same_state(stack: ExchangeableStack) -> None:
+    stack.use("own")
+    states = {}
+    for way, other in (("sdk", "lean"), ("lean", "sdk")):
+        stack.register(way)
+        stack.pulumi(UP)
+        states[way] = stack.everything()
+        stack.register(other)
+        stack.pulumi("preview --expect-no-changes")
+        stack.pulumi(f"{UP} --expect-no-changes")
+        assert stack.everything() == states[way]
+        stack.pulumi("state unprotect --yes --all")
+        stack.pulumi("destroy --yes --skip-preview")
+    assert len(states["sdk"]) == 9
+    assert states["lean"] == states["sdk"]
+
+
+REQUESTS = 4_000
+
+
+@pytest.fixture
+def provider() -> Iterator[grpc.Channel]:
+    command = [sys.executable, "-m", "topicwarden.deploy.provider"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        with grpc.insecure_channel(f"127.0.0.1:{int(process.stdout.readline())}") as channel:
+            yield channel
+        process.terminate()
+
+
+def test_no_request_of_a_burst_is_refused(provider: grpc.Channel) -> None:
+    topic = Struct()
+    topic.update({"name": "orders", "partitions": 3, "replicationFactor": 1})
+    urn = "urn:pulumi:dev::shop::kafka:index/topic:Topic::orders"
+    stub = provider_pb2_grpc.ResourceProviderStub(provider)
+    request = provider_pb2.CheckRequest(urn=urn, news=topic)
+    calls = [stub.Check.future(request) for _ in range(REQUESTS)]
+    assert {call.code() for call in calls} == {grpc.StatusCode.OK}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.spark.codecs.judge import INVALID, UNDECIDABLE, VALID, Judge, protobuf
-from tests.support.varint import varint
+from tests.support.log_files import varint
 
 # Avro, Protocol Buffers and Kafka's own formats: values that their libraries reject or that exceed the limits.
 

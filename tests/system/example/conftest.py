@@ -14,7 +14,7 @@ from tests.support.projects import Shell, copy_of_the_example, own_cache
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.extensions.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
+from topicwarden.extensions.sandbox.scenarios import broker_loss, compaction, flights, planted_faults
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
@@ -80,9 +80,9 @@ def written(request: pytest.FixtureRequest) -> int:
 @pytest.fixture(scope="package")
 def filled(deployed: Deployed, servers: list[str], written: int) -> None:
     """Write the data and the faults of the scenarios. The cleaner is paused before the first record."""
-    log_cleaner.pause(servers)
+    compaction.pause(servers)
     assert flights.fill(servers, written) == written
-    compacted_cache.fill(servers)
+    compaction.fill(servers)
     broker_loss.fill(servers)
     planted_faults.fill(servers)
     planted_faults.plant(servers)

@@ -23,7 +23,7 @@ from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.clients import connected
-from topicwarden.kafka.write.quota_admin import alter_quotas
+from topicwarden.kafka.write.access_admin import alter_quotas
 from topicwarden.toolchain import Toolchain
 
 GOOD = {"good/good.v1.yaml": "{partitions: 1, replication_factor: 3, owner: team}"}

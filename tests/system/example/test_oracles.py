@@ -13,8 +13,8 @@ from tests.support.clients import records
 from tests.support.reports import facts
 from topicwarden.audit.collect.horizon import horizons
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.extensions.sandbox.scenarios import compacted_cache, flights
-from topicwarden.extensions.sandbox.scenarios.log_cleaner import segments
+from topicwarden.extensions.sandbox.scenarios import compaction, flights
+from topicwarden.extensions.sandbox.scenarios.compaction import segments
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.cluster import Cluster
@@ -83,9 +83,9 @@ def test_a_batch_is_not_certified_as_rolled_for_its_own_later_records(
 def test_records_proven_as_rolled_have_left_the_active_segment(
     filled: None, cluster: Cluster, sandbox: Sandbox
 ) -> None:
-    snapshot = cluster.snapshot({compacted_cache.TOPIC, flights.AIRCRAFT, flights.EVENTS})
+    snapshot = cluster.snapshot({compaction.TOPIC, flights.AIRCRAFT, flights.EVENTS})
     borders = horizons(cluster, snapshot, snapshot.topics.values())
-    assert {topic for topic, _ in borders} == {compacted_cache.TOPIC, flights.AIRCRAFT, flights.EVENTS}
+    assert {topic for topic, _ in borders} == {compaction.TOPIC, flights.AIRCRAFT, flights.EVENTS}
     # The ``rolled`` boundary may be too low, but never above the start of the active segment.
     for (topic, partition), border in borders.items():
         assert border.rolled > 0, topic

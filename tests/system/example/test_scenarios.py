@@ -15,7 +15,7 @@ from tests.support.clients import records
 from tests.support.projects import location_of
 from tests.support.reports import facts, finding, found
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.extensions.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
+from topicwarden.extensions.sandbox.scenarios import broker_loss, compaction, flights, planted_faults
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
@@ -146,12 +146,12 @@ def test_all_flights_are_counted(report: AuditReport) -> None:
 def test_a_late_reader_sees_superseded_records_and_the_audit_gives_the_reason(
     report: AuditReport, project: Project, servers: list[str]
 ) -> None:
-    seen = list(records(servers, compacted_cache.TOPIC))
+    seen = list(records(servers, compaction.TOPIC))
     assert [(message.key(), message.offset()) for message in seen] == [(b"user-1", offset) for offset in range(11)]
 
-    (partition,) = facts(report, compacted_cache.TOPIC).partitions
+    (partition,) = facts(report, compaction.TOPIC).partitions
     assert (partition.records, partition.keys, partition.superseded) == (11, 1, 10)
-    due = finding(report, compacted_cache.TOPIC, "compaction-ratio")
+    due = finding(report, compaction.TOPIC, "compaction-ratio")
     assert due.verdict is Verdict.SUSPECT
     assert due.message == "10 of 11 records are superseded by a later one of their key, and the cleaner is due"
     ratio = due.evidence["dirty_ratio_at_least"]
@@ -176,17 +176,17 @@ def test_a_late_reader_sees_superseded_records_and_the_audit_gives_the_reason(
 def test_superseded_records_are_removed_after_an_append_and_a_cleaning(
     report: AuditReport, look: AuditFunction, sandbox: Sandbox, servers: list[str]
 ) -> None:
-    compacted_cache.append(servers)
-    log_cleaner.speed_up(servers)
-    log_cleaner.wait_until_clean(sandbox, compacted_cache.TOPIC)
-    log_cleaner.pause(servers)
-    cleaned = look((compacted_cache.TOPIC,))
+    compaction.append(servers)
+    compaction.speed_up(servers)
+    compaction.wait_until_clean(sandbox, compaction.TOPIC)
+    compaction.pause(servers)
+    cleaned = look((compaction.TOPIC,))
 
     # Offset 10 is the newest record in the rolled segments. It may stay as long as no other record follows.
-    assert [message.offset() for message in records(servers, compacted_cache.TOPIC)] == [10, 11]
-    (partition,) = facts(cleaned, compacted_cache.TOPIC).partitions
+    assert [message.offset() for message in records(servers, compaction.TOPIC)] == [10, 11]
+    (partition,) = facts(cleaned, compaction.TOPIC).partitions
     assert (partition.records, partition.keys, partition.superseded) == (2, 1, 1)
-    passing = finding(cleaned, compacted_cache.TOPIC, "compaction-ratio")
+    passing = finding(cleaned, compaction.TOPIC, "compaction-ratio")
     assert passing.verdict is Verdict.PASS
     assert passing.message == "1 of 2 records is superseded by a later one of their key, for a legitimate reason"
     assert passing.because[0].startswith("1 (offsets 10): the segment of the superseding record may not have rolled")

@@ -17,7 +17,7 @@ from tests.conftest import REPOSITORY
 from tests.support.installations import find_python, install_with_everything, install_without_extras
 from tests.support.projects import Shell
 from topicwarden.model.project import Project
-from topicwarden.toolchain import Toolchain, apicurio, jar_download, jars
+from topicwarden.toolchain import Toolchain, apicurio, jars
 from topicwarden.toolchain.jar_lock import locked_jars
 
 TUTORIAL = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
@@ -206,7 +206,7 @@ def test_a_new_project_passes_its_check_with_each_python(wheel: Path, tmp_path: 
 def test_maven_downloads_the_locked_jars_if_http_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("mvn") is None:
         pytest.skip("Maven is not installed")
-    monkeypatch.setenv(jar_download.REPOSITORY, "http://127.0.0.1:1/maven2")
+    monkeypatch.setenv(jars.REPOSITORY, "http://127.0.0.1:1/maven2")
     monkeypatch.delenv(jars.OFFLINE, raising=False)
     lines: list[str] = []
     jars.fetch(tmp_path, lines.append)

@@ -29,14 +29,20 @@ from kafka.admin import (
 )
 
 from tests.support.clients import until
-from topicwarden.extensions.sandbox.broker import BrokerCondition, failure_line
-from topicwarden.extensions.sandbox.broker_process import BrokerProcess, _from_proc, _from_ps, start_time
+from topicwarden.extensions.sandbox.broker import (
+    BrokerCondition,
+    BrokerProcess,
+    _from_proc,
+    _from_ps,
+    failure_line,
+    start_time,
+)
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.sandbox_state import lock
-from topicwarden.extensions.sandbox.scenarios.log_cleaner import cleaner_checkpoint, segments
+from topicwarden.extensions.sandbox.scenarios.compaction import cleaner_checkpoint, segments
 from topicwarden.extensions.sandbox.server_properties import HEADER
 from topicwarden.kafka.connect.stack_connection import sandbox_servers
-from topicwarden.kafka.write.credential_admin import Credential, Password, wait_for_credentials, write_credentials
+from topicwarden.kafka.write.access_admin import Credential, Password, wait_for_credentials, write_credentials
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import REPOSITORY
 from tests.support.projects import project_of
 from topicwarden.extensions.sandbox.registry_server import RegistryServer
-from topicwarden.kafka.connect.schema_registry import on_sandbox_registry, registry_of
+from topicwarden.kafka.connect.stack_connection import on_sandbox_registry, registry_of
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.toolchain import apicurio

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from topicwarden.kafka_facts.access.authorizer import Authorizer, Decision
-from topicwarden.kafka_facts.access.implied import SUPPORTED_OPERATIONS, covered_operations, implied_operations
+from topicwarden.kafka_facts.access.operations import SUPPORTED_OPERATIONS, covered_operations, implied_operations
 from topicwarden.kafka_facts.access.who_may import EffectOfChange, effect_of_change
 from topicwarden.model.access import (
     ANY_PRINCIPAL,

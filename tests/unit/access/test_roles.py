@@ -6,8 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topicwarden.kafka_facts.access import roles
-from topicwarden.kafka_facts.access.recognize import RecognizedAccess, expand, recognize
-from topicwarden.kafka_facts.access.roles import ConnectCluster, NamePattern, StreamsApplication
+from topicwarden.kafka_facts.access.roles import (
+    ConnectCluster,
+    NamePattern,
+    RecognizedAccess,
+    StreamsApplication,
+    expand,
+    recognize,
+)
 from topicwarden.model.access import (
     Acl,
     Grant,

@@ -13,6 +13,7 @@ from tests.support.subjects import ALL_CONTENTS, internal, subject, unreadable
 from tests.unit.checks.cases import seen_again
 from tests.unit.checks.retention import INTERVAL_MS, OVERDUE, expired, overdue
 from topicwarden.audit import compare_audits
+from topicwarden.audit.audit_evidence import topic_facts
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.checks.common.persistence import unknown_grace_remedy
@@ -20,7 +21,6 @@ from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit
 from topicwarden.audit.evidence import ApacheLog, Counts, EveryRecord, LiveSettings, Placement, PreviousState, view_of
 from topicwarden.audit.judge import judge
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.topic_facts import topic_facts
 from topicwarden.kafka.read.snapshot import SET_ON_TOPIC, LogDirsAnswer
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.kafka_facts.services.profile import ServiceProfile

@@ -11,7 +11,7 @@ import pytest
 from tests.support.subjects import counted, subject
 from tests.unit.checks.cases import COMPACT, extent, with_logs
 from topicwarden.audit.audited_topic import AuditedTopic, ReadRecords
-from topicwarden.audit.checks.common.dirty_ratio import dirty_ratio
+from topicwarden.audit.checks.common.superseded_reasons import dirty_ratio
 from topicwarden.audit.collect.horizon import CLOCK_MS, Horizon, horizons
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.kafka.read.cluster import Cluster

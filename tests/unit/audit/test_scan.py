@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.support.subjects import HORIZON, NOW, subject
 from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.history.offset_blocks import MOST_PARTS, StoredPartition
 from topicwarden.audit.history.scan_plan import (
     HistoryState,
     ScanStep,
@@ -25,7 +26,6 @@ from topicwarden.audit.history.scan_plan import (
     plan_scan,
     terms_digest,
 )
-from topicwarden.audit.history.stored_partitions import MOST_PARTS, StoredPartition
 from topicwarden.audit.history.topic_state import (
     Checkpoint,
     KnownPartition,

@@ -14,8 +14,7 @@ from tests.support.notices import old_queue
 from topicwarden.kafka.connect.stack_connection import stack_settings
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.operations.catalogues.catalogue_target import catalogue_targets
-from topicwarden.operations.catalogues.publisher import left_queues, publish_audit
+from topicwarden.operations.catalogues.publisher import catalogue_targets, left_queues, publish_audit
 
 SECRET = "hunter2-token"
 

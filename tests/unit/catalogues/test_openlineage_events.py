@@ -11,13 +11,13 @@ from uuid import UUID
 import pytest
 
 from tests.support import reports
-from tests.support.catalogue_servers import openlineage_errors
+from tests.support.http_answers import openlineage_errors
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding
 from topicwarden.model.problem import Location
 from topicwarden.model.verdict import Verdict
-from topicwarden.operations.catalogues.catalogue_target import CatalogueTarget, kafka_namespace
 from topicwarden.operations.catalogues.openlineage_events import run_events
-from topicwarden.specs.stacks.catalogue_settings import CatalogueSettings
+from topicwarden.operations.catalogues.publisher import CatalogueTarget, kafka_namespace
+from topicwarden.specs.stacks.delivery_settings import CatalogueSettings
 
 TARGET = CatalogueTarget(CatalogueSettings("file", file=Path("x")), "kafka://b:9092")
 

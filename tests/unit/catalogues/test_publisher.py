@@ -14,17 +14,15 @@ import pytest
 
 from tests.support import reports
 from tests.support.captured_logs import without_kafka_clients
-from tests.support.catalogue_servers import openlineage_stand_in
-from tests.support.http_answers import SLOW, Answer, answering, http
+from tests.support.http_answers import SLOW, Answer, answering, http, openlineage_stand_in
 from tests.support.notices import eventually
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.catalogues import publisher as module
-from topicwarden.operations.catalogues.catalogue_target import CatalogueTarget
-from topicwarden.operations.catalogues.publisher import Publisher
+from topicwarden.operations.catalogues.publisher import CatalogueTarget, Publisher
 from topicwarden.operations.notices import webhook
-from topicwarden.specs.stacks.catalogue_settings import CatalogueSettings
 from topicwarden.specs.stacks.certificate_settings import Certificates
+from topicwarden.specs.stacks.delivery_settings import CatalogueSettings
 
 SECRET: Final = "hunter2-token"
 

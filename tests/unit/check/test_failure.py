@@ -1,19 +1,29 @@
-"""Test that every error of a command is one line with exit code 2, and never "not as declared"."""
+"""Test that every error of a command is one line with exit code 2, and what an interrupted command says."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from kafka.errors import KafkaError
 
+from tests.support.access_parts import declared_access
 from tests.support.command import COMMAND, project, topicwarden
-from topicwarden.cli import main
+from topicwarden.cli import import_, main, terminal
 from topicwarden.cli.failure import CODE, ended_by_signal, line_for
+from topicwarden.deploy.access_state import resource_names
+from topicwarden.model.access import Acl, Operation, PermissionType, ResourceType
 from topicwarden.model.problem import Refusal
+
+if TYPE_CHECKING:
+    from topicwarden.extensions.interchange.import_operation import PendingAdoption
 
 
 @pytest.mark.parametrize("error", [ValueError("a\nb"), KafkaError("gone"), RecursionError(), AssertionError()])
@@ -121,3 +131,125 @@ def test_the_page_of_exit_codes_says_what_an_interrupt_leaves(tmp_path: Path) ->
     codes = (CODE, *map(ended_by_signal, (KeyboardInterrupt(), SystemExit(143))))
     assert [code for code in codes if not re.search(rf"^ *{code}  +[a-zA-Z]", shown, re.MULTILINE)] == []
     assert re.search("^ *130 .*up and destroy then say what is", shown, re.MULTILINE)
+
+
+LINES = (
+    " +  pulumi:pulumi:Stack p-dev creating (0s)\n",
+    " +  topicwarden:index:Domain shop created\n",
+    " +  kafka:index:Topic orders creating (0s)\n",
+    " +  kafka:index:Topic orders created (0.1s)\n",
+    " ~  kafka:index:Topic clicks updating (0s) [diff: ~config]\n",
+    "@ updating....\n",
+)
+NEXT = "; `topicwarden plan --stack dev` shows what is left, and `topicwarden {} --stack dev` goes on\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("topicwarden.operations.find_pulumi.writing_engine_of", lambda *_: SimpleNamespace())
+    monkeypatch.setattr("topicwarden.operations.declared_topics.checked_stack", lambda *_: SimpleNamespace(access={}))
+    monkeypatch.setattr("topicwarden.operations.deploy.planned_destroy", lambda *_, **__: SimpleNamespace(refused=[]))
+    monkeypatch.setattr("topicwarden.report.terminal_output.document_text", lambda *_: "")
+    monkeypatch.setattr(import_module("topicwarden.report.plan.document"), "document", lambda *_: None)
+    return project(tmp_path, {"topics/a.yaml": "partitions: 1\nreplication_factor: 1\n"})
+
+
+def interrupted_after(lines: tuple[str, ...], error: BaseException) -> Callable[..., bool]:
+    def operate(*arguments: Any, **_: object) -> bool:
+        for line in lines:
+            arguments[-1](line)
+        raise error
+
+    return operate
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)], ids=["INT", "TERM"])
+@pytest.mark.parametrize("command", ["up", "destroy"])
+def test_an_interrupted_change_says_what_is_done_and_how_to_go_on(
+    command: str, error: BaseException, code: int, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "deploy_topics" if command == "up" else "destroy_topics"
+    monkeypatch.setattr(f"topicwarden.operations.deploy.{name}", interrupted_after(LINES, error))
+    done = topicwarden(command, "--stack", "dev", "--yes", cwd=root)
+    message = "1 change made (orders); begun and perhaps made: clicks; no other change was begun"
+    assert (done.code, done.err) == (code, f"topicwarden: interrupted: {message}{NEXT.format(command)}")
+    monkeypatch.setattr(f"topicwarden.operations.deploy.{name}", interrupted_after(LINES[:1], error))
+    done = topicwarden(command, "--stack", "dev", "--yes", cwd=root)
+    assert done.err == f"topicwarden: interrupted: Pulumi had not begun a change{NEXT.format(command)}"
+
+
+def test_an_interrupted_refresh_says_that_no_topic_was_changed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicwarden.operations.deploy.refresh_topics", interrupted_after((), KeyboardInterrupt()))
+    done = topicwarden("refresh", "--stack", "dev", cwd=root)
+    message = "no topic was changed, and Pulumi's state is refreshed in part or not at all"
+    assert (done.code, done.err) == (130, f"topicwarden: interrupted: {message}{NEXT.format('refresh')}")
+
+
+def test_an_interrupted_adoption_says_what_is_written(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run() -> None:
+        raise KeyboardInterrupt
+
+    engine = SimpleNamespace(stack="dev")
+    adoption = cast("PendingAdoption", SimpleNamespace(engine=engine, out_of_scope=(), topics=("a",), run=run))
+    with pytest.raises(KeyboardInterrupt):
+        import_._adopt(adoption)
+    message = "the files are written, no topic was changed, and the topics are adopted in part or not at all"
+    assert capsys.readouterr().err == f"topicwarden: interrupted: {message}{NEXT.format('import')}"
+
+
+def test_the_output_of_pulumi_is_the_changes_that_it_has_made(capsys: pytest.CaptureFixture[str]) -> None:
+    show = terminal.engine_output({"7551af": "Allow Read on Topic orders for User:billing"})
+    reported = (
+        "error: full\n",
+        " +  kafka:index:Topic a **creating failed** x\n",
+        " +  kafka:index:Topic a creating (9s) 3 of 28 topics done, 25 tried again: Kafka's quota is used up\n",
+    )
+    without_news = (" +  kafka:index:Topic a creating (9s) \n", "    pulumi:pulumi:Stack p-dev  \n")
+    for line in ("Updating (dev):\n", *LINES, *without_news, *reported, " +  kafka:index:Acl 7551af created (0.4s)\n"):
+        show(line)
+    made = " +  kafka:index:Topic orders created (0.1s)\n"
+    access = " +  kafka:index:Acl Allow Read on Topic orders for User:billing created (0.4s)\n"
+    assert capsys.readouterr().out == "".join((made, *reported, access))
+
+
+def test_an_interrupted_deploy_names_its_access_in_words(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    acl = Acl("User:billing", "*", Operation.READ, PermissionType.ALLOW, ResourceType.TOPIC, "orders")
+    access = declared_access(acls={acl: ()})
+    checked = SimpleNamespace(access={"dev": access})
+    monkeypatch.setattr("topicwarden.operations.declared_topics.checked_stack", lambda *_: checked)
+    (name,) = resource_names(access)
+    lines = (f" +  kafka:index:Acl {name} created (0.4s)\n",)
+    monkeypatch.setattr("topicwarden.operations.deploy.deploy_topics", interrupted_after(lines, KeyboardInterrupt()))
+    done = topicwarden("up", "--stack", "dev", "--yes", cwd=root)
+    assert "1 change made (Allow Read on Topic orders for User:billing); no other" in done.err
+    assert name not in done.out + done.err
+
+
+def test_an_interrupted_question_is_an_interrupt_and_the_end_of_the_input_is_a_no(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_: str) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("topicwarden.cli.deploy.require_terminal", lambda _: None)
+    monkeypatch.setattr("builtins.input", interrupt)
+    done = topicwarden("destroy", "--stack", "dev", cwd=root)
+    assert (done.code, done.err) == (130, f"topicwarden: interrupted: nothing was changed{NEXT.format('destroy')}")
+    for answers, expected in ((["maybe", "Y"], True), (["no"], False), ([""], False), ([], False)):
+        given = iter(answers)
+
+        def answer(_: str, given: Iterator[str] = given) -> str:
+            for each in given:
+                return each
+            raise EOFError
+
+        monkeypatch.setattr("builtins.input", answer)
+        assert terminal.confirmed("Deploy this?") is expected
+
+
+def test_an_error_of_a_deploy_is_no_interrupt(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicwarden.operations.deploy.deploy_topics", interrupted_after(LINES, OSError("full")))
+    done = topicwarden("up", "--stack", "dev", "--yes", cwd=root)
+    assert (done.code, "interrupted" in done.err) == (2, False)

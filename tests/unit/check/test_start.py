@@ -18,8 +18,7 @@ from typer.testing import CliRunner
 import topicwarden
 from tests.support.command import bad_project, project
 from topicwarden import __version__
-from topicwarden.cli.command_selection import with_parameters_of
-from topicwarden.cli.main import app
+from topicwarden.cli.main import app, with_parameters_of
 
 # Test that a check of a pull request starts fast: what it imports, and what runs before the command line.
 

@@ -16,13 +16,11 @@ import pytest
 import urllib3
 
 from topicwarden.child_processes import running
-from topicwarden.cli.demo import watch_chapter, watch_process
-from topicwarden.cli.demo.project_copy import shared_cache
-from topicwarden.cli.demo.watch_chapter import Alerting, show_fault
-from topicwarden.cli.demo.watch_process import WatchProcess, copy_with_receiver, running_watch
-from topicwarden.extensions.sandbox.local_prometheus import find_prometheus
+from topicwarden.cli.demo import watch_chapter
+from topicwarden.cli.demo.demo_run import shared_cache
+from topicwarden.cli.demo.watch_chapter import Alerting, WatchProcess, copy_with_receiver, running_watch, show_fault
 from topicwarden.extensions.sandbox.scenarios import planted_faults
-from topicwarden.extensions.sandbox.webhook_receiver import WebhookReceiver, webhook_receiver
+from topicwarden.extensions.sandbox.watch_servers import WebhookReceiver, find_prometheus, webhook_receiver
 from topicwarden.kafka.connect.stack_connection import stack_settings
 from topicwarden.model.finding import Finding
 from topicwarden.model.problem import Location, Refusal
@@ -181,7 +179,7 @@ def test_a_copy_with_a_receiver_has_the_same_topics_and_is_watched_with_the_sand
         started.append(variables)
         yield
 
-    monkeypatch.setattr(watch_process, "running", running)
+    monkeypatch.setattr(watch_chapter, "running", running)
     with running_watch(copied, original.cache, tmp_path / "log"):
         assert [each[CACHE] for each in started] == [str(original.cache)]
     with shared_cache(original):

@@ -1,31 +1,38 @@
-"""Test the files beside a stack's state: broken files of a file backend, and the log of intents."""
+"""Test a stack's state of an earlier version, and the files beside it: broken ones, the log of intents."""
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
+from shutil import copy
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.support.access_names import group_name
+from topicwarden.deploy.access_state import ACCESS_RESOURCES, deployed_access, recorded_access
 from topicwarden.deploy.file_backend import remove_broken_files
 from topicwarden.deploy.intent_log import (
     IntentLog,
     access_intent_log,
     intent_log,
 )
+from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
 from topicwarden.kinds.announced_writes import Intent, announce_writes, unfinished_writes
-from topicwarden.model.access import DeployedAccess
+from topicwarden.kinds.scram_user.change import USERS
+from topicwarden.model.access import DeclaredAccess, DeployedAccess, LiveAccess
 from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Problem
 from topicwarden.model.project import Project
 from topicwarden.model.subject import DeployedSubject, RegisteredSchema
 from topicwarden.operations import deploy
+from topicwarden.plan.access_change import access_change
+from topicwarden.specs.access_files import load_access, resolve_access
 
 # Test that only broken files of a dead process are removed from a file backend.
 
@@ -180,3 +187,43 @@ def test_the_next_deploy_refreshes_what_a_killed_one_was_about_to_delete(
     assert not deploy._deletion_was_killed(engine)
     log.write(Intent.DELETE, [name])
     assert deploy._deletion_was_killed(engine)
+
+
+STATES = Path(__file__).parent / "states"
+STATE: list[Mapping[str, Any]] = json.loads((STATES / "access.json").read_text(encoding="utf-8"))
+"""What the version before kinds had folders registered for ``states/access.yaml``."""
+
+
+@pytest.fixture
+def declared(tmp_path: Path) -> DeclaredAccess:
+    folder = tmp_path / "access"
+    folder.mkdir()
+    copy(STATES / "access.yaml", folder)
+    loaded = load_access(folder, tmp_path, ())
+    resolved = resolve_access(loaded, (), None)
+    assert (loaded.problems, resolved.problems) == ((), ())
+    return resolved.access
+
+
+def registered(access: DeclaredAccess) -> Iterator[dict[str, Any]]:
+    """Yield what the program registers, in the form of `pulumi stack export`."""
+    set_urn = f"urn:pulumi:dev::shop::{ACCESS_SET_TYPE}"
+    yield {"type": ACCESS_SET_TYPE, "urn": f"{set_urn}::dev", "outputs": recorded_access(access, access.part(USERS))}
+    for kind in ACCESS_RESOURCES:
+        for key, value in access.part(kind.part).items():
+            urn = f"{set_urn}${kind.type(key)}::{kind.name(key)}"
+            yield {"type": kind.type(key), "urn": urn, "inputs": kind.properties(key, value)}
+
+
+def test_the_program_registers_what_the_state_has(declared: DeclaredAccess) -> None:
+    def by_urn(resources: list[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+        return {resource["urn"]: resource for resource in resources}
+
+    assert by_urn(json.loads(json.dumps([*registered(declared)]))) == by_urn(STATE)
+
+
+def test_a_plan_shows_no_change(declared: DeclaredAccess) -> None:
+    deployed = deployed_access(STATE)
+    change = access_change(declared, deployed, LiveAccess())
+    assert (change.items, change.undeclared, deployed.undeclared) == ([], (), ())
+    assert change.unchanged() == declared.size > 20

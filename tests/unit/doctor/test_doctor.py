@@ -14,18 +14,18 @@ from tests.support.http_answers import answering, failing, http
 from tests.support.projects import project_of
 from topicwarden.audit.access_checks import ACCESS_CHECKS
 from topicwarden.audit.checks import CHECKS
-from topicwarden.kafka.read.broker_features import BrokerFeatures, features_of
+from topicwarden.kafka.read.cluster_service import BrokerFeatures, features_of
 from topicwarden.kafka.read.user_permissions import GroupPermissions, TopicPermissions
 from topicwarden.kinds.topic.consequences import CONSEQUENCES
 from topicwarden.model.access import ResourceType
 from topicwarden.model.diagnosis import Ability, Diagnosis, InstalledPart, PermissionState, Possession, RegistryState
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
-from topicwarden.operations.doctor import api_uses, installation
+from topicwarden.operations.doctor import installation
 from topicwarden.operations.doctor.command_permissions import ACCESS, AUDIT, COMMANDS
-from topicwarden.operations.doctor.diagnose import ALL_COMMANDS, ClusterState, diagnose, registry_state
+from topicwarden.operations.doctor.diagnose import ALL_COMMANDS, API_USES, ClusterState, diagnose, registry_state
 from topicwarden.operations.doctor.permission_states import UserPermissions, permission_states
 from topicwarden.report import terminal
-from topicwarden.report.doctor.document import document
+from topicwarden.report.doctor import document
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 # What `topicwarden doctor` concludes and prints, and which permissions are missing, on plain values.
@@ -38,7 +38,7 @@ def render(diagnosis: Diagnosis, width: int) -> str:
 EVERY = frozenset({"Read", "Write", "Create", "Delete", "Alter", "Describe", "DescribeConfigs", "AlterConfigs"})
 CLUSTER = dict.fromkeys(("Create", "Alter", "Describe", "DescribeConfigs", "AlterConfigs"), True)
 GROUPS = GroupPermissions(frozenset({"g"}), frozenset())
-APIS = {use.name: use.version for use in api_uses.API_USES} | {"DescribeQuorum": 0}
+APIS = {use.name: use.version for use in API_USES} | {"DescribeQuorum": 0}
 PARTS = [InstalledPart(name="Pulumi CLI", version="3.250.0", commands=["plan", "up", "rebalance", "import"])]
 TOPIC = Topic("a", 1, 1, {})
 

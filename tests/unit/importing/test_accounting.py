@@ -19,7 +19,7 @@ from tests.support.cases import Case, cases, find_case, source, sources
 from topicwarden.extensions.interchange.convert import FORMATS, ConversionResult, SourceFile, read_all
 from topicwarden.extensions.interchange.live_access import access_file_text
 from topicwarden.extensions.interchange.subject_drafts import draft_subjects
-from topicwarden.kafka_facts.access.recognize import RecognizedAccess, expand, recognize
+from topicwarden.kafka_facts.access.roles import RecognizedAccess, expand, recognize
 from topicwarden.model.access import NO_TOPIC_ACCESS
 from topicwarden.model.problem import Problem
 from topicwarden.specs.fix import apply_fixes

@@ -18,7 +18,7 @@ from tests.support.http_answers import Request, answering, failing, http
 from tests.support.projects import project_of
 from topicwarden.extensions.interchange.convert import ConvertedSubject
 from topicwarden.extensions.interchange.import_session import ImportSession, open_session
-from topicwarden.extensions.interchange.live_subjects import ImportableSubjects, read_subjects
+from topicwarden.extensions.interchange.live_topics import ImportableSubjects, read_subjects
 from topicwarden.extensions.interchange.subject_drafts import SubjectDraft
 from topicwarden.kafka.registry.same_schema import same
 from topicwarden.model.compatibility import Compatibility
@@ -28,7 +28,7 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.check_specs import check
 from topicwarden.specs.record_schemas.json_text import JsonError
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
-from topicwarden.specs.write.schema_text import readable
+from topicwarden.specs.write.subject_file import readable
 
 STACK = "config: {'topicwarden:cluster': sandbox, 'topicwarden:schemaRegistry': 'http://registry.test'}\n"
 ORDERS = Topic("orders", 1, 1)

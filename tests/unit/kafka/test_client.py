@@ -1,4 +1,4 @@
-"""Test our clients of Kafka: which errors are whose, which requests are repeated, TLS handshakes, and logging."""
+"""Test our clients of Kafka: errors, repeated requests, TLS handshakes, logging, and parts that a user may not read."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ from kafka.errors import (
     UnknownBrokerIdError,
 )
 
-from topicwarden.kafka.connect import broker_probe, clients, retry
+from topicwarden.kafka.connect import broker_probe, clients, request_errors
 from topicwarden.kafka.connect.broker_probe import Probed
 from topicwarden.kafka.connect.client_internals import send_to_broker
 from topicwarden.kafka.connect.connection import Connection, tls_context
-from topicwarden.kafka.connect.request_error import RequestError
+from topicwarden.kafka.connect.request_errors import RequestError
+from topicwarden.kafka.read import authorizer_reads
+from topicwarden.kafka.read.authorizer_reads import AclListing, authorizer_settings, list_acls
 from topicwarden.kafka.write.admin_session import AdminSession
+from topicwarden.model.access import Acl, AuthorizerSettings, Operation, PatternType, PermissionType, ResourceType
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.stacks import client_tls
 
@@ -85,7 +88,7 @@ def test_an_address_that_hangs_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> AdminSession:
-    monkeypatch.setattr(retry, "_PAUSE_S", 0.0)
+    monkeypatch.setattr(request_errors, "_PAUSE_S", 0.0)
     monkeypatch.setattr(AdminSession, "admin", "admin")
     return AdminSession(Mock())
 
@@ -181,3 +184,53 @@ def test_clients_of_records_create_no_topics(client: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(clients, f"Kafka{client.capitalize()}", lambda **settings: found.append(settings))
     getattr(clients, f"new_{client}")(CONNECTION, linger_ms=5)
     assert (found[0]["allow_auto_create_topics"], found[0]["linger_ms"]) == (False, 5)
+
+
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        ({"authorizer.class.name": ""}, AuthorizerSettings("", frozenset(), open_without_acl=False)),
+        ({"authorizer.class.name": STANDARD}, AuthorizerSettings(STANDARD, frozenset(), open_without_acl=False)),
+        (
+            {"authorizer.class.name": STANDARD, "super.users": None, "allow.everyone.if.no.acl.found": None},
+            AuthorizerSettings(STANDARD, None, None),
+        ),
+        (
+            {"authorizer.class.name": STANDARD, "super.users": "User:CN=a,OU=b; User:c", "other": "x"},
+            AuthorizerSettings(STANDARD, frozenset({"User:CN=a,OU=b", "User:c"}), open_without_acl=False),
+        ),
+        (
+            {"authorizer.class.name": STANDARD, "allow.everyone.if.no.acl.found": "TRUE"},
+            AuthorizerSettings(STANDARD, frozenset(), open_without_acl=True),
+        ),
+        ({"authorizer.class.name": "com.example.Ours"}, AuthorizerSettings("com.example.Ours", None, None)),
+        ({}, AuthorizerSettings(None, None, None)),
+    ],
+)
+def test_a_setting_has_its_default_only_if_the_broker_shows_that_it_is_not_set(
+    shown: dict[str, str | None], expected: AuthorizerSettings
+) -> None:
+    assert authorizer_settings(shown) == expected
+
+
+def test_an_acl_of_an_unknown_type_or_operation_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def resource(kind: int, operation: int) -> Any:
+        acl = SimpleNamespace(principal="User:a", host="*", operation=operation, permission_type=3)
+        return SimpleNamespace(resource_type=kind, resource_name="r", pattern_type=3, acls=[acl])
+
+    answer = SimpleNamespace(error_code=0, resources=[resource(5, 15), resource(5, 99), resource(99, 3)])
+    monkeypatch.setattr(authorizer_reads, "send_to_broker", lambda *_: answer)
+    known = Acl(
+        "User:a",
+        "*",
+        Operation.TWO_PHASE_COMMIT,
+        PermissionType.ALLOW,
+        ResourceType.TRANSACTIONAL_ID,
+        "r",
+        PatternType.LITERAL,
+    )
+    admin: Any = None
+    assert list_acls(admin) == AclListing(frozenset({known}), unknown=2)

@@ -17,10 +17,10 @@ from kafka.errors import (
 )
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
-from topicwarden.kafka.connect import retry
+from topicwarden.kafka.connect import request_errors
 from topicwarden.kafka.read import consumer_groups
 from topicwarden.kafka.read.consumer_groups import AllGroups, ConsumerGroup, read_all_groups, read_groups
-from topicwarden.kafka.read.member_groups import classic_group, streams_group
+from topicwarden.kafka.read.group_requests import classic_group, streams_group
 
 DENIED = GroupAuthorizationFailedError.errno
 
@@ -82,7 +82,7 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(consumer_groups, "fetches_offsets_of_several_groups", lambda _: True)
     monkeypatch.setattr(consumer_groups, "_PAUSE_S", 0)
     monkeypatch.setattr(consumer_groups, "_TIMEOUT_S", 1)
-    monkeypatch.setattr(retry, "_TIMEOUT_S", 0)
+    monkeypatch.setattr(request_errors, "_TIMEOUT_S", 0)
 
     def read(groups: Mapping[int, Any], **answers: Any) -> AllGroups:
         monkeypatch.setattr(consumer_groups, "broker_ids", lambda _: sorted(groups))

@@ -11,10 +11,10 @@ from kafka.errors import KafkaTimeoutError, NotLeaderForPartitionError
 from kafka.record import MemoryRecordsBuilder
 
 from topicwarden.kafka.read import partition_fetcher
-from topicwarden.kafka.read.keys_at_offsets import _KeyReader
 from topicwarden.kafka.read.newest_records import _RangeReader, _Record
 from topicwarden.kafka.read.partition_fetcher import PartitionFetcher, PartitionReader
 from topicwarden.kafka.read.record_decoder import UnreadableRecords
+from topicwarden.kafka.read.single_records import _KeyReader
 
 SMALL = 1_000
 

@@ -9,8 +9,8 @@ import pytest
 from kafka.errors import KafkaTimeoutError, ThrottlingQuotaExceededError, UnsupportedVersionError
 
 from tests.support.command import project
-from topicwarden.kafka.connect import retry
-from topicwarden.kafka.connect.request_error import RequestError, error_of_code, request_error
+from topicwarden.kafka.connect import request_errors
+from topicwarden.kafka.connect.request_errors import RequestError, error_of_code, request_error
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster_service import setting_source
 from topicwarden.kafka.read.partition_extents import log_dirs_answer, log_sizes
@@ -187,8 +187,8 @@ QUOTA, DENIED, MISSING = 89, 29, 3
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "_PAUSE_S", 0.0)
-    monkeypatch.setattr(retry, "_PROGRESS_EVERY_S", 0.0)
+    monkeypatch.setattr(request_errors, "_PAUSE_S", 0.0)
+    monkeypatch.setattr(request_errors, "_PROGRESS_EVERY_S", 0.0)
 
 
 class Broker:
@@ -207,7 +207,7 @@ class Broker:
 
 def test_only_transient_errors_are_retried() -> None:
     broker, lines = Broker({"a": QUOTA, "b": DENIED}, {"a": QUOTA}, {}), list[str]()
-    errors = retry.retry_each("abc", broker.send, (), lines.append)
+    errors = request_errors.retry_each("abc", broker.send, (), lines.append)
     assert {name: error.name for name, error in errors.items()} == {"b": "TOPIC_AUTHORIZATION_FAILED"}
     assert broker.requests == [["a", "b", "c"], ["a"], ["a"]]
     assert lines[0] == "2 of 3 topics done, 1 tried again: Kafka's quota for changes of topics is used up"
@@ -215,19 +215,19 @@ def test_only_transient_errors_are_retried() -> None:
 
 def test_a_lost_connection_is_an_error_of_every_topic() -> None:
     broker = Broker(KafkaTimeoutError("no answer"), {})
-    assert retry.retry_each("ab", broker.send, (), lambda _: None) == {}
+    assert request_errors.retry_each("ab", broker.send, (), lambda _: None) == {}
     assert broker.requests == [["a", "b"], ["a", "b"]]
 
 
 def test_an_error_that_is_final_for_the_caller_is_not_repeated() -> None:
     broker = Broker({"a": MISSING})
-    errors = retry.retry_each("a", broker.send, ("UNKNOWN_TOPIC_OR_PARTITION",), lambda _: None)
+    errors = request_errors.retry_each("a", broker.send, ("UNKNOWN_TOPIC_OR_PARTITION",), lambda _: None)
     assert errors["a"].name == "UNKNOWN_TOPIC_OR_PARTITION"
 
 
 def test_the_last_error_is_returned_after_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "_EACH_TIMEOUT_S", 0.0)
-    errors = retry.retry_each("a", Broker({"a": QUOTA}).send, (), lambda _: None)
+    monkeypatch.setattr(request_errors, "_EACH_TIMEOUT_S", 0.0)
+    errors = request_errors.retry_each("a", Broker({"a": QUOTA}).send, (), lambda _: None)
     assert errors["a"].name == "THROTTLING_QUOTA_EXCEEDED"
 
 

@@ -20,8 +20,8 @@ from topicwarden.kafka.read.group_lags import (
     unread_groups,
     unread_positions,
 )
+from topicwarden.kafka.read.single_records import _PartitionSearch
 from topicwarden.kafka.read.snapshot import LiveTopic
-from topicwarden.kafka.read.unread_records import _PartitionSearch
 from topicwarden.kafka_facts.access.lag_limits import lag_limit, lag_limits
 from topicwarden.model.access import Grant, TopicAccess
 from topicwarden.model.contents import ConsumerContents, Contents

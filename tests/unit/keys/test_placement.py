@@ -15,7 +15,7 @@ from typing import Final
 import confluent_kafka
 import pytest
 
-from topicwarden.audit.checks.common.placement_conclusion import placement_text
+from topicwarden.audit.checks.common.content_faults import placement_text
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.key_placement import KeyPlacement, key_placement
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, ALGORITHMS_BY_NAME, Algorithm

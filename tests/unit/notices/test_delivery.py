@@ -12,9 +12,17 @@ from pathlib import Path
 import pytest
 
 from tests.support.captured_logs import without_kafka_clients
-from tests.support.flaky_receivers import deliver_random_history
 from tests.support.http_answers import SLOW, Answer, Request, answering, http
-from tests.support.notices import EXCERPT, SECRET_PATH, audit, eventually, heard, notifier, receiver
+from tests.support.notices import (
+    EXCERPT,
+    SECRET_PATH,
+    audit,
+    deliver_random_history,
+    eventually,
+    heard,
+    notifier,
+    receiver,
+)
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.notices import notifier as notifier_module
 from topicwarden.operations.notices import webhook

@@ -13,8 +13,7 @@ from tests.support.reports import HOSTILE_MESSAGE, LONG, SCRIPT
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.notices.finding_changes import JudgedChecks, ReceiverMemory, compare_report
-from topicwarden.operations.notices.notification import FindingChange, Notification, schema
-from topicwarden.operations.notices.notification_text import escaped, notification_text
+from topicwarden.operations.notices.notification import FindingChange, Notification, escaped, notification_text, schema
 
 PASS, FAIL, UNDECIDABLE = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDABLE
 REPORT = "https://reports.example.com/latest.html?a=1&b=|"

@@ -22,9 +22,8 @@ from topicwarden.model.planned_change import Action, TopicPlan
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.verdict import Verdict
-from topicwarden.operations.fleet import fleet_stacks, run_stacks
-from topicwarden.operations.progress_listener import ProgressListener, ShareReport
-from topicwarden.operations.stack_differences import declared_differences, outcome_differences
+from topicwarden.operations.fleet import declared_differences, fleet_stacks, outcome_differences, run_stacks
+from topicwarden.operations.operation_options import ProgressListener, ShareReport
 
 TOPIC = "partitions: 3\nreplication_factor: 3\n"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from topicwarden.deploy.provider.adoption_gate import AdoptionGate
-from topicwarden.kafka.connect.request_error import RequestError
+from topicwarden.kafka.connect.request_errors import RequestError
 from topicwarden.kinds.properties import Properties
 from topicwarden.model.problem import Refusal
 

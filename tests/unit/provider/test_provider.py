@@ -21,7 +21,7 @@ from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.server import start_provider
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
 from topicwarden.deploy.provider.stubs import provider_pb2_grpc
-from topicwarden.kafka.connect.request_error import RequestError
+from topicwarden.kafka.connect.request_errors import RequestError
 from topicwarden.kafka.read.snapshot import PartitionReplicas
 from topicwarden.kinds.acl.resource import ACL
 from topicwarden.kinds.batches import Batches, EngineCalls

@@ -18,14 +18,14 @@ from kafka.errors import (
 from topicwarden.audit import finding_records
 from topicwarden.audit.finding_records import RecordSearch, confirmed, rule_of
 from topicwarden.audit.scan.contracts import Contracts
+from topicwarden.extensions.redrive.redrive_copy import RedriveTarget, allowed_target
 from topicwarden.extensions.redrive.redrive_operation import redrive_name
-from topicwarden.extensions.redrive.redrive_target import RedriveTarget, allowed_target
 from topicwarden.kafka.connect import clients
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.request_error import denied_permission
+from topicwarden.kafka.connect.request_errors import denied_permission
 from topicwarden.kafka.read.records_at_offsets import StoredRecord, read_progress
 from topicwarden.kafka.read.snapshot import LiveTopic
-from topicwarden.kafka.write.repair_function import repair_function
+from topicwarden.kafka.write.transactional_copy import repair_function
 from topicwarden.model.access import Grant, TopicAccess
 from topicwarden.model.contents import Contents
 from topicwarden.model.finding import AuditReport, Finding, TopicFacts

@@ -19,10 +19,9 @@ from tests.unit.report import plans
 from topicwarden.cli.fleet import with_parts
 from topicwarden.cli.schema import SCHEMAS
 from topicwarden.model.fleet_report import FleetReport, StackOutcome
-from topicwarden.report import terminal
+from topicwarden.report import fleet, terminal
 from topicwarden.report.document import Medium
-from topicwarden.report.fleet import json
-from topicwarden.report.fleet.document import document
+from topicwarden.report.fleet import document
 from topicwarden.report.markdown import LIMIT
 
 
@@ -87,7 +86,7 @@ def test_every_format_of_a_large_matrix_is_bounded() -> None:
     assert len(comment.encode()) <= LIMIT
     assert "too long for this page" in comment
     assert len(written(large())) < 1_000_000
-    assert len(stdlib_json.loads(json.render(large()))["differences"]) == 2_000
+    assert len(stdlib_json.loads(fleet.render_json(large()))["differences"]) == 2_000
     assert len(with_parts(large(), parts, None).encode()) > 5 * 30_000
 
 
@@ -102,7 +101,7 @@ def test_every_format_of_a_large_matrix_is_bounded() -> None:
     ids=["small", "large", "plan", "usage"],
 )
 def test_json_meets_its_published_schema(report: FleetReport) -> None:
-    document = stdlib_json.loads(json.render(report))
+    document = stdlib_json.loads(fleet.render_json(report))
     Draft202012Validator(SCHEMAS["fleet"]()).validate(document)
     assert document["exit_code"] == report.exit_code
     for outcome, entry in zip(report.stacks, document["stacks"], strict=True):
@@ -146,6 +145,6 @@ def test_the_page_links_to_the_pages_of_its_stacks_only() -> None:
 
 
 def test_two_reports_of_the_same_state_are_equal() -> None:
-    assert json.render(small()) == json.render(small())
+    assert fleet.render_json(small()) == fleet.render_json(small())
     assert printed(small()) == printed(small())
     assert with_parts(small(), {}) == with_parts(small(), {})

@@ -17,8 +17,8 @@ from tests.support import reports, usage_reports
 from tests.support.command import project, topicwarden
 from tests.support.diagnoses import rich
 from tests.support.fleet_reports import small
+from topicwarden.report import fleet
 from topicwarden.report.audit.formats import json as audit
-from topicwarden.report.fleet import json as fleet
 from topicwarden.report.published_json import json_text
 
 FILES: Final = {
@@ -45,7 +45,7 @@ EXPECTED: Final = Path(__file__).with_name("expected_json")
 OUTPUTS: Final[Mapping[str, Callable[[], str]]] = {
     "audit": lambda: audit(reports.rich()),
     "doctor": lambda: json_text(rich(), ascii_only=True),
-    "fleet": lambda: fleet.render(small()),
+    "fleet": lambda: fleet.render_json(small()),
     "show": show,
     "show-topic": lambda: show("orders.placed.v1"),
     "usage": lambda: json_text(usage_reports.rich()),

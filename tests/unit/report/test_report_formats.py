@@ -22,8 +22,7 @@ from topicwarden.audit.access_checks import ACCESS_CHECKS
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.evidence import CommittedCounts, Compared
-from topicwarden.audit.history.check_revisions import revision
-from topicwarden.audit.history.outcomes import with_changes
+from topicwarden.audit.history.outcomes import revision, with_changes
 from topicwarden.cli.schema import SCHEMAS
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, PastAudit, PastFinding, TopicFacts
 from topicwarden.model.problem import Refusal
@@ -34,9 +33,9 @@ from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import OF_CONTENTS, OF_ORDER, digest
 from topicwarden.report.audit.document import document
 from topicwarden.report.audit.formats import FORMATS, html, json
+from topicwarden.report.audit.topic_details import timeline
 from topicwarden.report.document import Medium
 from topicwarden.report.page import filter_script
-from topicwarden.report.plots.log import timeline
 
 # The output of every format for one report, and that records and names are always escaped.
 

@@ -30,7 +30,7 @@ from topicwarden.report.published_json import json_text
 from topicwarden.report.usage import formats, openmetrics
 from topicwarden.report.usage.digest import growth_text, interval_text, lag_text, money, recency, summary
 from topicwarden.report.usage.document import MAX_ITEMS, document
-from topicwarden.report.usage.lag_metrics import MOST_LAGS
+from topicwarden.report.usage.openmetrics import MOST_LAGS
 
 MARKDOWN, PAGE = formats.FORMATS["markdown"], formats.FORMATS["html"]
 EXPECTED = Path(__file__).parent / "expected_usage"

@@ -22,7 +22,7 @@ from topicwarden.cli.check import check
 from topicwarden.cli.help import PAGES as HELP_PAGES
 from topicwarden.cli.schema import SCHEMAS
 from topicwarden.kinds.subject.spec import SubjectDocument
-from topicwarden.specs.access_model import AccessDocument
+from topicwarden.specs.document_model import AccessDocument
 
 REPOSITORY = DOCS.parent
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]

@@ -12,8 +12,8 @@ import yaml
 
 from tests.support.secured import encrypted_key, pem
 from topicwarden.model.project import Project
-from topicwarden.specs.stacks.certificates import private_key
 from topicwarden.specs.stacks.connection_settings import ConnectionSettings, read_connection_settings
+from topicwarden.specs.stacks.key_material import private_key
 from topicwarden.specs.stacks.stack_file import read_stack_file
 
 SERVERS = {"kafka:bootstrapServers": ["kafka.example.com:9093"]}

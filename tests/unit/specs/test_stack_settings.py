@@ -15,9 +15,9 @@ from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.problem import Level
 from topicwarden.model.project import Project
 from topicwarden.model.topic_selection import selected
+from topicwarden.specs.editor_schema import stack_schema
 from topicwarden.specs.stacks import certificate_settings, connection_settings
 from topicwarden.specs.stacks.stack_file import read_stack_file
-from topicwarden.specs.stacks.stack_schema import stack_schema
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope, shared_name, stack_scope
 from topicwarden.specs.stacks.stack_settings import SETTINGS
 

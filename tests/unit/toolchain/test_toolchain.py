@@ -20,17 +20,7 @@ from tests.conftest import REPOSITORY
 from topicwarden.model import project
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.toolchain import (
-    Toolchain,
-    install,
-    jar_download,
-    jars,
-    kafka_jars,
-    prerequisites,
-    pulumi_build,
-    pulumi_cli,
-    spark_reader,
-)
+from topicwarden.toolchain import Toolchain, install, jars, kafka_jars, prerequisites, pulumi_cli, spark_reader
 from topicwarden.toolchain.jar_lock import LOCK, POM, LockedJar, checksum, lock_text, locked_jars
 
 # How Kafka's jars are fetched: from a repository over HTTP, through a proxy, and from a folder.
@@ -72,8 +62,8 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
     served = Repository(f"http://127.0.0.1:{server.server_port}/maven")
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setattr(jars, "locked_jars", lambda: JARS)
-    monkeypatch.setattr(jar_download, "wait_exponential", lambda min: lambda state: 0)
-    monkeypatch.setenv(jar_download.REPOSITORY, served.url)
+    monkeypatch.setattr(jars, "wait_exponential", lambda min: lambda state: 0)
+    monkeypatch.setenv(jars.REPOSITORY, served.url)
     monkeypatch.delenv(jars.OFFLINE, raising=False)
     monkeypatch.setenv("PATH", "")  # no Maven
     yield served
@@ -150,7 +140,7 @@ def test_an_interrupted_download_is_continued(repository: Repository, tmp_path: 
 def test_credentials_in_the_address_are_sent_and_never_shown(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(jar_download.REPOSITORY, repository.url.replace("//", "//reader:s%40cret@"))
+    monkeypatch.setenv(jars.REPOSITORY, repository.url.replace("//", "//reader:s%40cret@"))
     lines: list[str] = []
     del repository.contents[JARS[0].path]
     with pytest.raises(Refusal) as refusal:
@@ -163,7 +153,7 @@ def test_a_proxy_of_the_environment_is_used(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", repository.url.removesuffix("/maven"))
-    monkeypatch.setenv(jar_download.REPOSITORY, "http://mirror.invalid/maven")
+    monkeypatch.setenv(jars.REPOSITORY, "http://mirror.invalid/maven")
     jars.fetch(tmp_path, silent)
     assert all(path.startswith("http://mirror.invalid/maven/") for path in repository.requests)
 
@@ -171,7 +161,7 @@ def test_a_proxy_of_the_environment_is_used(
 def test_an_address_that_is_no_url_is_refused(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(jar_download.REPOSITORY, "file:///etc")
+    monkeypatch.setenv(jars.REPOSITORY, "file:///etc")
     with pytest.raises(Refusal, match=r"TOPICWARDEN_MAVEN_URL must begin with https:// or http://"):
         jars.fetch(tmp_path, silent)
 
@@ -322,5 +312,5 @@ def test_a_pulumi_that_an_older_topicwarden_chose_is_chosen_again(tmp_path: Path
     chosen = {"way": way, "executable": str(executable), "fingerprint": "of another go.mod"}
     record.write_text(json.dumps(chosen), encoding="utf-8")
     assert pulumi_cli.present(tmp_path) == (executable if kept else None)
-    record.write_text(json.dumps({**chosen, "fingerprint": pulumi_build.fingerprint()}), encoding="utf-8")
+    record.write_text(json.dumps({**chosen, "fingerprint": pulumi_cli.fingerprint()}), encoding="utf-8")
     assert pulumi_cli.present(tmp_path) == executable

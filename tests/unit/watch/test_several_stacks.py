@@ -31,8 +31,7 @@ from topicwarden.model.finding import AuditReport
 from topicwarden.model.fleet_report import FleetReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.operations.operation_options import WatchOptions
-from topicwarden.operations.progress_listener import ProgressListener
+from topicwarden.operations.operation_options import ProgressListener, WatchOptions
 from topicwarden.report.audit.background import ReportBackground
 
 VALID = "partitions: 1\nreplication_factor: 1\n"

@@ -12,8 +12,7 @@ from topicwarden.audit.collect.audited_subject import AuditedSubject
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.collect.registry_subjects import subjects_of
 from topicwarden.audit.evidence import CommittedCounts, EveryPartition, ExactCommitted, view_of
-from topicwarden.audit.history.known_placements import known_placements, remembered_placements
-from topicwarden.audit.history.partition_growth import proven_ends
+from topicwarden.audit.history.known_placements import known_placements, proven_ends, remembered_placements
 from topicwarden.audit.history.topic_state import CommittedRead, KnownPlacement, TopicState
 from topicwarden.audit.scan.committed_scan import MOST_RECORDS, committed_counts, may_hold_uncommitted
 from topicwarden.audit.scan.contracts import Contracts, build_contracts

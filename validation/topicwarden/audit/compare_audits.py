@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import CheckResult
-from topicwarden.audit.history.check_revisions import WITHDRAWN, revision
+from topicwarden.audit.history.known_placements import partition_growth
 from topicwarden.audit.history.known_unread import known_unread
-from topicwarden.audit.history.partition_growth import partition_growth
+from topicwarden.audit.history.outcomes import WITHDRAWN, revision
 from topicwarden.audit.history.topic_state import (
     KnownPartition,
     KnownPlacement,

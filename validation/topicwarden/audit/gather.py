@@ -17,10 +17,9 @@ from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.collect.observation import Observation
 from topicwarden.audit.committed_evidence import DeclaredContents, ScanResult, count_committed, stable_reads
 from topicwarden.audit.history import remembered_records
-from topicwarden.audit.history.audit_history import AuditHistory
+from topicwarden.audit.history.audit_history import AuditHistory, registry_states
 from topicwarden.audit.history.incremental_scan import IncrementalScan, scan_since, stored_part_names
 from topicwarden.audit.history.scan_plan import HistoryState, ScanStep, plan_scan
-from topicwarden.audit.history.subject_states import registry_states
 from topicwarden.audit.history.topic_state import (
     FoundPairs,
     KnownPartition,

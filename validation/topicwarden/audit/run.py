@@ -14,8 +14,7 @@ from topicwarden import __version__
 from topicwarden.audit import compare_audits
 from topicwarden.audit.access_check import AuditedAccess
 from topicwarden.audit.access_checks import judge_access
-from topicwarden.audit.advice import advice
-from topicwarden.audit.audit_evidence import AuditEvidence
+from topicwarden.audit.audit_evidence import AuditEvidence, topic_facts, with_used_ids
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.authorizer_log.read_logs import log_notes, read_authorizer_logs
 from topicwarden.audit.collect.horizon import TopicPartition
@@ -27,12 +26,10 @@ from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.outcomes import trend, with_changes
 from topicwarden.audit.history.scan_plan import has_new_records
 from topicwarden.audit.history.topic_state import PreviousAudit
-from topicwarden.audit.judge import findings, judge
+from topicwarden.audit.judge import advice, findings, judge
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.progress import Progress
 from topicwarden.audit.scan.spark_source import SparkOnce, SparkSource, source_of
-from topicwarden.audit.schema_id_use import with_used_ids
-from topicwarden.audit.topic_facts import topic_facts
 from topicwarden.kafka.read.group_lags import unread_groups
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.access import LiveAccess

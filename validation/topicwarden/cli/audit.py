@@ -16,6 +16,8 @@ from topicwarden.cli.options import (
     AllStacks,
     BootstrapServer,
     CommandConfig,
+    LogTimeZone,
+    Rate,
     Stacks,
     Topics,
     cluster_address,
@@ -28,7 +30,7 @@ from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.verdict import FailOn, ReadScope
-from topicwarden.operations.progress_listener import ProgressListener
+from topicwarden.operations.operation_options import ProgressListener
 from topicwarden.report import terminal_output
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.specs.stacks.history_address import history_below
@@ -106,12 +108,7 @@ def audit(
             "--sample", metavar="SHARE", help="Read only this fraction of each partition, the newest records: 0.1."
         ),
     ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            "--rate", metavar="BYTES", help="Read at most this many bytes per second, in all tasks together: 50MiB."
-        ),
-    ] = None,
+    rate: Rate = None,
     authorizer_log: Annotated[
         str | None,
         typer.Option(
@@ -121,14 +118,7 @@ def audit(
             "path, or a URI such as s3a://bucket/logs.",
         ),
     ] = None,
-    log_time_zone: Annotated[
-        str,
-        typer.Option(
-            "--log-time-zone",
-            metavar="ZONE",
-            help="The time zone of the brokers, for lines of authorizer logs that name none: Europe/Berlin, +02:00.",
-        ),
-    ] = "UTC",
+    log_time_zone: LogTimeZone = "UTC",
     fail_on: Annotated[
         FailOn,
         typer.Option(

@@ -141,10 +141,10 @@ def _check_stacks(
     ``paths`` and ``changes_files`` (`--fix` and `--diff`) are refused. The formats for build servers have the problems
     only. Returns 1 if there is an error, else 0.
     """
-    from topicwarden.operations.check_stacks import check_stacks
+    from topicwarden.operations.fleet import check_stacks
     from topicwarden.report.document import Medium
-    from topicwarden.report.fleet import json
-    from topicwarden.report.fleet.document import document as fleet_document
+    from topicwarden.report.fleet import document as fleet_document
+    from topicwarden.report.fleet import render_json
     from topicwarden.report.problems.json import document
 
     form = _format(form)
@@ -155,7 +155,7 @@ def _check_stacks(
     project = find_project()
     with without_garbage_collection():
         report, fleet = check_stacks(project, stacks, base, terminal_output.note)
-    fleet_json = json.render(fleet, document(report))
+    fleet_json = render_json(fleet, document(report))
     if form == "json":
         _write(report, out)
         terminal_output.write(fleet_json)

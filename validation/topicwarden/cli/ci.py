@@ -26,7 +26,7 @@ from topicwarden.report.terminal_output import note
 from topicwarden.specs.stacks.stack_selection import selected_stacks
 
 if TYPE_CHECKING:
-    from topicwarden.operations.ci.ci_run import CiRun
+    from topicwarden.operations.ci import CiRun
 
 app = typer.Typer(help="Run topicwarden in GitHub Actions, GitLab CI and other CI systems.", no_args_is_help=True)
 
@@ -90,7 +90,7 @@ def run(
     ] = "",
 ) -> int:
     """Run a command as a job: start the sandbox if the stack uses it, write report files and the job summary."""
-    from topicwarden.operations.ci.ci_run import ci_run
+    from topicwarden.operations.ci import ci_run
 
     if command not in COMMANDS:
         raise Refusal(f"there is no command {command!r} for CI: expected one of {', '.join(COMMANDS)}")
@@ -119,8 +119,7 @@ def comment(
 
     The token is in TOPICWARDEN_COMMENT_TOKEN.
     """
-    from topicwarden.operations.ci.ci_run import ci_run
-    from topicwarden.operations.ci.comments import ReadOnlyToken, comments
+    from topicwarden.operations.ci import ReadOnlyToken, ci_run, comments
 
     here, token = ci_run(os.environ), os.environ.get(TOKEN)
     if here.pull_request is None:

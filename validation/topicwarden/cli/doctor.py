@@ -48,7 +48,7 @@ def doctor(
     """Show what is installed, what the cluster supports, the missing permissions, and what each command can do."""
     address = cluster_address(bootstrap_server, command_config, stack=stack is not None)
     from topicwarden.operations.doctor.diagnose import ALL_COMMANDS
-    from topicwarden.report.doctor.document import document
+    from topicwarden.report.doctor import document
     from topicwarden.report.published_json import json_text
 
     if form not in FORMATS:
@@ -68,8 +68,7 @@ def doctor(
 
 
 def _diagnosed(stack: str | None, commands: Sequence[str]) -> Diagnosis:
-    from topicwarden.kafka.connect.schema_registry import registry_of
-    from topicwarden.kafka.connect.stack_connection import connect_to
+    from topicwarden.kafka.connect.stack_connection import connect_to, registry_of
     from topicwarden.operations.doctor.diagnose import diagnose, read_cluster_state, registry_state
     from topicwarden.operations.doctor.installation import installed_parts
     from topicwarden.specs.stacks.stack_file import read_stack_file

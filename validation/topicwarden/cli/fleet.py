@@ -10,14 +10,12 @@ from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.fleet_report import FleetReport, StackOutcome
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.operations.fleet import fleet_stacks, run_stacks
-from topicwarden.operations.progress_listener import ProgressListener
-from topicwarden.operations.stack_differences import declared_differences, outcome_differences
-from topicwarden.report import markdown, page, terminal, terminal_output
+from topicwarden.operations.fleet import declared_differences, fleet_stacks, outcome_differences, run_stacks
+from topicwarden.operations.operation_options import ProgressListener
+from topicwarden.report import fleet, markdown, page, terminal, terminal_output
 from topicwarden.report.display import one_line
 from topicwarden.report.document import Medium
-from topicwarden.report.fleet import json
-from topicwarden.report.fleet.document import document
+from topicwarden.report.fleet import document
 from topicwarden.report.markdown import LIMIT, code
 
 _MOST_CHARACTERS: Final = 500
@@ -56,7 +54,7 @@ def print_fleet(
     ``limit`` is the number of bytes of Markdown; None for no limit.
     """
     if form == "json":
-        terminal_output.write(json.render(report))
+        terminal_output.write(fleet.render_json(report))
         return
     parts = {each.stack: render_one(each, form) for each in report.stacks if each.report is not None}
     if form == "markdown":
@@ -93,7 +91,7 @@ def fleet_files(
     pages = {each.stack: f"{each.stack}/{page_name}" for each in ran}
     html = {"fleet.html": page.write(document(report, Medium.PAGE, pages))} if page_name else {}
     return {
-        "fleet.json": json.render(report),
+        "fleet.json": fleet.render_json(report),
         "fleet.md": with_parts(report, parts, limit),
         "fleet.txt": terminal.text(document(report, Medium.TERMINAL)),
         **html,

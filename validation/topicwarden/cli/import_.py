@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from topicwarden.audit.inference.inferred_rule import LEAST_RECORDS
+from topicwarden.cli.deploy import telling_interrupts
 from topicwarden.cli.garbage_collection import without_garbage_collection
-from topicwarden.cli.interrupted_change import telling_interrupts
 from topicwarden.cli.options import (
     BootstrapServer,
     CommandConfig,

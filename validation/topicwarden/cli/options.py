@@ -69,6 +69,20 @@ MaxRecords = Annotated[
         help="Read at most this number of records, the newest of each partition. Rules are then only suggested.",
     ),
 ]
+Rate = Annotated[
+    str | None,
+    typer.Option(
+        "--rate", metavar="BYTES", help="Read at most this many bytes per second, in all tasks together: 50MiB."
+    ),
+]
+LogTimeZone = Annotated[
+    str,
+    typer.Option(
+        "--log-time-zone",
+        metavar="ZONE",
+        help="The time zone of the brokers, for lines of authorizer logs that name none: Europe/Berlin, +02:00.",
+    ),
+]
 MinRecords = Annotated[
     int, typer.Option("--min-records", metavar="N", help="A rule rests on at least this number of records.")
 ]

@@ -14,7 +14,7 @@ from topicwarden.cli.options import AllStacks, Stacks, Topics, several_stacks, s
 from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.operations.progress_listener import ProgressListener
+from topicwarden.operations.operation_options import ProgressListener
 from topicwarden.report import terminal_output
 from topicwarden.report.display import one_line
 from topicwarden.report.output_folder import require_writable, write_files
@@ -140,7 +140,7 @@ def _one(outcome: StackOutcome, form: str, project: Project) -> str:
 
 def _github(report: FleetReport, project: Project) -> str:
     """Return the workflow commands of each stack as a group of the log, and an error for each that could not run."""
-    from topicwarden.report.fleet.document import headline
+    from topicwarden.report.fleet import headline
     from topicwarden.report.problems.github import annotation
 
     parts: list[str] = []

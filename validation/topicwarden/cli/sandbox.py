@@ -75,7 +75,7 @@ def start_registry(project: Project) -> str | None:
 
     Downloads Apicurio first if it is missing. Raises Refusal if that fails, or if no Java is new enough.
     """
-    from topicwarden.kafka.connect.schema_registry import on_sandbox_registry
+    from topicwarden.kafka.connect.stack_connection import on_sandbox_registry
     from topicwarden.toolchain import apicurio
     from topicwarden.toolchain.prerequisites import require_registry_java
 

@@ -64,7 +64,7 @@ def _policy() -> dict[str, Any]:
 
 
 def _stack() -> dict[str, Any]:
-    from topicwarden.specs.stacks.stack_schema import stack_schema
+    from topicwarden.specs.editor_schema import stack_schema
 
     return stack_schema()
 
@@ -111,7 +111,7 @@ def _notification() -> dict[str, Any]:
 
 
 def _fleet() -> dict[str, Any]:
-    from topicwarden.report.fleet.json import FleetDocument
+    from topicwarden.report.fleet import FleetDocument
     from topicwarden.report.published_json import published_schema
 
     return published_schema(FleetDocument, "fleet", "topicwarden report on several stacks")

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from topicwarden.operations.progress_listener import ShareReport
+from topicwarden.operations.operation_options import ShareReport
 from topicwarden.report.display import duration
 from topicwarden.report.terminal_output import VERBOSITY, without_commands
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from topicwarden.cli.silence import never_silent, progress_stream
 from topicwarden.model.problem import Refusal
-from topicwarden.operations.progress_listener import ProgressListener, ShareReport
+from topicwarden.operations.operation_options import ProgressListener, ShareReport
 from topicwarden.report.terminal_output import VERBOSITY, is_capable_terminal, note
 
 

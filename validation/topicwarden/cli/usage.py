@@ -15,6 +15,7 @@ from topicwarden.cli.options import (
     AllStacks,
     BootstrapServer,
     CommandConfig,
+    LogTimeZone,
     Stacks,
     Topics,
     cluster_address,
@@ -26,7 +27,7 @@ from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.message_text import counted, counted_more, did_you_mean, first_of
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.operations.progress_listener import ProgressListener
+from topicwarden.operations.operation_options import ProgressListener
 from topicwarden.report import display, terminal_output
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.specs.stacks.history_address import NONE
@@ -82,14 +83,7 @@ def usage(
             "path, or a URI such as s3a://bucket/logs. Needs Spark.",
         ),
     ] = None,
-    log_time_zone: Annotated[
-        str,
-        typer.Option(
-            "--log-time-zone",
-            metavar="ZONE",
-            help="The time zone of the brokers, for lines of authorizer logs that name none: Europe/Berlin, +02:00.",
-        ),
-    ] = "UTC",
+    log_time_zone: LogTimeZone = "UTC",
     master: Annotated[
         str | None,
         typer.Option("--master", metavar="URL", help="The Spark master, if Spark is needed (default: local)."),
@@ -178,7 +172,7 @@ def _usage_of_stacks(
     from topicwarden.operations.usage import usage_topics
     from topicwarden.report import page
     from topicwarden.report.document import Medium
-    from topicwarden.report.fleet.document import document as fleet_document
+    from topicwarden.report.fleet import document as fleet_document
     from topicwarden.report.usage.digest import summary
     from topicwarden.report.usage.formats import FORMATS, contents
 
@@ -230,7 +224,7 @@ def _write_access(project: Project, report: UsageReport, *, dry_run: bool, to_st
     from topicwarden.operations.usage_access import add_used_access
     from topicwarden.report.problems import text as problem_text
     from topicwarden.report.problems.digest import ProblemDigest
-    from topicwarden.usage.undeclared_entries import KEYS
+    from topicwarden.usage.principals import KEYS
 
     added = add_used_access(project, report, dry_run=dry_run)
     for file in added.files:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Final, TextIO
 import typer
 
 from topicwarden.cli.failure import line_for
-from topicwarden.cli.options import AllStacks, Stacks, project_option, read_limits, several_stacks, single_stack
+from topicwarden.cli.options import AllStacks, Rate, Stacks, project_option, read_limits, several_stacks, single_stack
 from topicwarden.cli.silence import never_silent
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import DURATION
-from topicwarden.operations.progress_listener import ProgressListener
+from topicwarden.operations.operation_options import ProgressListener
 from topicwarden.report import terminal_output
 from topicwarden.report.display import one_line
 
@@ -84,12 +84,7 @@ def watch(
             show_default=False,
         ),
     ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            "--rate", metavar="BYTES", help="Read at most this many bytes per second, in all tasks together: 50MiB."
-        ),
-    ] = None,
+    rate: Rate = None,
     master: Annotated[
         str | None,
         typer.Option("--master", metavar="URL", help="The Spark master (default: local)."),

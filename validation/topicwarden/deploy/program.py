@@ -27,11 +27,11 @@ from topicwarden.deploy.subject_resources import SubjectResources
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.deploy.topic_resources import TopicResources, shorten_debug_messages
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.schema_registry import registry_from
 from topicwarden.kafka.connect.stack_connection import (
     SETTINGS,
     connection_from,
     refuse_sandbox_passphrase,
+    registry_from,
     settings_file,
 )
 from topicwarden.kafka.read.cluster import Cluster, open_cluster

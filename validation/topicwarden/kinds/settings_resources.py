@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from topicwarden.kafka.connect.request_error import RequestError
+from topicwarden.kafka.connect.request_errors import RequestError
 from topicwarden.kinds.access_resource import AccessResource
 from topicwarden.kinds.announced_writes import Announce, announce_writes
 from topicwarden.kinds.batches import Batches, EngineCalls

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from topicwarden.operations.operation_options import (
         AuditOptions,
         InferOptions,
+        ProgressListener,
         RedriveOptions,
         UsageOptions,
         WatchOptions,
     )
     from topicwarden.operations.plan import plan_topics
-    from topicwarden.operations.progress_listener import ProgressListener
     from topicwarden.operations.usage import usage_topics
 
 __all__ = [
@@ -83,9 +83,9 @@ _MODULES: Final = {
         "InferOptions",
         "RedriveOptions",
         "UsageOptions",
+        "ProgressListener",
         "WatchOptions",
     ),
-    "topicwarden.operations.progress_listener": ("ProgressListener",),
     "topicwarden.extensions.redrive.redrive_report": ("RedriveReport",),
 }
 """The module of each public name that needs no extra."""

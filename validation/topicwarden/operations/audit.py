@@ -21,8 +21,7 @@ from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.audit.scan.spark_session import session_on_demand
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.schema_registry import registry_of
-from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
+from topicwarden.kafka.connect.stack_connection import connect_to, registry_of, stack_settings
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.access import NO_ACCESS
@@ -34,8 +33,7 @@ from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.model.verdict import FailOn, ReadScope, Verdict
 from topicwarden.operations.catalogues.publisher import publish_audit
 from topicwarden.operations.declared_topics import checked_stack, require_topics
-from topicwarden.operations.operation_options import AuditOptions
-from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.operations.operation_options import SILENT, AuditOptions, ProgressListener
 from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.policies.rules.personal_data import personal_names

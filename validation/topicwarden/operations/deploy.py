@@ -13,8 +13,7 @@ from topicwarden.deploy.pulumi_commands import pulumi_up, pulumi_without_program
 from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backend
 from topicwarden.deploy.stack_state import names_by_section, read_stack_state, reading_stack_state
 from topicwarden.deploy.write_options import backend_url, write_options
-from topicwarden.kafka.connect.schema_registry import registry_of
-from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
+from topicwarden.kafka.connect.stack_connection import connect_to, registry_of, stack_settings
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject.before import SchemaCheckers, subjects_before
@@ -23,7 +22,7 @@ from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import PlanReport, PlanSection
 from topicwarden.model.problem import Level, Refusal
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
-from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.operations.operation_options import SILENT, ProgressListener
 from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.earlier_use import EarlierUse

@@ -12,7 +12,7 @@ from topicwarden.deploy.pulumi_project import require_program
 from topicwarden.deploy.pulumi_stacks import is_local, provide_stack
 from topicwarden.deploy.write_options import backend_url
 from topicwarden.model.project import Project
-from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.operations.operation_options import SILENT, ProgressListener
 from topicwarden.toolchain import environment
 
 

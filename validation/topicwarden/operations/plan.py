@@ -12,7 +12,7 @@ from topicwarden.model.project import Project
 from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.find_pulumi import engine_of
-from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.operations.operation_options import SILENT, ProgressListener
 from topicwarden.plan.engine_steps import with_unpredicted_steps
 from topicwarden.policies.check_specs import CheckedStacks
 

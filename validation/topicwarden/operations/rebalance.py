@@ -21,7 +21,7 @@ from topicwarden.model.project import Project
 from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.operations.declared_topics import declared
 from topicwarden.operations.find_pulumi import engine_of, writing_engine_of
-from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.operations.operation_options import SILENT, ProgressListener
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.specs.resolve import Declaration

@@ -6,19 +6,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from topicwarden.audit.history.remote_files import files_at
+from topicwarden.audit.history.store import files_at
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.stack_connection import settings_file, stack_settings, written_settings
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.operations.catalogues import publisher as catalogues
-from topicwarden.operations.catalogues.catalogue_target import catalogue_targets
-from topicwarden.operations.catalogues.publisher import Publisher
+from topicwarden.operations.catalogues.publisher import Publisher, catalogue_targets
 from topicwarden.operations.notices.notifier import Notifier
 from topicwarden.operations.notices.old_queue import left_queues
 from topicwarden.report.prometheus_text import Families
-from topicwarden.specs.stacks.receiver_settings import Receiver, read_receivers
+from topicwarden.specs.stacks.delivery_settings import Receiver, read_receivers
 from topicwarden.specs.stacks.stack_settings import CATALOGUES, NOTIFICATIONS
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass
 from typing import Any, Final
 
-from topicwarden.kafka_facts.access.implied import implied_operations
+from topicwarden.kafka_facts.access.operations import implied_operations
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.configs import definitions, kafka_version
 from topicwarden.model.access import PermissionType, Resource, ResourceType

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.schema_registry import registry_with
 from topicwarden.kafka.connect.setting_names import CLIENT_PROPERTIES
-from topicwarden.kafka.connect.stack_connection import connection_from
+from topicwarden.kafka.connect.stack_connection import connection_from, registry_with
 from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.project import Project, user_project
 from topicwarden.specs.stacks.client_properties import read_client_properties

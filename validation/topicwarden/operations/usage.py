@@ -19,8 +19,7 @@ from topicwarden.model.topic_selection import selected
 from topicwarden.model.usage import AuthorizerLogs
 from topicwarden.model.usage_report import UsageReport
 from topicwarden.operations.declared_topics import checked_stack, require_topics
-from topicwarden.operations.operation_options import UsageOptions
-from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.operations.operation_options import SILENT, ProgressListener, UsageOptions
 from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.usage_policy import CostPolicy, UsagePolicy
 from topicwarden.specs.resolve import Declaration
@@ -145,7 +144,7 @@ class _Spark:
         """Return the operations on the files of a history; None for a history on this machine."""
         if url is None or is_local(url):
             return None
-        from topicwarden.audit.history.remote_files import files_at  # noqa: PLC0415
+        from topicwarden.audit.history.store import files_at  # noqa: PLC0415
 
         return files_at(url, self._spark())
 

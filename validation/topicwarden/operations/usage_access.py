@@ -18,10 +18,9 @@ from topicwarden.policies.check_specs import check
 from topicwarden.specs.load import LoadedSpecs, LoadedTopic, load_files
 from topicwarden.specs.resolve import resolve
 from topicwarden.specs.spec_files import SpecFile, read_files
-from topicwarden.specs.write.added_access import with_entries
-from topicwarden.specs.write.topic_access import grant_text
+from topicwarden.specs.write.topic_access import grant_text, with_entries
 from topicwarden.specs.yaml_nodes import KeyPath
-from topicwarden.usage.undeclared_entries import KEYS, grant_of
+from topicwarden.usage.principals import KEYS, grant_of
 
 _UNEDITABLE: Final = "the layout of its file has no position for the entry"
 

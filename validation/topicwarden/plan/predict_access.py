@@ -10,7 +10,7 @@ from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kafka_facts.access.authorizer import PROBE_NAME
-from topicwarden.kafka_facts.access.implied import SUPPORTED_OPERATIONS, implied_operations
+from topicwarden.kafka_facts.access.operations import SUPPORTED_OPERATIONS, implied_operations
 from topicwarden.kinds.group_config.change import requested_groups
 from topicwarden.model.access import ACLS, CLUSTER_NAME, DeclaredAccess, LiveAccess, Operation, ResourceType
 from topicwarden.model.deployed_stack import DeployedStack

@@ -20,13 +20,13 @@ from topicwarden.policies.custom_partitioners import partitioner_problems
 from topicwarden.policies.judge_topics import RuleResult, TopicJudge, judge_access
 from topicwarden.policies.policy import Policy
 from topicwarden.policies.policy_file import load_policy
+from topicwarden.policies.scope import unmatched_patterns
 from topicwarden.policies.scope_problems import (
     access_outside_scope,
     outside_scope,
     overlapping_scopes,
     subjects_without_registry,
 )
-from topicwarden.policies.unmatched_patterns import unmatched_patterns
 from topicwarden.policies.waivers import WaiverEntry
 from topicwarden.specs.access_files import load_access, resolve_access
 from topicwarden.specs.declared_subjects import resolve_subjects

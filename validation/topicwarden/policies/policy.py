@@ -12,8 +12,8 @@ from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
 from topicwarden.policies.expressions import CompiledExpression
 from topicwarden.policies.rule import RuleSettings
+from topicwarden.policies.scope import PlacedPattern
 from topicwarden.policies.topic_view import TopicFields, required_fields
-from topicwarden.policies.unmatched_patterns import PlacedPattern
 from topicwarden.policies.usage_policy import ContentsPolicy, CostPolicy, UsagePolicy
 from topicwarden.policies.waivers import WaiverEntry
 from topicwarden.specs.stacks.stack_file import StackFile

@@ -18,8 +18,7 @@ from topicwarden.policies.expressions import CelError, CompiledExpression, Expre
 from topicwarden.policies.policy import PlacedSettings, Policy
 from topicwarden.policies.rule import AccessRule, Rule, StackRule
 from topicwarden.policies.rules import ALL_RULES
-from topicwarden.policies.scope import PolicyBlock, Scope
-from topicwarden.policies.unmatched_patterns import PlacedPattern
+from topicwarden.policies.scope import PlacedPattern, PolicyBlock, Scope
 from topicwarden.policies.usage_policy import ContentsPolicy, CostPolicy, UsagePolicy
 from topicwarden.policies.waivers import Waiver, WaiverEntry, expiry_problem
 from topicwarden.specs.problem_ids import PROBLEM_IDS

@@ -3,16 +3,52 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from html import escape
 from importlib import resources
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import quote
 
 from topicwarden.report import display
 from topicwarden.report import document as doc
+from topicwarden.report.display import printable
 from topicwarden.report.document import Document, Line, Role, omitted, shortened
-from topicwarden.report.markup import Markup, joined, shown, tag
+
+
+class Markup(str):
+    """HTML, which is not escaped again."""
+
+    __slots__ = ()
+
+
+Attribute: TypeAlias = "str | bool"
+
+
+def shown(text: str) -> Markup:
+    """Return a text with its control characters visible, as markup; markup itself unchanged."""
+    if isinstance(text, Markup):
+        return text
+    return Markup(text if text.isalnum() else escape(printable(text)))
+
+
+def tag(name: str, *children: str, **attributes: Attribute) -> Markup:
+    """Return an element with escaped attributes and children; ``class_`` is ``class``, ``aria_label`` ``aria-label``.
+
+    Attributes that are False or empty are left out.
+    """
+    written = "".join(
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{shown(value)}"')
+        for key, value in attributes.items()
+        if value
+    )
+    return Markup(f"<{name}{written}>{''.join(map(shown, children))}</{name}>")
+
+
+def joined(parts: Iterable[str]) -> Markup:
+    """Return markup that follows each other."""
+    return Markup("".join(map(shown, parts)))
+
 
 _FILTER: Final = """
 <form id="filter" class="filter" role="search" aria-label="Topics" hidden>

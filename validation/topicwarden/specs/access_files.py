@@ -27,7 +27,7 @@ from topicwarden.model.access import (
 )
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import Allowance, AllowedChange
-from topicwarden.specs.access_model import ACCESS_SPECS, AccessDocument
+from topicwarden.specs.document_model import ACCESS_SPECS, AccessDocument
 from topicwarden.specs.load import LoadedDocuments, load_documents
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import StackDocument

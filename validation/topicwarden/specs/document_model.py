@@ -1,4 +1,4 @@
-"""Pydantic models of one document: a topic's YAML, or a ``_defaults.yaml``.
+"""Pydantic models of the documents: a topic's YAML, a ``_defaults.yaml``, and a file below ``access/``.
 
 Validated values are in Kafka's units and spelling. A missing key is not set; null unsets the inherited value. Null for
 a mapping has no effect, because it often means that all keys below are commented out.
@@ -6,14 +6,17 @@ a mapping has no effect, because it often means that all keys below are commente
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, GetJsonSchemaHandler
+from pydantic import AfterValidator, BeforeValidator, Field, GetJsonSchemaHandler, create_model
 from pydantic_core import CoreSchema
 
 from topicwarden.kafka_facts.config_values import Config
 from topicwarden.kafka_facts.topic_names import MAX_LENGTH, name_problem
+from topicwarden.kinds import in_file_order
+from topicwarden.kinds.access_spec import AccessSpec
 from topicwarden.kinds.acl.spec import TopicAccessSpec
+from topicwarden.model.access_fields import or_text
 from topicwarden.model.contents import Contents
 from topicwarden.model.field_types import (
     BuiltAtFirstUse,
@@ -101,3 +104,39 @@ class TopicDocument(TopicSettings):
 
     stacks: Nullable[dict[str, Nullable[TopicSettings]]] = Field(default={}, description="Overrides by stack.")
     topic: TopicName | None = Field(default=None, description="The topic's name; by default, the file's name.")
+
+
+ACCESS_SPECS: Final[tuple[AccessSpec, ...]] = tuple(each.SPEC for each in in_file_order("spec"))
+_CHANGES: Final = (
+    *("revoke-access", "first-acl", "open-access", "throttle-clients"),
+    *("remove-credential", "replace-credential"),
+)
+
+
+class AccessPermissionSpec(StrictModel):
+    """One change of access that is allowed, optionally until a day."""
+
+    change: Literal[
+        "revoke-access", "first-acl", "open-access", "throttle-clients", "remove-credential", "replace-credential"
+    ] = Field(description="The change that is allowed.")
+    until: Day | None = Field(default=None, description="The last day on which it is allowed, as 2027-01-31 (in UTC).")
+
+
+if TYPE_CHECKING:
+    _KindSettings = StrictModel
+else:  # pydantic collects the fields of the last base first
+    _KindSettings = create_model("_KindSettings", __base__=tuple(each.settings for each in reversed(ACCESS_SPECS)))
+
+
+class AccessSettings(_KindSettings):
+    """All keys of a file below ``access/`` that can differ by stack."""
+
+    allow: list[Annotated[AccessPermissionSpec, *or_text("change", {"enum": list(_CHANGES)})]] | None = Field(
+        default=None, description="Changes of access that are allowed, each by name: [revoke-access]."
+    )
+
+
+class AccessDocument(AccessSettings):
+    """A file below ``access/``: the access that is not a single topic's."""
+
+    stacks: Nullable[dict[str, Nullable[AccessSettings]]] = Field(default={}, description="Overrides by stack.")

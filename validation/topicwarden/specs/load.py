@@ -10,8 +10,7 @@ from topicwarden.kafka_facts.topic_names import metric_name, name_problem
 from topicwarden.kinds.subject.spec import SubjectDocument
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import MOST_PROBLEMS, Level, Location, Problem, limited
-from topicwarden.specs.access_model import AccessDocument
-from topicwarden.specs.document_model import CommonSettings, DefaultsSpec, TopicDocument
+from topicwarden.specs.document_model import AccessDocument, CommonSettings, DefaultsSpec, TopicDocument
 from topicwarden.specs.spec_files import DEFAULTS, SpecFile, read_files
 from topicwarden.specs.validated_document import ValidatedDocument, other_tool_message, validate
 from topicwarden.specs.yaml_nodes import ParsedDocument, read_documents

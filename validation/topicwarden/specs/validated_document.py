@@ -12,8 +12,7 @@ from pydantic import ValidationError
 from topicwarden.kinds.subject.spec import SubjectDocument
 from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.model.problem import MOST_PROBLEMS, Location, Problem
-from topicwarden.specs.access_model import AccessDocument
-from topicwarden.specs.document_model import CommonSettings
+from topicwarden.specs.document_model import AccessDocument, CommonSettings
 from topicwarden.specs.validation_errors import validation_problems
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 

@@ -22,8 +22,7 @@ from topicwarden.model.message_text import (
     whole_number_hint,
 )
 from topicwarden.model.problem import MOST_PROBLEMS, Problem
-from topicwarden.specs.access_model import AccessDocument
-from topicwarden.specs.document_model import CommonSettings, TopicDocument
+from topicwarden.specs.document_model import AccessDocument, CommonSettings, TopicDocument
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 
 _TYPES = {

@@ -12,10 +12,9 @@ from typing import Final
 from filelock import FileLock
 
 from topicwarden.model.problem import Refusal
-from topicwarden.toolchain import maven_jars
-from topicwarden.toolchain.jar_download import REPOSITORY, DownloadError, download, repository
+from topicwarden.toolchain import jar_lock
 from topicwarden.toolchain.jar_lock import LockedJar
-from topicwarden.toolchain.jars import OFFLINE
+from topicwarden.toolchain.jars import OFFLINE, REPOSITORY, DownloadError, download, repository
 
 VERSION: Final = "3.3.3"
 RUNNER: Final = "quarkus-run.jar"
@@ -88,7 +87,7 @@ def _archive(partial: Path, say: Callable[[str], None]) -> Path:
             raise Refusal(f"Apicurio Registry cannot be downloaded: {error}; {remedy}") from error
         say(f"Apicurio Registry: {error}; trying Maven, which may know a mirror")
         arguments = [_GOAL, f"-Dartifact={_ARTIFACT}", f"-DoutputDirectory={partial}"]
-        maven_jars.run(arguments, partial, f"download {ARCHIVE.name}")
+        jar_lock.run_maven(arguments, partial, f"download {ARCHIVE.name}")
         if not ARCHIVE.matches(target):
             raise Refusal(f"checksum mismatch for {ARCHIVE.name} from Maven; {remedy}") from error
     return target

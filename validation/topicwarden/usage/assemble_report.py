@@ -20,9 +20,8 @@ from topicwarden.model.usage_report import (
 )
 from topicwarden.policies.usage_policy import CostPolicy
 from topicwarden.usage.cost import cost, growth, replica_bytes, tiered_bytes
-from topicwarden.usage.principals import Principals
+from topicwarden.usage.principals import Principals, undeclared_uses
 from topicwarden.usage.removable import removable
-from topicwarden.usage.undeclared_entries import undeclared_uses
 from topicwarden.usage.usage_facts import UsageFacts
 from topicwarden.usage.use_history import too_young
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from topicwarden.kafka_facts.access.authorizer import Authorizer, PatternAcls
-from topicwarden.kafka_facts.access.implied import ALLOWED_BY
+from topicwarden.kafka_facts.access.operations import ALLOWED_BY
 from topicwarden.model.access import (
     ANY_PRINCIPAL,
     WILDCARD,

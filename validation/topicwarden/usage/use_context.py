@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Final
 
 from topicwarden.kafka_facts.access.authorizer import Authorizer, Decision, Reason, logged_rule
-from topicwarden.kafka_facts.access.implied import covers
+from topicwarden.kafka_facts.access.operations import covers
 from topicwarden.kafka_facts.access.roles import NamePattern
 from topicwarden.model.access import (
     ANY_PRINCIPAL,

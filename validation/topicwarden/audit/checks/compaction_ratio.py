@@ -34,7 +34,6 @@ Source: ``LogCleanerManager.grabFilthiestCompactedLog``, ``LogSegment.shouldRoll
 from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
-from topicwarden.audit.checks.common.dirty_ratio import dirty_bound, dirty_ratio
 from topicwarden.audit.checks.common.persistence import (
     cleaner_grace_ms,
     extent,
@@ -44,7 +43,7 @@ from topicwarden.audit.checks.common.persistence import (
     unknown_grace_remedy,
     unrolled_segment_reason,
 )
-from topicwarden.audit.checks.common.superseded_reasons import reasons
+from topicwarden.audit.checks.common.superseded_reasons import dirty_bound, dirty_ratio, reasons
 from topicwarden.audit.evidence import ApacheLog, EveryRecord, LiveSettings
 from topicwarden.model.message_text import share
 from topicwarden.model.units import duration_text

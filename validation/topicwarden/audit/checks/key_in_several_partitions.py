@@ -27,7 +27,7 @@ Source: ``Cleaner.doClean`` (each log is cleaned on its own), ``BuiltInPartition
 from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
-from topicwarden.audit.checks.common.placement_conclusion import placement_text, score_evidence
+from topicwarden.audit.checks.common.content_faults import placement_text, score_evidence
 from topicwarden.audit.evidence import Placement, SettingsOrContents
 from topicwarden.model.verdict import Verdict
 

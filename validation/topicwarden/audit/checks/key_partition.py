@@ -39,7 +39,7 @@ librdkafka, ``NewHashPartitioner`` of Sarama.
 from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
-from topicwarden.audit.checks.common.placement_conclusion import placement_text, score_evidence
+from topicwarden.audit.checks.common.content_faults import placement_text, score_evidence
 from topicwarden.audit.evidence import Live, Placement
 from topicwarden.audit.scan.partitioner_bits import DECLARED_ALGORITHMS
 from topicwarden.model.message_text import share

@@ -30,8 +30,15 @@ Source: ``UnifiedLog.deleteRetentionSizeBreachedSegments``.
 from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
-from topicwarden.audit.checks.common.log_deletion import UNMOVED, UNMOVED_REMEDY, deletion_verdict
-from topicwarden.audit.checks.common.persistence import OUT_OF_SYNC, all_in_sync, log_start_facts, unknown_grace_remedy
+from topicwarden.audit.checks.common.persistence import (
+    OUT_OF_SYNC,
+    UNMOVED,
+    UNMOVED_REMEDY,
+    all_in_sync,
+    deletion_verdict,
+    log_start_facts,
+    unknown_grace_remedy,
+)
 from topicwarden.audit.evidence import ApacheLog, LiveSettings
 from topicwarden.model.message_text import share
 from topicwarden.model.units import SIZE, size_text

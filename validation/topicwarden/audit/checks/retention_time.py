@@ -35,10 +35,12 @@ Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTi
 from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
-from topicwarden.audit.checks.common.log_deletion import UNMOVED, UNMOVED_REMEDY, deletion_verdict
 from topicwarden.audit.checks.common.persistence import (
     OUT_OF_SYNC,
+    UNMOVED,
+    UNMOVED_REMEDY,
     all_in_sync,
+    deletion_verdict,
     latest_hidden_timestamp,
     log_start_facts,
     unknown_grace_remedy,

@@ -29,7 +29,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import ObservedUse
-from topicwarden.kafka_facts.access.implied import covers
+from topicwarden.kafka_facts.access.operations import covers
 from topicwarden.model.access import ANY_PRINCIPAL, WILDCARD, Acl, Operation, PatternType, Resource, ResourceType
 from topicwarden.model.message_text import first_lines
 from topicwarden.model.timestamps import utc

@@ -55,7 +55,7 @@ def read_cluster_context(cluster: Cluster, snapshot: Snapshot, topics: Mapping[s
     """Return the context of ``topics``.
 
     The number of requests is bounded: the group requests of ``kafka/read/consumer_groups.py``, three for offsets, and
-    the fetches of ``kafka/read/unread_records.py``.
+    the fetches of ``kafka/read/single_records.py``.
     Groups are read after the snapshot, so that no committed offset is older than the log start offsets.
     """
     # Groups of all topics: a Kafka Streams application's group identifies its changelog topics.

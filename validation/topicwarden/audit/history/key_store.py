@@ -18,9 +18,16 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from topicwarden.audit.history.offset_blocks import FILE, OffsetBlocks, block_totals, from_bytes, to_bytes
+from topicwarden.audit.history.offset_blocks import (
+    FILE,
+    OffsetBlocks,
+    StoredPartition,
+    block_totals,
+    from_bytes,
+    merged_name,
+    to_bytes,
+)
 from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnavailable, reason_of
-from topicwarden.audit.history.stored_partitions import StoredPartition, merged_name
 from topicwarden.audit.scan.aggregate import GROUP, add_up, merge_groups
 from topicwarden.audit.scan.counts import METRICS
 from topicwarden.audit.scan.merge import hottest_rank

@@ -6,6 +6,9 @@
 
 Each audit writes the earlier ones again, so that later audits read few files. The newest parts are merged, because two
 audits that run at the same time do not know of each other.
+
+What an audit of an earlier revision found, and the present one no longer claims, is withdrawn and not resolved: nothing
+about the topic has changed.
 """
 
 from __future__ import annotations
@@ -13,15 +16,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from typing import Final
 
 from pydantic import TypeAdapter
 
 from topicwarden.audit.history.audit_history import AuditHistory
-from topicwarden.audit.history.check_revisions import revision
 from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnavailable
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, PastAudit, PastFinding
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.usage.history_files import part_name
+
+_REVISIONS: Final[Mapping[str, int]] = {"group-lag": 3, "idle-group": 2, "key-partition": 2, "retention-time": 2}
+WITHDRAWN: Final = "withdrawn: this version of the check no longer concludes it"
+
+
+def revision(check: str) -> int:
+    """Return the revision of a check."""
+    return _REVISIONS.get(check, 1)
+
 
 MOST_AUDITS = 60
 """The number of audits that are saved for one stack and one selection of topics."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from topicwarden import __version__
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
-from topicwarden.audit.history.stored_partitions import StoredPartition
+from topicwarden.audit.history.offset_blocks import StoredPartition
 from topicwarden.audit.history.topic_state import (
     Checkpoint,
     KnownPartition,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from topicwarden.audit.collect.horizon import CLOCK_MS
-from topicwarden.kafka.connect.schema_registry import for_java
+from topicwarden.kafka.connect.stack_connection import registry_for_java
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.contents import Contents
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects, SubjectUse
@@ -38,7 +38,7 @@ class Contracts:
     def options(self) -> dict[str, str]:
         """Return the contracts as options of the Spark reader."""
         options = {"contracts": json.dumps(self.topics)} if self.topics else {}
-        return options | ({"registry": json.dumps(for_java(self.registry))} if self.registry else {})
+        return options | ({"registry": json.dumps(registry_for_java(self.registry))} if self.registry else {})
 
 
 NO_CONTRACTS = Contracts()

@@ -8,8 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from topicwarden.audit.inference.inferred_contents import InferredContents
-from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun, finding_lines, findings, print_lines
-from topicwarden.cli.demo.project_copy import copy_of, shared_cache
+from topicwarden.cli.demo.demo_run import (
+    STACK,
+    DemoResult,
+    DemoRun,
+    copy_of,
+    finding_lines,
+    findings,
+    print_lines,
+    shared_cache,
+)
 from topicwarden.cli.infer import contract_lines
 from topicwarden.cli.terminal import TERMINAL
 from topicwarden.extensions.sandbox.scenarios import flights, new_producer

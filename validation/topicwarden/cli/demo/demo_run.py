@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +19,7 @@ from topicwarden.cli.terminal import TERMINAL
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.model.finding import AuditReport, Finding
-from topicwarden.model.project import Project
+from topicwarden.model.project import CACHE, Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import AuditFunction, auditing
 from topicwarden.policies.check_specs import CheckedStacks
@@ -90,3 +92,27 @@ def print_lines(*lines: str, indent: int = 0) -> None:
             break_on_hyphens=False,
         )
         print("\n".join(wrapped), flush=True)
+
+
+def copy_of(project: Project, folder: Path) -> Project:
+    """Return a copy of ``project`` in the new ``folder``, without its cache. Raises OSError if the folder exists."""
+    folder.mkdir()
+    for each in (project.topics, project.access, project.subjects, project.policies, project.stacks):
+        if each.is_dir():
+            shutil.copytree(each, folder / each.name)
+    shutil.copy(project.root / "Pulumi.yaml", folder)
+    return Project(folder)
+
+
+@contextmanager
+def shared_cache(project: Project) -> Iterator[None]:
+    """Let all projects use the cache of ``project``, and so its sandbox, during the block."""
+    previous = os.environ.get(CACHE)
+    os.environ[CACHE] = str(project.cache)
+    try:
+        yield
+    finally:
+        if previous is None:
+            del os.environ[CACHE]
+        else:
+            os.environ[CACHE] = previous

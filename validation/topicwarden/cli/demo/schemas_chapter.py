@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun
-from topicwarden.cli.demo.project_copy import shared_cache
+from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun, shared_cache
 from topicwarden.cli.sandbox import start_registry
 from topicwarden.cli.terminal import TERMINAL, engine_output
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_stacks import select_stack
 from topicwarden.extensions.sandbox.scenarios import schema_versions
-from topicwarden.kafka.connect.schema_registry import registry_of
+from topicwarden.kafka.connect.stack_connection import registry_of
 from topicwarden.kafka.registry.client import RegistryClient
 from topicwarden.kafka.registry.read import find_version
 from topicwarden.kafka.write.config_admin import delete_topic, has_records

@@ -18,7 +18,7 @@ from topicwarden.cli.terminal import TERMINAL, engine_output
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_stacks import select_stack
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
-from topicwarden.extensions.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
+from topicwarden.extensions.sandbox.scenarios import broker_loss, compaction, flights, planted_faults
 from topicwarden.kafka.write.config_admin import delete_topic_records, has_records, offset_count
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
@@ -70,7 +70,7 @@ def run(demo: DemoRun) -> Iterator[DemoResult]:
     written = write(report, demo.out, ReportBackground(demo.project.root, check_docs()))
     print("\nThe report:", *written, sep="\n  ")
     yield "exactly the planted faults", sorted(planted_faults.PLANTED.items()), _without_use(report, Verdict.FAIL)
-    suspects = [(compacted_cache.TOPIC, "compaction-ratio")]
+    suspects = [(compaction.TOPIC, "compaction-ratio")]
     found = [each for each in _without_use(report, Verdict.SUSPECT) if each[1] != _EXPIRED]
     yield "suspects while the log cleaner is paused", suspects, found
     yield "records read", flights.RECORDS, _records(report, flights.EVENTS)
@@ -89,10 +89,10 @@ def _records(report: AuditReport, topic: str) -> int:
 def _fill(sandbox: Sandbox) -> None:
     servers = sandbox.bootstrap_servers
     write_flights(servers)
-    log_cleaner.speed_up(servers)
-    log_cleaner.wait_until_clean(sandbox, flights.AIRCRAFT)
-    log_cleaner.pause(servers)
-    compacted_cache.fill(servers)
+    compaction.speed_up(servers)
+    compaction.wait_until_clean(sandbox, flights.AIRCRAFT)
+    compaction.pause(servers)
+    compaction.fill(servers)
     if not has_records(servers, broker_loss.TOPIC):
         broker_loss.fill(servers)
     if not has_records(servers, planted_faults.ORDERS):

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Final
 
 from topicwarden.deploy.provider.errors import reason_of
-from topicwarden.kafka.connect.request_error import RequestError
+from topicwarden.kafka.connect.request_errors import RequestError
 from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.topic.resource import TOPIC
 from topicwarden.model.problem import Refusal

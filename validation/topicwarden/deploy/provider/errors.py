@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from topicwarden.kafka.connect.request_error import RequestError
+from topicwarden.kafka.connect.request_errors import RequestError
 from topicwarden.model.problem import Location
 
 _DENIED = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED")

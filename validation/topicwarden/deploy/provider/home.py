@@ -12,7 +12,7 @@ from topicwarden.deploy.provider.adoption_gate import AdoptionGate
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_project import runs_topicwarden
 from topicwarden.deploy.stack_state import deployed_stack
-from topicwarden.kafka.connect.schema_registry import registry_of
+from topicwarden.kafka.connect.stack_connection import registry_of
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject.resource import subject_locations
 from topicwarden.kinds.topic.resource import SET_TYPE

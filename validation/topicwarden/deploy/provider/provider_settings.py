@@ -9,11 +9,16 @@ from topicwarden.kafka.connect.stack_connection import connection_from
 from topicwarden.kinds.properties import UNKNOWN, Properties
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.specs.stacks import aws_settings
+from topicwarden.specs.stacks import connection_settings
 
 _NOT_SETTINGS = ("version", "pluginDownloadURL", "__internal", "__defaults")
 
-SECRETS: Final = ("saslPassword", "clientKey", "clientKeyPassphrase", *(name[6:] for name in aws_settings.SECRETS))
+SECRETS: Final = (
+    "saslPassword",
+    "clientKey",
+    "clientKeyPassphrase",
+    *(name[6:] for name in connection_settings.AWS_SECRETS),
+)
 """Settings that the state only has encrypted, also if the stack's settings have them in plain text."""
 
 

@@ -23,7 +23,7 @@ from topicwarden.deploy.provider.errors import ResourceUrn, reason_of, resource_
 from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.stubs import plugin_pb2, provider_pb2_grpc
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
-from topicwarden.kafka.connect.request_error import RequestError
+from topicwarden.kafka.connect.request_errors import RequestError
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kinds.access_resource import Resources, Target
 from topicwarden.kinds.announced_writes import Intent

@@ -14,10 +14,13 @@ from topicwarden.deploy.stack_state import deployed_stack
 from topicwarden.extensions.interchange.import_files import ImportReport, SkippedTopics
 from topicwarden.extensions.interchange.import_session import ImportSession, open_session
 from topicwarden.extensions.interchange.live_access import AccessDraft, draft_access
-from topicwarden.extensions.interchange.live_subjects import ImportableSubjects, read_subjects
-from topicwarden.extensions.interchange.live_topics import changed_topics, declarable_topics
-from topicwarden.kafka.connect.schema_registry import registry_of
-from topicwarden.kafka.connect.stack_connection import connect_to, settings_file
+from topicwarden.extensions.interchange.live_topics import (
+    ImportableSubjects,
+    changed_topics,
+    declarable_topics,
+    read_subjects,
+)
+from topicwarden.kafka.connect.stack_connection import connect_to, registry_of, settings_file
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.access import NO_TOPIC_ACCESS, LiveAccess
@@ -27,8 +30,7 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.operations.find_pulumi import writing_engine_of
 from topicwarden.operations.import_contents import with_contents
-from topicwarden.operations.operation_options import InferOptions
-from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.operations.operation_options import SILENT, InferOptions, ProgressListener
 from topicwarden.operations.undeclared_cluster import UndeclaredCluster, undeclared_cluster
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.policies.check_specs import CheckedStacks

@@ -12,13 +12,13 @@ from pydantic import ValidationError
 from topicwarden.extensions.interchange.convert.access_values import limits_access
 from topicwarden.extensions.interchange.import_session import ImportSession
 from topicwarden.extensions.interchange.write_files import free_name
-from topicwarden.kafka_facts.access.recognize import expand, recognize
+from topicwarden.kafka_facts.access.roles import expand, recognize
 from topicwarden.kinds.access_converter import AccessConverter, YamlEntry, converters
 from topicwarden.model.access import ACLS, WILDCARD, DeclaredAccess, LiveAccess, PermissionType, TopicAccess
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.specs.access_files import resolve_access
-from topicwarden.specs.access_model import AccessDocument
+from topicwarden.specs.document_model import AccessDocument
 from topicwarden.specs.load import LoadedDocuments
 from topicwarden.specs.validated_document import validate
 from topicwarden.specs.write import NewFile

@@ -9,7 +9,7 @@ from itertools import chain, count
 from types import MappingProxyType
 from typing import Any, Final
 
-from topicwarden.extensions.interchange.convert.converted_subject import ConvertedSubject
+from topicwarden.extensions.interchange.convert.topic_reader import ConvertedSubject
 from topicwarden.model.compatibility import SubjectStrategy
 from topicwarden.model.contents import Contents
 from topicwarden.model.files import MAX_BYTES
@@ -21,11 +21,11 @@ from topicwarden.specs.record_schemas import COMPILERS, record_name
 from topicwarden.specs.record_schemas.json_text import JsonError
 from topicwarden.specs.schema_files import SUFFIXES, SchemaText
 from topicwarden.specs.write import NewFile, explicit_contents
-from topicwarden.specs.write.schema_text import readable
 from topicwarden.specs.write.subject_file import (
     SUBJECTS,
     SubjectEntry,
     file_stem,
+    readable,
     references_setting,
     safe_name,
     subject_file_text,

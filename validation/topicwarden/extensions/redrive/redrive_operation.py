@@ -16,17 +16,14 @@ from topicwarden.audit.scan.contracts import build_contracts
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.audit.scan.spark_session import session_on_demand
 from topicwarden.audit.scan.spark_source import SparkSource
-from topicwarden.extensions.redrive.redrive_copy import HEADER, FindingCopy
+from topicwarden.extensions.redrive.redrive_copy import HEADER, FindingCopy, RedriveTarget, allowed_target
 from topicwarden.extensions.redrive.redrive_report import PartitionRedrive, RedriveReport
-from topicwarden.extensions.redrive.redrive_target import RedriveTarget, allowed_target
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.schema_registry import registry_of
-from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.connect.stack_connection import connect_to, registry_of
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.records_at_offsets import PROGRESS_GROUP, CopiedSoFar, open_reader, read_progress
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
-from topicwarden.kafka.write.repair_function import repair_function, unchanged
-from topicwarden.kafka.write.transactional_copy import open_copy
+from topicwarden.kafka.write.transactional_copy import open_copy, repair_function, unchanged
 from topicwarden.model.finding import AuditReport, Finding, TopicFacts
 from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.model.problem import Refusal
@@ -34,8 +31,7 @@ from topicwarden.model.project import Project
 from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.model.verdict import ReadScope, Verdict
 from topicwarden.operations.declared_topics import checked_stack
-from topicwarden.operations.operation_options import RedriveOptions
-from topicwarden.operations.progress_listener import SILENT, ProgressListener
+from topicwarden.operations.operation_options import SILENT, ProgressListener, RedriveOptions
 from topicwarden.specs.resolve import Declaration
 
 _ENOUGH: Final = 1 << 30

@@ -13,8 +13,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Final
 
-from topicwarden.extensions.sandbox.broker import failure_line
-from topicwarden.extensions.sandbox.broker_process import BrokerProcess, read_pid_file, spawn
+from topicwarden.extensions.sandbox.broker import BrokerProcess, failure_line, read_pid_file, spawn
 from topicwarden.extensions.sandbox.jvm import FAST_START
 from topicwarden.extensions.sandbox.ports import is_free
 from topicwarden.extensions.sandbox.sandbox_state import HOST, Say, port_lock

@@ -13,12 +13,12 @@ from topicwarden.extensions.watch.http_server import PageRequest, ServedPage
 from topicwarden.extensions.watch.watch_state import WatchState
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.fleet_report import FleetReport, StackOutcome
+from topicwarden.report import fleet as fleet_json
 from topicwarden.report.audit import openmetrics
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import html, json
 from topicwarden.report.document import Document, Medium
-from topicwarden.report.fleet import json as fleet_json
-from topicwarden.report.fleet.document import document as fleet_document
+from topicwarden.report.fleet import document as fleet_document
 from topicwarden.report.page import filter_script
 from topicwarden.report.page import write as write_page
 from topicwarden.report.prometheus_text import Families, MetricTexts, joined_metrics, metric_texts
@@ -197,7 +197,7 @@ _RENDERERS: Final[Mapping[str, Callable[[AuditReport, ReportBackground], ServedP
 
 def _render_fleet(path: str, report: FleetReport) -> ServedPage:
     if path == "/report.json":
-        return ServedPage(fleet_json.render(report).encode(), _JSON)
+        return ServedPage(fleet_json.render_json(report).encode(), _JSON)
     pages = {each.stack: f"{OF_STACKS[1:]}{each.stack}/report" for each in report.stacks if each.report}
     text = write_page(fleet_document(report, Medium.PAGE, pages))
     return ServedPage(text.encode(), _HTML, policy="default-src 'none'; style-src 'unsafe-inline'")

@@ -24,10 +24,8 @@ from topicwarden.model.fleet_report import FleetReport, StackOutcome
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.units import duration_text
-from topicwarden.operations.fleet import fleet_stacks
-from topicwarden.operations.operation_options import WatchOptions
-from topicwarden.operations.progress_listener import SILENT, ProgressListener
-from topicwarden.operations.stack_differences import outcome_differences
+from topicwarden.operations.fleet import fleet_stacks, outcome_differences
+from topicwarden.operations.operation_options import SILENT, ProgressListener, WatchOptions
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.specs.stacks.history_address import history_below
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from topicwarden.model.problem import Refusal
-from topicwarden.specs.stacks.aws_settings import AwsSettings
+from topicwarden.specs.stacks.connection_settings import AwsSettings
 
 LIFETIME_S: Final = 900
 """The longest lifetime that MSK accepts."""

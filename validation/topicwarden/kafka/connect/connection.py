@@ -12,10 +12,9 @@ from functools import cache
 from topicwarden.kafka.connect.aws_tokens import token_series
 from topicwarden.kafka.connect.setting_names import STACK_FILE, SettingNames
 from topicwarden.kafka_facts.services.profile import ServiceProfile
-from topicwarden.specs.stacks.aws_settings import AwsSettings
 from topicwarden.specs.stacks.certificate_settings import Certificates
 from topicwarden.specs.stacks.client_tls import client_context
-from topicwarden.specs.stacks.connection_settings import OAUTHBEARER
+from topicwarden.specs.stacks.connection_settings import OAUTHBEARER, AwsSettings
 
 _SECURITY = "org.apache.kafka.common.security"
 _UNVERIFIED = "io.topicwarden.reader.source.TrustingSslEngineFactory"

@@ -21,11 +21,14 @@ from kafka.net.sasl import get_sasl_mechanism
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from topicwarden.kafka.connect.aws_tokens import token
-from topicwarden.kafka.connect.broker_probe import Unreachable, connected
+from topicwarden.kafka.connect.broker_probe import (
+    Unreachable,
+    connected,
+    request_sasl_authenticate,
+    request_sasl_handshake,
+)
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.probe_requests import request_sasl_authenticate, request_sasl_handshake
-from topicwarden.specs.stacks.aws_settings import AwsSettings
-from topicwarden.specs.stacks.connection_settings import OAUTHBEARER
+from topicwarden.specs.stacks.connection_settings import OAUTHBEARER, AwsSettings
 
 _TIMEOUT_S: Final = 10.0
 _RENEWED_AT: Final = 0.8

@@ -1,4 +1,4 @@
-"""Connects to the cluster of a stack: ``kafka:`` in ``Pulumi.<stack>.yaml``, whose secrets Pulumi decrypts.
+"""The connection of a stack, and its Schema Registry, from its decrypted settings.
 
 The names are those of the ``pulumi-kafka`` provider, so deploy, plan and audit always use the same cluster.
 ``topicwarden:cluster: sandbox`` selects the sandbox of this project.
@@ -10,19 +10,30 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from topicwarden import child_processes
-from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.connection import Connection, certificates_for_java
 from topicwarden.kafka_facts.services import by_hosts
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.problem import Refusal, limited
 from topicwarden.model.project import Project
-from topicwarden.model.sandbox_folder import ADDRESS_FILE, refuse_copy, refuse_link
+from topicwarden.model.sandbox_folder import ADDRESS_FILE, REGISTRY_FILE, refuse_copy, refuse_link
 from topicwarden.specs.stacks.connection_settings import NAMES, SERVERS, read_connection_settings
+from topicwarden.specs.stacks.registry_settings import SANDBOX as SANDBOX_REGISTRY
+from topicwarden.specs.stacks.registry_settings import RegistrySettings, read_registry_settings
 from topicwarden.specs.stacks.stack_file import read_stack_document
 from topicwarden.specs.stacks.stack_selection import selected_stacks
-from topicwarden.specs.stacks.stack_settings import CLUSTER, MOVED_TO, PROFILE, SANDBOX, TWO_CLUSTERS, named_profile
+from topicwarden.specs.stacks.stack_settings import (
+    CLUSTER,
+    MOVED_TO,
+    PROFILE,
+    SANDBOX,
+    SCHEMA_REGISTRY,
+    TWO_CLUSTERS,
+    named_profile,
+)
 from topicwarden.specs.stacks.stack_settings import SETTINGS as OUR_SETTINGS
 
 SETTINGS = (CLUSTER, MOVED_TO, PROFILE, *NAMES)
@@ -171,3 +182,56 @@ def _decrypted(project: Project, stack: str, variables: Mapping[str, str]) -> Ma
 
 def _first_line(error: object) -> str:
     return str(error).strip().partition("\n")[0]
+
+
+def registry_of(project: Project, stack: str, variables: Mapping[str, str] | None = None) -> RegistrySettings | None:
+    """Return the registry of ``stack``; None if no registry is set. Refuse invalid settings.
+
+    ``variables`` are added to the environment of ``pulumi``, which decrypts the settings.
+    """
+    value = stack_settings(project, stack, variables).get(SCHEMA_REGISTRY)
+    return None if value is None else registry_from(value, project, stack)
+
+
+def registry_from(value: Any, project: Project, stack: str) -> RegistrySettings:
+    """Return the registry in ``value``, the setting of ``stack`` with its secrets decrypted. Refuse invalid ones."""
+    return registry_with(value, project, settings_file(stack))
+
+
+def registry_with(value: Any, project: Project, origin: str) -> RegistrySettings:
+    """Return the registry in ``value``, with its secrets decrypted; ``origin`` says in messages where it comes from."""
+    registry, problems = read_registry_settings(value, project.root)
+    if problems:
+        names = (
+            (f"{SCHEMA_REGISTRY}.{each.name}" if each.name else SCHEMA_REGISTRY, each.message) for each in problems
+        )
+        raise Refusal("\n".join(f"{origin}: {name}: {message}" for name, message in names))
+    return replace(registry, url=_sandbox_url(project)) if registry.url == SANDBOX_REGISTRY else registry
+
+
+def on_sandbox_registry(project: Project, stack: str) -> bool:
+    """Return whether ``stack`` uses the registry of the sandbox. Decrypts nothing; False if settings are unreadable."""
+    try:
+        value = written_settings(project, stack).get(SCHEMA_REGISTRY)
+    except Refusal:
+        return False
+    registry, problems = read_registry_settings(value, project.root, offline=True)
+    return not problems and registry.url == SANDBOX_REGISTRY
+
+
+def _sandbox_url(project: Project) -> str:
+    """Return the URL of the sandbox's registry. Refuse a registry that was never started."""
+    folder = project.cache / "sandbox"
+    refuse_link(folder)
+    refuse_copy(folder)
+    try:
+        return (folder / REGISTRY_FILE).read_text(encoding="utf-8").strip()
+    except OSError:
+        raise Refusal("the sandbox has no Schema Registry: run `topicwarden sandbox up`, which starts it") from None
+
+
+def registry_for_java(registry: RegistrySettings) -> dict[str, str]:
+    """Return the settings of ``SchemaRegistryClient.java``; those for TLS have Kafka's names."""
+    access = {"username": registry.username, "password": registry.password, "token": registry.token}
+    declared = {name: value for name, value in access.items() if value is not None}
+    return {"url": registry.url, **declared, **certificates_for_java(registry.certificates)}

@@ -19,12 +19,11 @@ from kafka.errors import (
     UnsupportedVersionError,
 )
 
-from topicwarden.kafka.connect.request_error import request_error
-from topicwarden.kafka.connect.retry import retry_transient
-from topicwarden.kafka.read.acl_reads import AclListing
+from topicwarden.kafka.connect.request_errors import request_error, retry_transient
 from topicwarden.kafka.read.authorizer_reads import (
     OPEN_WITHOUT_ACL,
     SUPER_USERS,
+    AclListing,
     read_authorizer_settings,
     with_probed_values,
 )

@@ -13,12 +13,11 @@ from kafka.protocol.consumer import OffsetSpec
 from topicwarden.kafka.connect.client_internals import describe_topics
 from topicwarden.kafka.connect.clients import open_admin
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.retry import retry_transient
+from topicwarden.kafka.connect.request_errors import retry_transient
 from topicwarden.kafka.read.access_reads import read_access
 from topicwarden.kafka.read.cluster_service import service_of
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup, has_connect_workers, read_groups
 from topicwarden.kafka.read.group_lags import Position, UnreadRecords
-from topicwarden.kafka.read.keys_at_offsets import read_keys
 from topicwarden.kafka.read.newest_records import NewestRecords, read_newest_records
 from topicwarden.kafka.read.partition_extents import read_extents, read_offsets
 from topicwarden.kafka.read.record_batches import (
@@ -28,11 +27,11 @@ from topicwarden.kafka.read.record_batches import (
     is_whole,
     largest_batches,
 )
+from topicwarden.kafka.read.single_records import read_keys, read_unread_records
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot, TopicIdentity
 from topicwarden.kafka.read.snapshot_reads import take_snapshot
 from topicwarden.kafka.read.transaction_reads import read_producers, read_transactions
 from topicwarden.kafka.read.transactions import TopicProducers, Transactions
-from topicwarden.kafka.read.unread_records import read_unread_records
 from topicwarden.kafka.read.use_reads import ClusterUse, read_use
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.access import LiveAccess

@@ -21,21 +21,19 @@ from kafka.errors import (
 from kafka.protocol.admin import ListGroupsRequest
 
 from topicwarden.kafka.connect.client_internals import broker_ids, fetches_offsets_of_several_groups, send_to_brokers
-from topicwarden.kafka.connect.retry import retry_answers, retry_transient
-from topicwarden.kafka.read.group_offsets import (
+from topicwarden.kafka.connect.request_errors import retry_answers, retry_transient
+from topicwarden.kafka.read.group_requests import (
+    GroupDescription,
+    classic_group,
+    classic_groups_request,
     committed_offsets,
     committed_offsets_request,
+    consumer_group,
+    consumer_groups_request,
     is_streams_metadata,
     share_groups_request,
     share_offsets_request,
     start_offsets,
-)
-from topicwarden.kafka.read.member_groups import (
-    GroupDescription,
-    classic_group,
-    classic_groups_request,
-    consumer_group,
-    consumer_groups_request,
     streams_group,
     streams_groups_request,
 )

@@ -18,7 +18,7 @@ from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
 from topicwarden.kafka.connect.client_internals import describe_topics, offsets_at_leaders, send_to_broker
-from topicwarden.kafka.connect.request_error import error_of_code
+from topicwarden.kafka.connect.request_errors import error_of_code
 from topicwarden.kafka.read.snapshot import LogDirsAnswer, PartitionExtent, PartitionReplicas
 
 

@@ -14,7 +14,7 @@ from kafka.errors import TopicAuthorizationFailedError
 from kafka.protocol.consumer import FetchRequest
 
 from topicwarden.kafka.connect.client_internals import send_to_broker
-from topicwarden.kafka.connect.retry import retry_transient
+from topicwarden.kafka.connect.request_errors import retry_transient
 
 _MAGIC = 16
 """Position of the format version in a batch; its base offset is in the first eight bytes."""

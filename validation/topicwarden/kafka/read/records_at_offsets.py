@@ -18,7 +18,7 @@ from kafka.errors import KafkaError, OffsetOutOfRangeError
 
 from topicwarden.kafka.connect.clients import new_consumer
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.request_error import denied_permission
+from topicwarden.kafka.connect.request_errors import denied_permission
 from topicwarden.model.problem import Refusal
 
 PROGRESS_GROUP: Final = "topicwarden-redrive-"

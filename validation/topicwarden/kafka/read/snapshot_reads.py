@@ -12,7 +12,7 @@ from kafka.errors import KafkaError, UnknownTopicOrPartitionError, UnsupportedVe
 
 from topicwarden.kafka.connect.client_internals import describe_topics, forget_controller
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.retry import retry_transient
+from topicwarden.kafka.connect.request_errors import retry_transient
 from topicwarden.kafka.read.cluster_service import service_of, setting_source
 from topicwarden.kafka.read.described_configs import Settings, describe_brokers, describe_configs
 from topicwarden.kafka.read.partition_extents import read_extents

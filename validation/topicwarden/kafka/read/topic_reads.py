@@ -12,7 +12,7 @@ from kafka.errors import KafkaError, UnknownTopicOrPartitionError
 from kafka.protocol.metadata import MetadataRequest
 
 from topicwarden.kafka.connect.client_internals import describe_topics, send_to_broker
-from topicwarden.kafka.connect.request_error import RequestError, error_of_code, request_error
+from topicwarden.kafka.connect.request_errors import RequestError, error_of_code, request_error
 from topicwarden.kafka.read.broker_visibility import living_brokers, wait_for_every_broker
 from topicwarden.kafka.read.cluster_service import setting_source
 from topicwarden.kafka.read.described_configs import Settings, describe_brokers, describe_configs

@@ -24,7 +24,7 @@ from kafka.protocol.admin.transactions import (
 )
 
 from topicwarden.kafka.connect.client_internals import send_to_broker, send_to_brokers
-from topicwarden.kafka.connect.retry import retry_answers, retry_transient
+from topicwarden.kafka.connect.request_errors import retry_answers, retry_transient
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.kafka.read.transactions import ProducerPosition, TopicProducers, Transaction, Transactions
 

@@ -15,7 +15,7 @@ from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
 from topicwarden.kafka.connect.client_internals import describe_topics
-from topicwarden.kafka.connect.retry import retry_transient
+from topicwarden.kafka.connect.request_errors import retry_transient
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup, read_all_groups
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kafka.read.transaction_reads import read_all_transactions, read_producers

@@ -39,8 +39,8 @@ from kafka.protocol.admin import (
 from kafka.protocol.metadata import MetadataRequest
 
 from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
-from topicwarden.kafka.connect.retry import retry_transient
-from topicwarden.kafka.read.acl_reads import OPERATIONS
+from topicwarden.kafka.connect.request_errors import retry_transient
+from topicwarden.kafka.read.authorizer_reads import OPERATIONS
 from topicwarden.kafka_facts.throttle_settings import RATES
 from topicwarden.specs.stacks.stack_scope import StackScope
 

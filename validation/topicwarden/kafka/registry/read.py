@@ -267,3 +267,15 @@ def _reference(client: RegistryClient, answer: Any) -> SchemaReference:
     if not isinstance(name, str) or not isinstance(subject, str) or type(version) is not int:
         raise client.unknown_form("references with a name, a subject and a version")
     return SchemaReference(name, subject, version)
+
+
+def referrers(client: RegistryClient, subject: str, version: int) -> tuple[str, ...]:
+    """Return the other subjects that are not deleted and refer to this version, sorted. Raises RegistryError."""
+    ids = client.get("subjects", subject, "versions", str(version), "referencedby")
+    if not isinstance(ids, list):
+        raise client.unknown_form("a list of schema ids")
+    found: set[str] = set()
+    for id in ids:
+        uses = client.get("schemas", "ids", str(id), "versions")
+        found |= {str(use["subject"]) for use in uses if isinstance(use, dict) and "subject" in use}
+    return tuple(sorted(found - {subject}))

@@ -12,8 +12,7 @@ from kafka.errors import KafkaError
 
 from topicwarden.kafka.connect.clients import open_admin
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.request_error import RequestError, request_error
-from topicwarden.kafka.connect.retry import retry_transient
+from topicwarden.kafka.connect.request_errors import RequestError, request_error, retry_transient
 from topicwarden.kafka.read.cluster_service import service_of
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.problem import Refusal

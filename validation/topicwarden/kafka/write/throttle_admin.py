@@ -15,7 +15,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 from kafka.errors import ClusterAuthorizationFailedError, KafkaError
 
-from topicwarden.kafka.connect.retry import retry_transient
+from topicwarden.kafka.connect.request_errors import retry_transient
 from topicwarden.kafka.read.described_configs import describe_brokers, describe_configs
 from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
 from topicwarden.model.problem import Refusal

@@ -15,7 +15,7 @@ from kafka.errors import IncompatibleBrokerVersion, UnsupportedVersionError
 from kafka.protocol.admin import AlterConfigsRequest, IncrementalAlterConfigsRequest
 
 from topicwarden.kafka.connect.client_internals import send_to_any_broker
-from topicwarden.kafka.connect.request_error import RequestError, error_of_code
+from topicwarden.kafka.connect.request_errors import RequestError, error_of_code
 from topicwarden.kafka.read.topic_reads import read_own_settings
 
 Errors: TypeAlias = dict[str, RequestError]

@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
-from topicwarden.kafka_facts.access.implied import ALLOWED_BY, SUPPORTED_OPERATIONS
+from topicwarden.kafka_facts.access.operations import ALLOWED_BY, SUPPORTED_OPERATIONS
 from topicwarden.model.access import (
     ANY_PRINCIPAL,
     CLUSTER,

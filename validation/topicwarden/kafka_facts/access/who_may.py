@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from topicwarden.kafka_facts.access.authorizer import PROBE_NAME, Authorizer, Decision, PatternAcls
-from topicwarden.kafka_facts.access.implied import SUPPORTED_OPERATIONS, covers
+from topicwarden.kafka_facts.access.operations import SUPPORTED_OPERATIONS, covers
 from topicwarden.model.access import (
     ANY_PRINCIPAL,
     CLUSTER,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from topicwarden.kafka_facts.access.recognize import recognize
-from topicwarden.kafka_facts.access.roles import StreamsApplication
+from topicwarden.kafka_facts.access.roles import StreamsApplication, recognize
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.kinds.access_converter import AccessConverter, Limit, YamlEntry

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topicwarden.kafka.read.acl_reads import list_acls
+from topicwarden.kafka.read.authorizer_reads import list_acls
 from topicwarden.kinds.difference import LivePart, complete
 from topicwarden.model.access import ACLS
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from topicwarden.kafka.read.acl_reads import list_acls
+from topicwarden.kafka.read.authorizer_reads import list_acls
 from topicwarden.kafka.write.access_admin import create_acls, delete_acls, wait_for_acls
 from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kinds.access_resource import AccessBefore, AccessResource, KindWrites

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topicwarden.kafka.read.settings_reads import list_client_metrics
+from topicwarden.kafka.read.described_configs import list_client_metrics
 from topicwarden.kinds.client_metrics.change import PART, Subscription
 from topicwarden.kinds.difference import LivePart, complete
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from topicwarden.kafka.write.settings_admin import CLIENT_METRICS
+from topicwarden.kafka.write.access_admin import CLIENT_METRICS
 from topicwarden.kinds.access_resource import AccessResource, settings_of
 from topicwarden.kinds.client_metrics.change import PART, Subscription
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType

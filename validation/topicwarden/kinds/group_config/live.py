@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topicwarden.kafka.read.settings_reads import list_group_settings
+from topicwarden.kafka.read.described_configs import list_group_settings
 from topicwarden.kinds.difference import LivePart
 from topicwarden.kinds.group_config.change import GROUP_CONFIGS, PART
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from topicwarden.kafka.write.settings_admin import GROUP_SETTINGS
+from topicwarden.kafka.write.access_admin import GROUP_SETTINGS
 from topicwarden.kinds.access_resource import AccessResource, settings_of
 from topicwarden.kinds.group_config.change import GROUP_CONFIGS, group_title
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType

@@ -9,7 +9,7 @@ from kafka import KafkaAdminClient
 from kafka.protocol.admin import DescribeClientQuotasRequest
 
 from topicwarden.kafka.connect.client_internals import send_to_broker
-from topicwarden.kafka.connect.request_error import raise_if_refused
+from topicwarden.kafka.connect.request_errors import raise_if_refused
 from topicwarden.kinds.difference import LivePart, complete
 from topicwarden.kinds.quota.change import QUOTAS
 from topicwarden.kinds.quota.levels import QuotaEntity

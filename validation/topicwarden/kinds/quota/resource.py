@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from topicwarden.kafka.write.quota_admin import ENTITY_TYPES, alter_quotas, wait_for_quotas
+from topicwarden.kafka.write.access_admin import ENTITY_TYPES, alter_quotas, wait_for_quotas
 from topicwarden.kinds.access_resource import AccessResource, settings_of
 from topicwarden.kinds.properties import Properties
 from topicwarden.kinds.quota.change import QUOTAS, quota_title

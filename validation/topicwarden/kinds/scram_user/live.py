@@ -8,7 +8,7 @@ from kafka import KafkaAdminClient
 from kafka.protocol.admin import DescribeUserScramCredentialsRequest
 
 from topicwarden.kafka.connect.client_internals import send_to_broker
-from topicwarden.kafka.connect.request_error import raise_if_refused
+from topicwarden.kafka.connect.request_errors import raise_if_refused
 from topicwarden.kinds.difference import LivePart, complete
 from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import ScramUser

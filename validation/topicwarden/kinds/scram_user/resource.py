@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from topicwarden.kafka.write.admin_session import AdminSession
-from topicwarden.kafka.write.credential_admin import (
+from topicwarden.kafka.write.access_admin import (
     MECHANISMS,
     Credential,
     Password,
@@ -14,6 +13,7 @@ from topicwarden.kafka.write.credential_admin import (
     wait_for_credentials,
     write_credentials,
 )
+from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.kinds.access_resource import AccessBefore, AccessResource, KindWrites, SecretProperty
 from topicwarden.kinds.announced_writes import Announce, announce_writes
 from topicwarden.kinds.batches import Batches, EngineCalls

@@ -18,10 +18,10 @@ from topicwarden.kafka.registry.read import (
     find_version,
     read_registry,
     referenced_texts,
+    referrers,
     refusal,
     registered_versions,
 )
-from topicwarden.kafka.registry.referrers import referrers
 from topicwarden.kafka.registry.registry_error import SETTING, RegistryError
 from topicwarden.kinds.announced_writes import Intent, UnfinishedWrites, unfinished_writes
 from topicwarden.kinds.subject.change import (

@@ -15,8 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 from topicwarden.kafka.registry.client import RegistryClient
-from topicwarden.kafka.registry.read import find_version, read_subject
-from topicwarden.kafka.registry.referrers import referrers
+from topicwarden.kafka.registry.read import find_version, read_subject, referrers
 from topicwarden.kafka.registry.registry_error import REFERENCED, RegistryError
 from topicwarden.kafka.registry.same_schema import same
 from topicwarden.kafka.registry.write import register, set_compatibility, soft_delete

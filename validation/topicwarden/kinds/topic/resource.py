@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from topicwarden.kafka.connect.request_error import RequestError
-from topicwarden.kafka.connect.retry import retry_each
+from topicwarden.kafka.connect.request_errors import RequestError, retry_each
 from topicwarden.kafka.read.topic_reads import (
     TopicProperties,
     all_replicas,

@@ -22,7 +22,7 @@ from openlineage.client.serde import Serde
 
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding
 from topicwarden.model.verdict import WORST_FIRST, Verdict
-from topicwarden.operations.catalogues.catalogue_target import CatalogueTarget
+from topicwarden.operations.catalogues.publisher import CatalogueTarget
 from topicwarden.report.display import one_line
 
 MOST_TEXT: Final = 1_000

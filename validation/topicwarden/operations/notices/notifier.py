@@ -22,12 +22,11 @@ from typing import Final
 from topicwarden.model.files import replace_file
 from topicwarden.model.finding import AuditReport
 from topicwarden.operations.notices.finding_changes import JudgedChecks, ReceiverMemory, compare_report, merge_changes
-from topicwarden.operations.notices.notification import FindingChange, Notification, StillOpen
-from topicwarden.operations.notices.notification_text import notification_text
+from topicwarden.operations.notices.notification import FindingChange, Notification, StillOpen, notification_text
 from topicwarden.operations.notices.old_queue import OldQueue
 from topicwarden.operations.notices.webhook import THREAD, WebhookError, post
 from topicwarden.report.display import printable
-from topicwarden.specs.stacks.receiver_settings import Receiver
+from topicwarden.specs.stacks.delivery_settings import Receiver
 from topicwarden.usage.history_files import VERSION, HistoryFiles, history_root, is_local, local_path
 
 MOST_CHANGES: Final = 100

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from topicwarden.model.message_text import quoted
 from topicwarden.operations.notices.finding_changes import ReceiverMemory, merge_changes
-from topicwarden.operations.notices.notification import FindingChange, Notification
-from topicwarden.operations.notices.notification_text import notification_text
+from topicwarden.operations.notices.notification import FindingChange, Notification, notification_text
 
 
 class OldQueue:

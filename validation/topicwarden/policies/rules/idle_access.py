@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from topicwarden.kafka_facts.access.implied import SUPPORTED_OPERATIONS, covers
+from topicwarden.kafka_facts.access.operations import SUPPORTED_OPERATIONS, covers
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.topic_names import is_legal_part
 from topicwarden.model.access import (

@@ -25,10 +25,9 @@ from topicwarden.report.audit.digest import (
     time_span,
     urgency,
 )
+from topicwarden.report.audit.plots import bar, topic_plots, trend
 from topicwarden.report.audit.topic_details import MAX_DETAILED, TopicDetails
 from topicwarden.report.document import Document, Line, Medium, Role, Span, Tone, code, line, muted, name, prose, strong
-from topicwarden.report.plots.topics import topic_plots
-from topicwarden.report.plots.trend import bar, trend
 
 _Item = TypeVar("_Item")
 

@@ -59,14 +59,14 @@ class _CertificateReader:
         texts = {name: text for name in declared if (text := self._pem(name)) is not None}
         if not texts or (self.reader.offline and not readable()):
             return Certificates()
-        from topicwarden.specs.stacks import certificates  # noqa: PLC0415 -- costs 60 ms, and few stacks have certificates
+        from topicwarden.specs.stacks import key_material  # noqa: PLC0415 -- costs 60 ms, and few stacks have certificates
 
-        self._parsed(_CA, certificates.certificates, texts.get(_CA))
-        chain = self._parsed(_CERTIFICATE, certificates.certificates, texts.get(_CERTIFICATE))
+        self._parsed(_CA, key_material.certificates, texts.get(_CA))
+        chain = self._parsed(_CERTIFICATE, key_material.certificates, texts.get(_CERTIFICATE))
         key, passphrase = None, self.reader.text(self.prefix + PASSPHRASE)
         if not (self.reader.offline and passphrase is None and _ENCRYPTED in texts.get(_KEY, "")):
-            key = self._parsed(_KEY, lambda text: certificates.private_key(text, passphrase), texts.get(_KEY))
-        if chain and key and not certificates.belongs(chain[0], key):
+            key = self._parsed(_KEY, lambda text: key_material.private_key(text, passphrase), texts.get(_KEY))
+        if chain and key and not key_material.belongs(chain[0], key):
             message = f"is not the private key of the certificate in {self.prefix}{_CERTIFICATE}"
             self.reader.problem(self._source(_KEY), message)
         return Certificates(texts.get(_CA), texts.get(_CERTIFICATE), key)

@@ -242,7 +242,7 @@ class _Reader:
         return {name: text for name, text in texts.items() if text}
 
     def _from_store(self, prefix: str, store: str, inline: str) -> tuple[str, str] | None:
-        from topicwarden.specs.stacks import key_store_files  # noqa: PLC0415 -- costs 60 ms, and many files have no stores
+        from topicwarden.specs.stacks import key_material  # noqa: PLC0415 -- costs 60 ms, and many files have no stores
 
         base = f"{prefix}ssl.{store}."
         location, password = self._text(f"{base}location"), self._text(f"{base}password")
@@ -256,13 +256,13 @@ class _Reader:
         try:
             if store == "truststore":
                 return (
-                    (key_store_files.trusted_certificates(Path(location), password), "")
+                    (key_material.trusted_certificates(Path(location), password), "")
                     if location
                     else ((written, "") if written else None)
                 )
             if location:
-                return key_store_files.certificate_and_key(Path(location), password, key_password)
-            return (written, key_store_files.decrypted(key, key_password)) if written and key else None
+                return key_material.certificate_and_key(Path(location), password, key_password)
+            return (written, key_material.decrypted(key, key_password)) if written and key else None
         except ValueError as error:
             self._problem(name, f"{quoted(location)}: {error}" if location else str(error))
             return None

@@ -13,10 +13,70 @@ from pathlib import Path
 from typing import Any, Final
 
 from topicwarden.model.message_text import did_you_mean, quoted
-from topicwarden.specs.stacks import aws_settings, certificate_settings
-from topicwarden.specs.stacks.aws_settings import AwsSettings, read_aws_settings
+from topicwarden.specs.stacks import certificate_settings
 from topicwarden.specs.stacks.certificate_settings import Certificates, read_certificates
 from topicwarden.specs.stacks.settings_reader import SettingProblem, SettingsReader, decoded
+
+REGION: Final = "kafka:saslAwsRegion"
+_PROFILE, _ROLE, _EXTERNAL_ID = "kafka:saslAwsProfile", "kafka:saslAwsRoleArn", "kafka:saslAwsExternalId"
+_ACCESS_KEY, _SECRET_KEY, _TOKEN = "kafka:saslAwsAccessKey", "kafka:saslAwsSecretKey", "kafka:saslAwsToken"
+AWS_NAMES: Final = (REGION, _PROFILE, _ROLE, _EXTERNAL_ID, _ACCESS_KEY, _SECRET_KEY, _TOKEN)
+AWS_SECRETS: Final = (_SECRET_KEY, _TOKEN)
+
+_REGION_FORM: Final = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]+")
+_ROLE_FORM: Final = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/.+")
+
+
+@dataclass(frozen=True)
+class AwsSettings:
+    """An AWS identity: a profile, an access key, or else what AWS's tools find; and the role that it assumes, if any.
+
+    ``repr`` shows no secret.
+    """
+
+    region: str
+    profile: str | None = None
+    role_arn: str | None = None
+    external_id: str | None = None
+    access_key: str | None = None
+    secret_key: str | None = field(default=None, repr=False)
+    session_token: str | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        identity = f"profile {self.profile}" if self.profile else "access key" if self.access_key else "this process"
+        return f"{identity}, role {self.role_arn}" if self.role_arn else identity
+
+
+def read_aws_settings(reader: SettingsReader, mechanism: str) -> AwsSettings | None:
+    """Return the identity, and note every problem with it; ``mechanism`` is the setting that needs it."""
+    region = _of_form(reader, REGION, _REGION_FORM, "a region such as eu-central-1")
+    role_arn = _of_form(reader, _ROLE, _ROLE_FORM, "a role such as arn:aws:iam::123456789012:role/topics")
+    if REGION not in reader.settings:
+        reader.problem(mechanism, f"needs {REGION}; write it")
+    if _ACCESS_KEY in reader.settings and _SECRET_KEY not in reader.settings and not reader.offline:
+        reader.problem(_ACCESS_KEY, f"needs {_SECRET_KEY}; write it")
+    for name, needed in ((_SECRET_KEY, _ACCESS_KEY), (_TOKEN, _ACCESS_KEY), (_EXTERNAL_ID, _ROLE)):
+        if name in reader.settings and needed not in reader.settings:
+            reader.problem(name, f"has no effect without {needed}; remove it, or write {needed}")
+    if _PROFILE in reader.settings and _ACCESS_KEY in reader.settings:
+        reader.problem(_PROFILE, f"contradicts {_ACCESS_KEY}; remove one of them")
+    return AwsSettings(
+        region=region or "",
+        profile=reader.text(_PROFILE),
+        role_arn=role_arn,
+        external_id=reader.text(_EXTERNAL_ID),
+        access_key=reader.text(_ACCESS_KEY),
+        secret_key=reader.text(_SECRET_KEY),
+        session_token=reader.text(_TOKEN),
+    )
+
+
+def _of_form(reader: SettingsReader, name: str, form: re.Pattern[str], example: str) -> str | None:
+    text = reader.text(name)
+    if text is not None and not form.fullmatch(text):
+        reader.problem(name, f"expected {example}, got {quoted(text)}")
+    return text
+
 
 SERVERS: Final = "kafka:bootstrapServers"
 _TLS, _SKIP_VERIFY = "kafka:tlsEnabled", "kafka:skipTlsVerify"
@@ -26,14 +86,14 @@ _TOKEN_URL, _SCOPES = "kafka:saslTokenUrl", "kafka:saslOauthScopes"
 
 NAMES: Final = (
     *(SERVERS, _TLS, _SKIP_VERIFY, *_CERTIFICATES),
-    *(_MECHANISM, _USER, _PASSWORD, _TOKEN_URL, _SCOPES, *aws_settings.NAMES),
+    *(_MECHANISM, _USER, _PASSWORD, _TOKEN_URL, _SCOPES, *AWS_NAMES),
 )
 """The settings that topicwarden uses."""
 
 OF_THE_PROVIDER: Final = ("kafka:timeout", "kafka:kafkaVersion")
 """Settings of the provider without any effect on topicwarden."""
 
-SECRETS: Final = (_PASSWORD, f"kafka:{certificate_settings.PASSPHRASE}", *aws_settings.SECRETS)
+SECRETS: Final = (_PASSWORD, f"kafka:{certificate_settings.PASSPHRASE}", *AWS_SECRETS)
 """The settings to encrypt."""
 
 OAUTHBEARER: Final = "OAUTHBEARER"
@@ -136,7 +196,7 @@ def _credentials(reader: SettingsReader) -> tuple[str | None, str | None, str | 
 
 def _aws(reader: SettingsReader, *, tls: bool) -> AwsSettings | None:
     if reader.settings.get(_MECHANISM) != _AWS_IAM:
-        for name in aws_settings.NAMES:
+        for name in AWS_NAMES:
             if name in reader.settings:
                 reader.problem(name, f"has no effect without {_MECHANISM}: {_AWS_IAM}; remove it")
         return None

@@ -18,9 +18,8 @@ from topicwarden.model.problem import MOST_PROBLEMS, Level, Location, Problem, l
 from topicwarden.model.project import Project
 from topicwarden.specs.spec_files import printable_path
 from topicwarden.specs.stacks import certificate_settings
-from topicwarden.specs.stacks.catalogue_settings import SECRETS as CATALOGUE_SECRETS
 from topicwarden.specs.stacks.connection_settings import SECRETS, SERVERS, read_connection_settings
-from topicwarden.specs.stacks.receiver_settings import SECRETS as RECEIVER_SECRETS
+from topicwarden.specs.stacks.delivery_settings import CATALOGUE_SECRETS, RECEIVER_SECRETS
 from topicwarden.specs.stacks.registry_settings import SECRETS as REGISTRY_SECRETS
 from topicwarden.specs.stacks.registry_settings import read_registry_settings
 from topicwarden.specs.stacks.settings_reader import InvalidSetting, decoded

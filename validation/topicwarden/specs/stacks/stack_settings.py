@@ -17,11 +17,14 @@ from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.field_types import FUNCTION
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.units import DURATION, SIZE, ValueUnit
-from topicwarden.specs.stacks import catalogue_settings
-from topicwarden.specs.stacks.catalogue_settings import read_catalogue_settings
+from topicwarden.specs.stacks import delivery_settings
 from topicwarden.specs.stacks.connection_settings import SERVERS
-from topicwarden.specs.stacks.receiver_settings import KEYS as RECEIVER_KEYS
-from topicwarden.specs.stacks.receiver_settings import NAME, read_receivers
+from topicwarden.specs.stacks.delivery_settings import (
+    RECEIVER_KEYS,
+    RECEIVER_NAME,
+    read_catalogue_settings,
+    read_receivers,
+)
 from topicwarden.specs.stacks.registry_settings import KEYS, read_registry_settings
 from topicwarden.specs.stacks.settings_reader import InvalidSetting
 from topicwarden.specs.stacks.stack_scope import GLOB, StackScope, stack_scope
@@ -175,11 +178,13 @@ def _is_encrypted(value: Any) -> bool:
 
 def _catalogue_schema() -> dict[str, Any]:
     """Return the schema of a catalogue."""
-    texts = {key: {"type": "string", "pattern": pattern} for key, pattern in catalogue_settings.PATTERNS.items()}
+    texts = {
+        key: {"type": "string", "pattern": pattern} for key, pattern in delivery_settings.CATALOGUE_PATTERNS.items()
+    }
     return {
         "type": "object",
-        "properties": {key: {"anyOf": [texts.get(key, _TEXT), ENCRYPTED]} for key in catalogue_settings.KEYS},
-        "required": [catalogue_settings.ADDRESS],
+        "properties": {key: {"anyOf": [texts.get(key, _TEXT), ENCRYPTED]} for key in delivery_settings.CATALOGUE_KEYS},
+        "required": [delivery_settings.CATALOGUE_ADDRESS],
         "additionalProperties": False,
     }
 
@@ -295,7 +300,7 @@ SETTINGS: Final = {
                     {
                         "type": "object",
                         "minProperties": 1,
-                        "propertyNames": {"pattern": catalogue_settings.NAME},
+                        "propertyNames": {"pattern": delivery_settings.CATALOGUE_NAME},
                         "additionalProperties": _catalogue_schema(),
                     }
                 ),
@@ -312,7 +317,7 @@ SETTINGS: Final = {
                 _or_json(
                     {
                         "type": "object",
-                        "propertyNames": {"pattern": NAME},
+                        "propertyNames": {"pattern": RECEIVER_NAME},
                         "additionalProperties": {
                             "type": "object",
                             "properties": {key: {"anyOf": [_TEXT, ENCRYPTED]} for key in RECEIVER_KEYS},

@@ -8,6 +8,7 @@ from dataclasses import replace
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import CommittedCounts
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
+from topicwarden.audit.scan.key_placement import KeyPlacement
 from topicwarden.model.message_text import first_lines, first_of
 from topicwarden.model.verdict import Verdict
 
@@ -155,3 +156,22 @@ def _reason(reason: str, found: list[tuple[int, ContentFault]]) -> str:
     excerpt = next((f" ({fault.excerpt})" for _, fault in found if fault.excerpt), "")
     bound = _bound_word(fault for _, fault in found)
     return f"{bound}{total:,} × {reason}{excerpt}{': ' if positions else ''}{positions}"
+
+
+_EMPTY_KEY = ", except for the empty key, which librdkafka's consistent_random puts into any partition"
+
+
+def placement_text(placement: KeyPlacement) -> str:
+    """Return where the keys are, in the words of partitioners."""
+    if placement.algorithms:
+        empty_key = _EMPTY_KEY if placement.study and placement.study.scattered_keys else ""
+        return f"every key is where {' or '.join(placement.algorithms)} puts it{empty_key}"
+    shares = ", ".join(
+        f"{name} {share:.2%}" for name, share in sorted(placement.scores.items(), key=lambda each: (-each[1], each[0]))
+    )
+    return f"no known partitioner explains every key with {placement.partitions} partitions: {shares}"
+
+
+def score_evidence(placement: KeyPlacement) -> dict[str, float]:
+    """Return, as evidence, the share of keys that each algorithm explains for the current number of partitions."""
+    return {f"score_{name}": round(share, 4) for name, share in placement.scores.items()}

@@ -15,7 +15,7 @@ from topicwarden.model.units import duration_text
 from topicwarden.model.usage import DAY_MS, GroupUse, Interval, TopicUse, Use, UseAction, UserKind
 from topicwarden.model.verdict import Verdict
 from topicwarden.specs.write.topic_access import grant_text
-from topicwarden.usage.undeclared_entries import KEYS, grant_of
+from topicwarden.usage.principals import KEYS, grant_of
 from topicwarden.usage.use_context import Explanation, UseContext
 
 REPORTED_MS: Final = 7 * DAY_MS

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from topicwarden.extensions.interchange.convert.references import Node
-from topicwarden.extensions.interchange.convert.schema_bundle import DRAFT_7, SchemaBundle, json_text
+from topicwarden.extensions.interchange.convert.references import DRAFT_7, Node, SchemaBundle, json_text
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.model.contents import Contents, RegistryContents
 from topicwarden.specs.record_schemas import COMPILERS

@@ -17,10 +17,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from topicwarden.extensions.interchange.convert.odcs_properties import json_schema
-from topicwarden.extensions.interchange.convert.odcs_quality import with_unique
-from topicwarden.extensions.interchange.convert.references import Node, ReferencingDocument
-from topicwarden.extensions.interchange.convert.schema_bundle import json_text
+from topicwarden.extensions.interchange.convert.odcs_properties import json_schema, with_unique
+from topicwarden.extensions.interchange.convert.references import Node, ReferencingDocument, json_text
 from topicwarden.extensions.interchange.convert.source_file import SourceFile
 from topicwarden.extensions.interchange.convert.take_values import one_line, take_number, take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader

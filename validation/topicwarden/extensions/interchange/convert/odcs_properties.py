@@ -2,14 +2,114 @@
 
 Source: ``SchemaProperty`` of the Open Data Contract Standard,
 https://bitol-io.github.io/open-data-contract-standard/v3.1.0/schema/. A property that is not required may be null.
+
+Source: https://bitol-io.github.io/open-data-contract-standard/v3.1.0/data-quality/. Only a metric that must be 0 says
+the same as a rule. Of the whole schema object, ``duplicateValues`` is ``unique``; a unique rule with a header, the key
+or a period has no counterpart. Of a property, ``nullValues`` is ``required``, and ``invalidValues`` is ``enum`` or
+``pattern`` in its schema. A null is no invalid value.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from topicwarden.extensions.interchange.convert.odcs_quality import QUALITY, take_value_rules, value_quality
 from topicwarden.extensions.interchange.convert.references import Node
+from topicwarden.model.contents import Contents
+from topicwarden.model.record_rules import UniqueRule, path_steps
+from topicwarden.specs.record_schemas import COMPILERS
+
+QUALITY: Final = "quality"
+_DUPLICATES: Final = "duplicateValues"
+_NULLS: Final = "nullValues"
+_INVALID: Final = "invalidValues"
+
+
+def with_unique(contents: Contents, item: Node) -> Contents:
+    """Return ``contents`` with the unique rules in the quality of a schema object, which it takes."""
+    if contents.value.format not in COMPILERS:
+        return contents  # a rule for fields would be wrong
+    declared = contents.unique or ()
+    added = tuple(rule for rule in dict.fromkeys(_taken(item)) if rule not in declared)
+    return contents.model_copy(update={"unique": (*declared, *added)}) if added else contents
+
+
+def _taken(item: Node) -> Iterator[UniqueRule]:
+    listed, properties = item.child(QUALITY), item.child("properties")
+    names = (
+        {each.value.get("name") for _, each in properties.children() if isinstance(each.value, dict)}
+        if (properties)
+        else set()
+    )
+    for _, metric in listed.children() if listed else ():
+        if not isinstance(metric.value, dict) or (fields := _fields(metric.value)) is None:
+            continue
+        metric.take()
+        yield UniqueRule(fields=tuple(_pointer(each) if each in names else each for each in fields))
+
+
+def _fields(metric: dict[str, Any]) -> list[str] | None:
+    """Return the fields of a metric that says the same as a unique rule; None for other metrics."""
+    arguments = _arguments(metric, _DUPLICATES)
+    fields = arguments.get("properties") if arguments is not None and arguments.keys() == {"properties"} else None
+    texts = (
+        isinstance(fields, list) and fields and all(isinstance(each, str) and all(path_steps(each)) for each in fields)
+    )
+    return fields if texts else None
+
+
+def _arguments(metric: Any, name: str) -> dict[str, Any] | None:
+    """Return the arguments of the library metric ``name``, whose number of rows must be 0; None for other metrics."""
+    if not isinstance(metric, dict):
+        return None
+    rest = {key: value for key, value in metric.items() if key != "arguments"}
+    arguments = metric.get("arguments") or {}
+    same = {"type": "library", "unit": "rows"} | rest == _must_be_0(name) | {"unit": "rows"}
+    return arguments if same and isinstance(arguments, dict) else None
+
+
+def _must_be_0(name: str, **arguments: Any) -> dict[str, Any]:
+    metric = {"type": "library", "metric": name, "mustBe": 0}
+    return {**metric, "arguments": arguments} if arguments else metric
+
+
+def take_value_rules(item: Node) -> tuple[bool, dict[str, Any]]:
+    """Return whether a property is never null by its quality, and its ``enum`` and ``pattern``; take these metrics."""
+    never_null, rules = False, dict[str, Any]()
+    listed = item.child(QUALITY)
+    for _, metric in listed.children() if listed else ():
+        if _arguments(metric.value, _NULLS) == {}:
+            never_null = True
+            metric.take()
+            continue
+        match _arguments(metric.value, _INVALID):
+            case {"validValues": list() as values, **more} if values and not more and "enum" not in rules:
+                rules["enum"] = values
+                metric.take()
+            case {"pattern": str() as pattern, **more} if not more and "pattern" not in rules:
+                rules["pattern"] = pattern
+                metric.take()
+    return never_null, rules
+
+
+def value_quality(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the metric that says the same as the ``enum`` of a property; empty without one."""
+    values = [value for value in schema.get("enum", ()) if value is not None]
+    return [_must_be_0(_INVALID, validValues=values)] if values else []
+
+
+def _pointer(name: str) -> str:
+    """Return the path of the property ``name``: a JSON pointer if a dotted path would be another field."""
+    escaped = name.replace("~", "~0").replace("/", "~1")
+    return name if "." not in name and escaped == name else f"/{escaped}"
+
+
+def quality(rules: Sequence[UniqueRule]) -> list[dict[str, Any]]:
+    """Return the metrics that say the same as ``rules``; none if that is not possible for each of them."""
+    if any(rule.header or rule.key or rule.within is not None for rule in rules):
+        return []
+    return [_must_be_0(_DUPLICATES, properties=list(rule.fields or ())) for rule in rules]
+
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TYPES: Final = ("string", "number", "integer", "object", "array", "boolean")

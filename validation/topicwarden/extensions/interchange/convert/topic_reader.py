@@ -8,14 +8,33 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from topicwarden.extensions.interchange.convert.converted_subject import ConvertedSubject
 from topicwarden.extensions.interchange.convert.source_file import SourceFile
 from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, UnreadText
 from topicwarden.model.access import Acl
+from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.message_text import counted_more
 from topicwarden.model.problem import Level, Location, Problem
+from topicwarden.model.subject import RegisteredSchema, SubjectUse
 from topicwarden.model.topic import Topic
 from topicwarden.specs.schema_files import SchemaText
+
+
+@dataclass(frozen=True)
+class ConvertedSubject:
+    """A subject to declare.
+
+    ``version`` is the version that ``schema`` has in the registry; None if the source does not say it. ``use`` is the
+    part of a topic whose schema it is, if the source says so; if not, the name of the subject tells. ``location`` is
+    the line of the source; None for a live registry.
+    """
+
+    name: str
+    schema: RegisteredSchema
+    compatibility: Compatibility | None = None
+    version: int | None = None
+    use: SubjectUse | None = None
+    location: Location | None = None
+
 
 NOT_READ: Final = "not imported, because a topic's YAML has no key for it"
 ACCESS: Final = "access rules, so not imported"

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from topicwarden.extensions.interchange.convert.asyncapi import OWNER
 from topicwarden.extensions.interchange.convert.asyncapi_messages import REGISTRY
-from topicwarden.extensions.interchange.convert.schema_bundle import DRAFT_7
+from topicwarden.extensions.interchange.convert.references import DRAFT_7
 from topicwarden.extensions.interchange.export.exported_topic import ExportedTopic, LostSetting
 from topicwarden.kafka_facts import configs
 from topicwarden.model.compatibility import SubjectStrategy

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from topicwarden.extensions.sandbox.scenarios.planted_faults import ORDERS
 from topicwarden.kafka.connect.clients import connected
-from topicwarden.kafka.write.credential_admin import set_password
+from topicwarden.kafka.write.access_admin import set_password
 from topicwarden.model.problem import Refusal
 
 GROUP, USER = "shop-billing", "shop-billing"

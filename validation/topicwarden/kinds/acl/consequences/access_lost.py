@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from topicwarden.kafka.read.transactions import Transaction
-from topicwarden.kafka_facts.access.client_requests import ClientKind
-from topicwarden.kafka_facts.access.implied import implied_operations
+from topicwarden.kafka_facts.access.operations import ClientKind, implied_operations
 from topicwarden.model.access import Acl, Operation, Resource, ResourceType
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity

@@ -12,7 +12,7 @@ import java.util.regex.PatternSyntaxException;
  *
  * <p>{@code $}, {@code .}, {@code \s}, {@code \b} and character classes have another meaning in
  * Java. Escaped ASCII punctuation such as {@code \-}, which Unicode mode refuses, is accepted.
- * Lookbehind is refused. {@code specs/record_schemas/ecma_patterns.py} accepts the same
+ * Lookbehind is refused. {@code specs/record_schemas/json_schema.py} accepts the same
  * expressions.
  */
 final class EcmaPattern {

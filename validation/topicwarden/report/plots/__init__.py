@@ -1,1 +1,0 @@
-"""The plots of pages, as SVG and HTML. Each module makes one kind."""

@@ -1,0 +1,284 @@
+"""The receivers of the results of audits: ``topicwarden:notifications`` and ``topicwarden:catalogues`` of a stack.
+
+Both values are mappings by name. Each receiver of notifications has a ``url`` and, where the server requires it, how to
+authenticate: ``username`` and ``password``, or ``token``, or ``clientCert`` and ``clientKey``. The URL of a webhook is
+a secret. Each catalogue has an address: ``openlineage`` is the URL of a server or the path of a file. Pulumi encrypts
+single values::
+
+    pulumi config set --path --secret 'topicwarden:notifications.on-call.url'
+    pulumi config set --path --secret 'topicwarden:catalogues.marquez.token'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from topicwarden.model.message_text import did_you_mean, quoted
+from topicwarden.specs.stacks import certificate_settings
+from topicwarden.specs.stacks.certificate_settings import Certificates, read_certificates
+from topicwarden.specs.stacks.http_url import split_url
+from topicwarden.specs.stacks.settings_reader import SettingProblem, SettingsReader, decoded, kind_of
+
+_FORMAT, _URL, _USER, _PASSWORD, _TOKEN = "format", "url", "username", "password", "token"
+RECEIVER_KEYS: Final = (_URL, _USER, _PASSWORD, _TOKEN, *certificate_settings.NAMES)
+"""The keys of one receiver."""
+RECEIVER_NAME: Final = "^[a-z0-9][a-z0-9-]{0,39}$"
+"""A name is also the name of a file."""
+RECEIVER_SECRETS: Final = (_URL, _PASSWORD, _TOKEN, certificate_settings.PASSPHRASE)
+"""The keys whose values to encrypt."""
+_NO_FORMAT: Final = "there are no formats any more, and every receiver gets JSON with a text for Slack; remove the key"
+_NO_ALERTMANAGER: Final = (
+    "Alertmanager is no receiver any more; remove this one, and let Prometheus evaluate `topicwarden rules alerts`, "
+    "whose alerts Alertmanager routes"
+)
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """One receiver of notifications; ``repr`` shows no secret, and the URL is one."""
+
+    name: str
+    url: str = field(repr=False)
+    username: str | None = field(default=None, repr=False)
+    password: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+    certificates: Certificates = field(default_factory=Certificates)
+
+
+def read_receivers(value: Any, root: Path, *, offline: bool = False) -> tuple[list[Receiver], list[SettingProblem]]:
+    """Return the receivers in the setting's value, and every problem with it. No message contains a URL.
+
+    The path of a problem begins with the name of a receiver; it is empty for the whole value. ``root`` and ``offline``
+    as in ``SettingsReader``.
+    """
+    parsed = decoded(value)
+    if not isinstance(parsed, dict):
+        expected = "a mapping of names to receivers, each with url"
+        return [], [SettingProblem("", f"expected {expected}, got {kind_of(parsed)}")]
+    receivers, problems = [], []
+    for name, each in parsed.items():
+        if not isinstance(name, str) or not re.fullmatch(RECEIVER_NAME, name):
+            message = (
+                f"expected a name of lower-case letters, digits and hyphens, such as on-call, got {quoted(str(name))}"
+            )
+            problems.append(SettingProblem("", message, (str(name),)))
+            continue
+        receiver, found = _receiver(name, each, root, offline)
+        receivers += [receiver] if receiver else []
+        problems += [SettingProblem(name, message, (name, *key)) for key, message in found]
+    return receivers, problems
+
+
+def _receiver(
+    name: str, value: Any, root: Path, offline: bool
+) -> tuple[Receiver | None, list[tuple[tuple[str, ...], str]]]:
+    parsed = decoded(value)
+    if not isinstance(parsed, dict) or "secure" in parsed:
+        return None, [((), f"expected a mapping with url, got {kind_of(parsed)}")]
+    given = {str(key): each for key, each in parsed.items() if each is not None or key == _FORMAT}
+    reader = SettingsReader(given, root, offline)
+    for key, each in reader.settings.items():
+        if key == _FORMAT:
+            reader.problem(key, _NO_ALERTMANAGER if each == "alertmanager" else _NO_FORMAT)
+        elif key not in RECEIVER_KEYS:
+            reader.problem(
+                key, f"unknown key{did_you_mean(key, RECEIVER_KEYS) or '; known are ' + ', '.join(RECEIVER_KEYS)}"
+            )
+    _check_url(reader)
+    for key, other in ((_USER, _PASSWORD), (_PASSWORD, _USER)):
+        if key in reader.settings and other not in reader.settings:
+            reader.problem(key, f"needs {other}; write it")
+    if _USER in reader.settings and _TOKEN in reader.settings:
+        reader.problem(_TOKEN, f"{_USER} is set, too; remove one of them")
+    username, password, token = reader.text(_USER), reader.text(_PASSWORD), reader.text(_TOKEN)
+    if token == "":
+        reader.problem(_TOKEN, "is empty; write the token, or remove the key")
+    elif token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+        reader.problem(_TOKEN, "has white space or a character that HTTP does not allow; correct it")
+    if username and ":" in username:
+        reader.problem(_USER, "has a colon, which HTTP's basic authentication does not allow; correct it")
+    receiver = Receiver(
+        name=name,
+        url=reader.text(_URL) or "",
+        username=username,
+        password=password,
+        token=token,
+        certificates=read_certificates(reader),
+    )
+    problems: list[tuple[tuple[str, ...], str]] = [((problem.name,), problem.message) for problem in reader.problems]
+    return (None if problems else receiver), problems
+
+
+def _check_url(reader: SettingsReader) -> None:
+    if _URL not in reader.settings:
+        reader.problem(_URL, "is missing; write the URL that receives the notifications")
+    elif not reader.encrypted(_URL):
+        url = split_url(reader.text(_URL) or "")
+        if url is None:
+            reader.problem(_URL, "expected a URL such as https://receiver.example.com/hook, got another text")
+        elif "@" in url.netloc:
+            reader.problem(_URL, f"has a user, which no client sends; write it as {_USER} and {_PASSWORD}")
+        elif url.fragment:
+            reader.problem(_URL, "has a fragment after #, which no client sends; remove it")
+
+
+_CATALOGUE_TOKEN: Final = "token"
+_COMMON: Final = (_CATALOGUE_TOKEN, *certificate_settings.NAMES)
+CATALOGUE_ADDRESS: Final = "openlineage"
+CATALOGUE_KEYS: Final = (CATALOGUE_ADDRESS, "namespace", "cluster", *_COMMON)
+"""The keys of a catalogue."""
+_GONE: Final = {
+    "datahub": "DataHub gets no verdicts any more; remove this catalogue, or write `openlineage: "
+    "https://…/openapi/openlineage`, with which DataHub shows lineage, but no verdicts",
+    "env": "belonged to `datahub`, which is gone; remove it",
+    "instance": "belonged to `datahub`, which is gone; remove it",
+}
+"""The keys of earlier versions, and what to do."""
+CATALOGUE_SECRETS: Final = (_CATALOGUE_TOKEN, certificate_settings.PASSPHRASE)
+"""The keys whose values to encrypt."""
+
+CATALOGUE_NAME: Final = "^[a-z][a-z0-9-]{0,30}$"
+"""The pattern of a catalogue's name, which is also the name of a folder."""
+CATALOGUE_PATTERNS: Final[Mapping[str, str]] = {
+    CATALOGUE_ADDRESS: r"^(https?://[^\s@]+|[^\s:][^:]*)$",
+    _CATALOGUE_TOKEN: "^[!-~]+$",
+    "namespace": r"^\S+$",
+    "cluster": r"^[^\s/:]+:[0-9]{1,5}$",
+}
+_LARGEST_PORT: Final = 65_535
+_DECLARATIONS: Final = (".yaml", ".yml")
+_EXPECTED: Final[Mapping[str, str]] = {
+    CATALOGUE_ADDRESS: "a URL such as https://marquez.example.com, without a user, or the path of a file",
+    _CATALOGUE_TOKEN: "printable characters without spaces",
+    "namespace": "a namespace of jobs, such as kafka-audits",
+    "cluster": "a host and a port, such as broker-1.example.com:9092",
+}
+
+
+@dataclass(frozen=True)
+class CatalogueSettings:
+    """A catalogue, and how to authenticate; ``repr`` shows no secret.
+
+    ``url`` is None for a file. ``namespace`` and ``cluster`` name jobs and datasets.
+    """
+
+    name: str
+    url: str | None = None
+    file: Path | None = None
+    token: str | None = field(default=None, repr=False)
+    namespace: str = "topicwarden"
+    cluster: str | None = None
+    certificates: Certificates = field(default_factory=Certificates)
+
+
+def read_catalogue_settings(
+    value: Any, root: Path, *, offline: bool = False
+) -> tuple[list[CatalogueSettings], list[tuple[tuple[str, ...], str]]]:
+    """Return the catalogues in the setting's value, and every problem: its path in the value, and a message.
+
+    ``root`` and ``offline`` as in ``SettingsReader``.
+    """
+    declared = decoded(value)
+    if not isinstance(declared, dict) or not declared:
+        example = "such as {marquez: {openlineage: https://marquez.example.com}}"
+        got = "an empty mapping" if declared == {} else kind_of(declared)
+        return [], [((), f"expected a mapping of catalogues by name, {example}, got {got}")]
+    catalogues: list[CatalogueSettings] = []
+    problems: list[tuple[tuple[str, ...], str]] = []
+    for name, settings in declared.items():
+        if not re.fullmatch(CATALOGUE_NAME, str(name)):
+            expected = "expected a name of lower-case letters, digits and hyphens, such as marquez"
+            problems.append(((str(name),), f"{expected}, got {quoted(str(name))}"))
+            continue
+        catalogue, messages = _catalogue(str(name), settings, root, offline)
+        problems += [((str(name), *([key] if key else [])), message) for key, message in messages]
+        if catalogue:
+            catalogues.append(catalogue)
+    return catalogues, problems
+
+
+def _catalogue(
+    name: str, value: Any, root: Path, offline: bool
+) -> tuple[CatalogueSettings | None, list[tuple[str, str]]]:
+    gone = isinstance(value, dict) and any(key in value for key in _GONE)
+    if not gone and (not isinstance(value, dict) or CATALOGUE_ADDRESS not in value):
+        return None, [("", f"expected a mapping with openlineage, got {_keys_of(value)}")]
+    reader = SettingsReader(value, root, offline)
+    for key in value:
+        if key in _GONE:
+            reader.problem(str(key), _GONE[key])
+        elif key not in CATALOGUE_KEYS:
+            reader.problem(
+                str(key),
+                f"unknown key{did_you_mean(str(key), CATALOGUE_KEYS) or '; known are ' + ', '.join(CATALOGUE_KEYS)}",
+            )
+    texts = {key: reader.text(key) for key in CATALOGUE_PATTERNS}
+    for key, text in texts.items():
+        if (
+            key in value
+            and text is None
+            and not reader.encrypted(key)
+            and not any(key == p.name for p in reader.problems)
+        ):
+            reader.problem(key, "expected text, got nothing; remove it or write a value")
+        if text is not None and not (re.fullmatch(CATALOGUE_PATTERNS[key].strip("^$"), text) and _usable(key, text)):
+            reader.problem(key, f"expected {_EXPECTED[key]}, got {_shown(key, text, offline=offline)}")
+    address = texts[CATALOGUE_ADDRESS] or ""
+    remote = address.startswith(("http://", "https://"))
+    if address and not remote:
+        _check_file(reader, address)
+    given = {key: texts[key] for key in ("namespace", "cluster") if texts.get(key)}
+    catalogue = CatalogueSettings(
+        name,
+        url=address.rstrip("/") if remote else None,
+        file=None if remote or not address else root / address,
+        token=texts[_CATALOGUE_TOKEN],
+        certificates=read_certificates(reader),
+        **given,  # type: ignore[arg-type]  # each of these is text
+    )
+    return catalogue, [(problem.name, problem.message) for problem in reader.problems]
+
+
+def _keys_of(value: Any) -> str:
+    """Return the kind of a value that names no catalogue, with its keys."""
+    if not isinstance(value, dict) or "secure" in value:
+        return kind_of(value)
+    return f"a mapping with {', '.join(quoted(str(key)) for key in value)}" if value else "an empty mapping"
+
+
+def _usable(key: str, text: str) -> bool:
+    """Return whether a text that matches its pattern can be used, too."""
+    if key == CATALOGUE_ADDRESS and text.startswith(("http://", "https://")):
+        return split_url(text) is not None and not {"?", "#"} & {*text}  # a path is appended
+    return key != "cluster" or int(text.rpartition(":")[2]) <= _LARGEST_PORT
+
+
+def _check_file(reader: SettingsReader, address: str) -> None:
+    """Note what is wrong with the path of a file of events, and with settings that only a server obeys."""
+    key = CATALOGUE_ADDRESS
+    if not address.isprintable():
+        reader.problem(key, "expected the path of a file, got one with control characters")
+    elif reader.offline and (reader.root / address).is_dir():  # else the delivery is repeated
+        reader.problem(key, f"expected the path of a file, got the folder {quoted(address)}")
+    elif address.lower().endswith(_DECLARATIONS):
+        reader.problem(key, f"expected a file for events, such as lineage/events.ndjson, got {quoted(address)}")
+    for name in _COMMON:
+        if name in reader.settings:
+            reader.problem(name, "has no effect on events in a file; remove it")
+
+
+def _shown(key: str, text: str, *, offline: bool) -> str:
+    """Return the value for a message. An address may have a password, or may be an encrypted value."""
+    if key == _CATALOGUE_TOKEN:
+        return "others"
+    if key != CATALOGUE_ADDRESS:
+        return quoted(text)
+    if "@" in text:
+        return "one with a user; write the credential as token"
+    if "?" in text or "#" in text:
+        return "one with a query or a fragment; remove it"
+    return quoted(text) if offline else "another text"
