@@ -172,6 +172,23 @@ def test_the_pages_say_whether_there_is_a_release(page: str) -> None:
     assert all(("make wheel" in code) is not released for code in installs)
 
 
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("README.md", "**Maturity.** Beta"),
+        ("README.md", "continuous audits"),
+        ("docs/tutorial.md", "This was measured on"),
+        ("docs/how-to/check-only.md", "This page takes five minutes."),
+        ("docs/how-to/spark.md", "The audit was run once, on"),
+        ("docs/comparison.md", "as of 28 November 2026"),
+        ("docs/explanation/access.md", "KIP-1276"),
+        ("docs/reference/exit-codes.md", "| 130 | Ctrl-C (SIGINT)"),
+    ],
+)
+def test_a_page_has_what_a_new_user_looks_for(page: str, text: str) -> None:
+    assert text in " ".join((REPOSITORY / page).read_text(encoding="utf-8").split())
+
+
 def test_the_tutorial_starts_with_a_finding_on_a_cluster_of_the_reader() -> None:
     text = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
     commands = [shown.text for shown, _ in documents.commands(text) if shown.block]

@@ -15,7 +15,7 @@ import trustme
 from tests.support import iam
 from tests.support.secured import PASSWORD, USER, SecuredBroker, pem
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.setting_names import CLIENT_PROPERTIES
+from topicwarden.kafka.connect.remedy_settings import CLIENT_PROPERTIES
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.stacks.connection_settings import AwsSettings

@@ -130,7 +130,7 @@ def test_the_page_of_exit_codes_says_what_an_interrupt_leaves(tmp_path: Path) ->
     shown = topicwarden("help", "exit-codes", cwd=tmp_path).out
     codes = (CODE, *map(ended_by_signal, (KeyboardInterrupt(), SystemExit(143))))
     assert [code for code in codes if not re.search(rf"^ *{code}  +[a-zA-Z]", shown, re.MULTILINE)] == []
-    assert re.search("^ *130 .*up and destroy then say what is", shown, re.MULTILINE)
+    assert re.search("^ *130 .*up, destroy, refresh and", shown, re.MULTILINE)
 
 
 LINES = (

@@ -96,7 +96,7 @@ def test_the_text_fits_the_terminal_and_topics_are_sorted_by_name(root: Path) ->
     assert defaults == sorted(defaults)
 
 
-def test_a_narrow_terminal_breaks_no_name_of_a_setting_and_no_place(root: Path) -> None:
+def test_a_narrow_terminal_breaks_no_name_of_a_setting_and_no_location(root: Path) -> None:
     shown = show_topic(find_project(root), "prod", "orders.placed.v1")
     words = terminal.text(topic_document(shown), 80).split()
     assert [each.path[-1] for each in shown.values if each.path[-1] not in words] == []

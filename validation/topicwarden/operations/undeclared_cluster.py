@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.setting_names import CLIENT_PROPERTIES
+from topicwarden.kafka.connect.remedy_settings import CLIENT_PROPERTIES
 from topicwarden.kafka.connect.stack_connection import connection_from, registry_with
 from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.project import Project, user_project

@@ -11,7 +11,7 @@ from topicwarden.report.display import NOTHING, duration, one_line, size
 from topicwarden.report.document import Column, Document, DocumentSection, Row, Table, Words, grid, line, named
 
 _DURATIONS: Final = ("ms", "max_ahead", "max_lag", "max_silence", "every")
-_PLACE: Final = named("source", wide=True, below=True)
+_LOCATION: Final = named("source", wide=True, below=True)
 _UNITS: Final = {**dict.fromkeys(_DURATIONS, duration), "bytes": size, "max_bytes": size}
 
 
@@ -21,7 +21,7 @@ def topic_document(topic: ShownTopic) -> Document:
     On a narrow terminal, the place of a declaration is below it, and the settings of brokers are left out.
     """
     shown: dict[Column | str, Callable[[ShownValue], Words]] = {named("setting"): _name, named("value"): _value}
-    declared = grid((each for each in topic.values if each.location), {**shown, _PLACE: _source})
+    declared = grid((each for each in topic.values if each.location), {**shown, _LOCATION: _source})
     defaults = grid(
         (each for each in topic.values if not each.location), {**shown, named("source", wide=True): _source}
     )
@@ -30,7 +30,7 @@ def topic_document(topic: ShownTopic) -> Document:
         {
             named("ACL"): lambda acl: acl.text,
             named("implied"): lambda acl: f"implies {', '.join(acl.implied)}" if acl.implied else "",
-            _PLACE: _origins,
+            _LOCATION: _origins,
         },
     )
     title = f"{topic.name} on stack {topic.stack}, Kafka {topic.kafka}"

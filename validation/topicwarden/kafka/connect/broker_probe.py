@@ -17,7 +17,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 from topicwarden.kafka.connect.connection import Connection, tls_context
-from topicwarden.kafka.connect.setting_names import SettingNames
+from topicwarden.kafka.connect.remedy_settings import RemedySettings
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -221,8 +221,8 @@ def _with_tls(connection: Connection, plain: socket.socket, host: str, port: int
         raise Unreachable(f"the TLS handshake failed: {_reason(error)}; look at the broker's log") from error
 
 
-def _untrusted(names: SettingNames, host: str, port: int, error: ssl.SSLCertVerificationError) -> str:
-    from topicwarden.specs.stacks.key_material import names as names_of  # noqa: PLC0415 -- only a refused certificate is read
+def _untrusted(names: RemedySettings, host: str, port: int, error: ssl.SSLCertVerificationError) -> str:
+    from topicwarden.specs.stacks.key_material import names as names_of  # noqa: PLC0415 -- only then
 
     certificate = _certificate(host, port)
     if error.verify_code in _WRONG_NAME:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from topicwarden.kafka.connect.aws_tokens import token_series
-from topicwarden.kafka.connect.setting_names import STACK_FILE, SettingNames
+from topicwarden.kafka.connect.remedy_settings import STACK_FILE, RemedySettings
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.specs.stacks.certificate_settings import Certificates
 from topicwarden.specs.stacks.client_tls import client_context
@@ -53,7 +53,7 @@ class Connection:
     moved_to: str | None = None
     profile: ServiceProfile | None = None
     origin: str = STACK_FILE.servers
-    names: SettingNames = STACK_FILE
+    names: RemedySettings = STACK_FILE
 
     def __repr__(self) -> str:
         return f"Connection({','.join(self.bootstrap_servers)}, {self.security_protocol})"

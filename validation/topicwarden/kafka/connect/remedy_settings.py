@@ -1,4 +1,4 @@
-"""How messages about a connection call its settings: as the file does that the user can change."""
+"""The words for settings in messages about a connection: those of the file that the user can change."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Final
 
 
 @dataclass(frozen=True)
-class SettingNames:
-    """What to write for each remedy, in ``Pulumi.<stack>.yaml`` or in the file of ``--command-config``."""
+class RemedySettings:
+    """The words for the setting of each remedy, in ``Pulumi.<stack>.yaml`` or in the file of ``--command-config``."""
 
     servers: str
     tls: str
@@ -23,7 +23,7 @@ class SettingNames:
     region: str
 
 
-STACK_FILE: Final = SettingNames(
+STACK_FILE: Final = RemedySettings(
     servers="kafka:bootstrapServers",
     tls="kafka:tlsEnabled: true",
     no_tls="kafka:tlsEnabled: false",
@@ -36,7 +36,7 @@ STACK_FILE: Final = SettingNames(
     token_url="kafka:saslTokenUrl",
     region="kafka:saslAwsRegion",
 )
-CLIENT_PROPERTIES: Final = SettingNames(
+CLIENT_PROPERTIES: Final = RemedySettings(
     servers="--bootstrap-server",
     tls="security.protocol=SSL (with a user: SASL_SSL) in the file of --command-config",
     no_tls="security.protocol=PLAINTEXT (with a user: SASL_PLAINTEXT) in the file of --command-config",
