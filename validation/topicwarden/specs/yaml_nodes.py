@@ -166,7 +166,9 @@ class _NodeReader:
     def _scalar(self, node: yaml.ScalarNode) -> Value:
         text: str = node.value
         if node.tag == TAG + "str":
-            return self._problem(node, "U+0000 is not allowed; delete it", "yaml-syntax") if "\0" in text else text
+            if "\0" in text:
+                self._problem(node, "U+0000 is not allowed; delete it", "yaml-syntax")
+            return text
         pattern = PATTERNS.get(node.tag)
         if pattern is None:
             return self._problem(node, f"the tag {quoted(node.tag)} is not supported; delete it", "yaml-tag")
