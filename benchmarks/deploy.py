@@ -6,6 +6,9 @@ to the preview. With ``--official``, the same project runs with the official pro
 on its own brokers::
 
     .venv/bin/python benchmarks/deploy.py 100 300 1000 [--brokers 3] [--partitions 3] [--official]
+    .venv/bin/python benchmarks/deploy.py 40000 --partitions 1 --one-change
+
+With ``--one-change``, there is no floor, and after the creation only one change is previewed and applied.
 
 With ``--access``, a project of one topic, 10,000 ACLs and 2,000 users (``--acls``, ``--users``) is deployed instead,
 beside its floor and beside as many topics, and planned beside 80,000 foreign ACLs (``--foreign``)::
@@ -54,6 +57,7 @@ def main() -> int:
     parser.add_argument("--brokers", type=int, default=3)
     parser.add_argument("--partitions", type=int, default=3, help="of each topic; each is a log that a broker creates")
     parser.add_argument("--official", action="store_true", help="the official provider, too; slow")
+    parser.add_argument("--one-change", action="store_true", help="only create, and preview and apply one change")
     parser.add_argument("--access", action="store_true", help="ACLs and users instead of topics")
     parser.add_argument("--acls", type=int, default=10_000)
     parser.add_argument("--users", type=int, default=2_000)
@@ -68,7 +72,7 @@ def main() -> int:
     print(f"{'topics':>7}  {'provider':9} {'step':26} {'wall s':>7} {'CPU s':>7} {'MiB':>7}", flush=True)
     for topics in arguments.topics:
         with tempfile.TemporaryDirectory() as folder, started(Path(folder, "broker"), arguments.brokers) as sandbox:
-            floors = floor(sandbox.bootstrap_servers, topics, arguments.partitions)
+            floors = {} if arguments.one_change else floor(sandbox.bootstrap_servers, topics, arguments.partitions)
             for provider in ("own", "official") if arguments.official else ("own",):
                 stack = MeasuredStack(
                     project.root,
@@ -78,8 +82,9 @@ def main() -> int:
                     partitions=arguments.partitions,
                     provider=provider,
                 )
-                stack.measure(environment(project))
-                show_ratios(topics, provider, stack.seconds, floors)
+                stack.measure(environment(project), one_change=arguments.one_change)
+                if floors:
+                    show_ratios(topics, provider, stack.seconds, floors)
     return 0
 
 
@@ -144,8 +149,8 @@ class MeasuredStack:
         self._variables = {**os.environ, **variables, **state}
         self._run("pulumi", "stack", "init", "dev")
 
-    def measure(self, variables: dict[str, str]) -> None:
-        """Time each step."""
+    def measure(self, variables: dict[str, str], *, one_change: bool = False) -> None:
+        """Time each step; with ``one_change``, the creation and one change only."""
         self.prepare(variables)
         parallel = ("--parallel", "1000")
         commands: dict[str, tuple[str, ...]] = {
@@ -158,11 +163,14 @@ class MeasuredStack:
             commands = {command: ("pulumi", command, *options) for command in commands}
         preview = ("pulumi", "preview", "--stack", "dev", *parallel)
         self.time("create", lambda: self._run(*commands["up"]))
-        self.time("empty preview", lambda: self._run(*preview, lean=True))
-        self.time("plan", lambda: self._run("topicwarden", "plan", "--stack", "dev"))
+        if not one_change:
+            self.time("empty preview", lambda: self._run(*preview, lean=True))
+            self.time("plan", lambda: self._run("topicwarden", "plan", "--stack", "dev"))
         self._write_topics(first_retention="8d")
         self.time("one change: preview", lambda: self._run(*preview, lean=True))
         self.time("one change: apply", lambda: self._run(*commands["up"]))
+        if one_change:
+            return
         self.time("refresh", lambda: self._run(*commands["refresh"]))
         if self._provider == "own":
             self._time_import()
