@@ -1,4 +1,4 @@
-"""Test that hidden data is reported as hidden, not guessed, and a deploy that a cluster partly refuses."""
+"""Test that data hidden from this user is reported as hidden, not guessed."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
-from tests.engine.permissions.scenes import Deployed, deployed
 from tests.support.projects import project_of
 from tests.support.reports import finding
 from tests.support.restricted_user import RestrictedCluster, rule
-from tests.support.stack_state import resources_in_state
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
-from topicwarden.model.access import Acl
 from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.project import Project
@@ -96,49 +93,3 @@ def test_an_unreadable_topic_does_not_stop_an_audit(project: Project, connected:
     assert mute.verdict is Verdict.UNDECIDABLE
     assert finding(report, "hidden.v1", "topic-missing").verdict is Verdict.UNDECIDABLE
     assert ("hidden.v1", Verdict.FAIL) not in {(one.topic, one.verdict) for one in report.findings}
-
-
-NUMBER = 30
-SEEN = ("Describe", "DescribeConfigs")
-GRANTED = [
-    rule("All", "Topic", "half.good", pattern="Prefixed"),
-    *(rule(operation, "Topic", "half.bad", pattern="Prefixed") for operation in SEEN),
-    *(rule(operation, "Cluster", "kafka-cluster") for operation in (*SEEN, "Alter", "AlterConfigs")),
-    *(rule("Describe", resource) for resource in ("Group", "TransactionalId")),
-]
-
-
-def test_allowed_topics_are_created_and_each_refusal_is_reported_once(cluster: RestrictedCluster, folder: Path) -> None:
-    stack = deployed(cluster, folder / "half")
-    names = {kind: {f"half.{kind}{number:02}.v1" for number in range(NUMBER)} for kind in ("good", "bad")}
-    documents = [
-        f"{{topic: {name}, owner: team, partitions: 1, replication_factor: 1}}\n"
-        for name in sorted(names["good"] | names["bad"])
-    ]
-    (stack.project.topics / "all.yaml").write_text("---\n".join(documents), encoding="utf-8")
-    code, output = up(stack, GRANTED)
-    assert code == 1, output
-    assert live(cluster) == in_state(stack) == names["good"]
-    _, _, diagnostics = output.partition("Diagnostics:")
-    for name in names["bad"]:
-        (line,) = (line for line in diagnostics.splitlines() if f"{name}: Kafka denies this user the change" in line)
-        assert "topics/all.yaml:" in line
-        assert line.endswith("grant Create on the topic")
-    code, output = up(stack, [*GRANTED, rule("Create", "Topic", "half.bad", pattern="Prefixed")])
-    assert code == 0, output
-    assert live(cluster) == in_state(stack) == names["good"] | names["bad"]
-
-
-def up(stack: Deployed, granted: list[Acl]) -> tuple[int, str]:
-    with stack.cluster.granted(granted):
-        done = stack.shell.in_process("up", "--stack", "dev", "--yes")
-    return done.returncode, done.stdout
-
-
-def live(cluster: RestrictedCluster) -> set[str]:
-    with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
-        return {topic for topic in admin.list_topics() if topic.startswith("half.")}
-
-
-def in_state(stack: Deployed) -> set[str]:
-    return {each["id"] for each in resources_in_state(stack.shell) if each["type"] == "kafka:index/topic:Topic"}
