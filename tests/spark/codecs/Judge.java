@@ -57,7 +57,7 @@ public final class Judge {
   }
 
   private static Validator contract(JsonNode declared) {
-    RecordContract contract = new RecordContract(declared, null);
+    RecordContract contract = new RecordContract(declared, null, null);
     return (value, faults) -> contract.validate(new ConsumerRecord<>("topic", 0, 0, null, value), faults, new SchemaIds(1));
   }
 
