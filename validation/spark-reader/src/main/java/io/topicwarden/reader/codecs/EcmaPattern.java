@@ -12,8 +12,7 @@ import java.util.regex.PatternSyntaxException;
  *
  * <p>{@code $}, {@code .}, {@code \s}, {@code \b} and character classes have another meaning in
  * Java. Escaped ASCII punctuation such as {@code \-}, which Unicode mode refuses, is accepted.
- * Lookbehind is refused. {@code specs/record_schemas/json_schema.py} accepts the same
- * expressions.
+ * Lookbehind is refused. {@code specs/record_schemas/json_schema.py} accepts the same expressions.
  */
 final class EcmaPattern {
   /** The number of characters that a match may read, because backtracking may take forever. */
