@@ -67,7 +67,7 @@ final class ComparedRows {
 
   /** The identities of one bucket that have not been passed on. */
   private static final class Block {
-    final long[] hashes = new long[BLOCK_LENGTH];
+    long[] hashes = new long[FIRST_LENGTH];
     int length;
   }
 
@@ -77,12 +77,15 @@ final class ComparedRows {
   private static final int WAYS = 4;
   private static final int LONGEST_VALUE = 128; // bytes; longer ones are not kept
   private static final int BLOCK_LENGTH = 256;
+  private static final int FIRST_LENGTH = 8; // of a block; most are short if there are many topics
+  private static final int MOST_HELD = 1 << 20; // hashes in the blocks of all rules: 8 MB
   private static final long GOLDEN = 0x9E3779B97F4A7C15L;
 
   private final Output output;
   private final Row[] kept = new Row[SETS * WAYS];
   private final Map<Integer, Buckets> byRule = new HashMap<>();
   private int victim;
+  private int held; // the length of the arrays of all blocks
 
   ComparedRows(Output output) {
     this.output = output;
@@ -120,12 +123,32 @@ final class ComparedRows {
             .blocks();
     if (own[bucket] == null) {
       own[bucket] = new Block();
+      held += FIRST_LENGTH;
     }
     Block block = own[bucket];
+    if (block.length == block.hashes.length) {
+      held += block.length;
+      block.hashes = Arrays.copyOf(block.hashes, 2 * block.length);
+    }
     block.hashes[block.length++] = row.identity;
     if (block.length == BLOCK_LENGTH) {
       pass(row.rule, bucket, block);
+    } else if (held > MOST_HELD) {
+      passBlocks();
     }
+  }
+
+  private void passBlocks() {
+    for (Buckets own : byRule.values()) {
+      for (int bucket = 0; bucket < own.blocks().length; bucket++) {
+        Block block = own.blocks()[bucket];
+        if (block != null && block.length > 0) {
+          pass(own.rule(), bucket, block);
+        }
+      }
+    }
+    byRule.clear();
+    held = 0;
   }
 
   private void pass(Rule rule, int bucket, Block block) {
@@ -218,13 +241,6 @@ final class ComparedRows {
         kept[slot] = null;
       }
     }
-    for (Buckets own : byRule.values()) {
-      for (int bucket = 0; bucket < own.blocks().length; bucket++) {
-        Block block = own.blocks()[bucket];
-        if (block != null && block.length > 0) {
-          pass(own.rule(), bucket, block);
-        }
-      }
-    }
+    passBlocks();
   }
 }

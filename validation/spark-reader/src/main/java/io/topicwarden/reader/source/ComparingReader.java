@@ -26,6 +26,7 @@ class ComparingReader extends TotalsReader {
   private final Map<RangeCursor, RangeSummary> summaries = new HashMap<>();
   private RangeCursor current;
   private RangeSummary summary; // of the current range; null if no rule concerns its topic
+  private boolean closed; // whether all records have been read
   private InternalRow row;
 
   ComparingReader(
@@ -89,10 +90,13 @@ class ComparingReader extends TotalsReader {
 
   @Override
   protected boolean onEnd() throws IOException {
-    while (super.onEnd()) {
-      rows.addTotals(totals());
+    if (!closed) {
+      rows.close();
+      closed = true;
     }
-    rows.close();
+    if (rows.isEmpty() && super.onEnd()) {
+      rows.addTotals(totals()); // one at a time: they are large if a task has many partitions
+    }
     return !rows.isEmpty();
   }
 

@@ -196,6 +196,25 @@ class ComparedRowsTest {
   }
 
   @Test
+  void identitiesOfManyRulesAreHeldInBoundedMemory() {
+    int rulesCount = 100;
+    int buckets = 1 << 15; // so that nearly each identity has a bucket of its own
+    List<Rule> rules = new ArrayList<>();
+    for (int number = 0; number < rulesCount; number++) {
+      rules.add(new Rule(number, Kind.UNIQUE, List.of(), null, false, 0, buckets, new BitSet()));
+    }
+    int total = 400_000;
+    for (int offset = 0; offset < total; offset++) {
+      Rule rule = rules.get(offset % rulesCount);
+      rows.add(new ComparedRows.Row(0, rule, random.nextLong(), offset, 0, new byte[0]));
+    }
+    int passed = blocks.stream().mapToInt(hashes -> hashes.length).sum();
+    assertTrue(passed > total / 2, passed + " were passed on before the end");
+    rows.close();
+    assertEquals(total, blocks.stream().mapToInt(hashes -> hashes.length).sum());
+  }
+
+  @Test
   void selectedBucketsHaveARowForEachRecord() {
     Rule selected = rule(Kind.UNIQUE, false, 2, 1);
     List<Made> all = addRandom(selected, 30_000);
