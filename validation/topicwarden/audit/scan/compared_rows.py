@@ -40,13 +40,15 @@ def compare_rows(
     rows: DataFrame, rules: list[ComparedRule], parts: Mapping[int, OffsetRange], now: int
 ) -> ComparedRows:
     """Return what the rows of ``FieldRows.java`` show; ``parts`` are the ranges by the number of the read."""
+    # Texts are large, and Spark holds a group of rows in memory: each text is a group of its own.
+    rows = rows.withColumn("text", F.when(F.col("rule").isNull(), F.monotonically_increasing_id()))
     ordered = F.col("rule").isin([rule.number for rule in rules if isinstance(rule.declared, OrderedRule)])
     rows = rows.withColumn("referenced", F.coalesce(F.col("rule") >= len(rules), F.lit(False)))
     rows = rows.withColumn("rule", F.when(F.col("referenced"), F.col("rule") - len(rules)).otherwise(F.col("rule")))
     first = F.when(F.col("referenced"), -2)
     rows = rows.withColumn("within", first.when(ordered, F.col("part")).otherwise(-1))
     rows = rows.withColumn("position", F.when(ordered, F.col("offset")).otherwise(F.col("time")))
-    window = Window.partitionBy("rule", "identity").orderBy("within", "position", "part", "offset")
+    window = Window.partitionBy("rule", "identity", "text").orderBy("within", "position", "part", "offset")
     names = ("within", "part", "offset", "time", "value")
     for name in names:
         rows = rows.withColumn(f"earlier_{name}", F.lag(name).over(window))
@@ -66,15 +68,15 @@ def compare_rows(
     rows = rows.withColumn("broken", F.coalesce(F.when(reference, unknown).otherwise(same) & breaks, F.lit(False)))
     rows = rows.withColumn("broken", F.col("broken") & ~F.col("referenced") & F.col("hashes").isNull())
     rows = rows.withColumn("bucket", F.when(F.col("hashes").isNotNull(), F.col("identity")))
-    totals = rows.groupBy("rule", "part", "bucket").agg(
+    totals = rows.groupBy("rule", "part", "bucket", "text").agg(
         _records(F.col("value").isNotNull() & ~F.col("referenced")).alias("judged"),
         _records(F.col("broken")).alias("broken"),
         F.count_if(ordered & (F.col("earlier_within") != F.col("within"))).alias("moved"),
         F.min(F.when(F.col("broken"), F.struct("offset", "earlier_part", "earlier_offset", "identity"))).alias("first"),
         _records(unknown & ~F.col("broken")).alias("young"),
         _records(reference & ~F.col("last_key.present")).alias("deleted"),
-        F.collect_list("note").alias("notes"),
-        F.collect_list("totals").alias("totals"),
+        F.any_value("note").alias("note"),
+        F.any_value("totals").alias("totals"),
         F.flatten(F.collect_list("hashes")).alias("hashes"),
     )
     distinct = F.size(F.array_distinct("hashes"))
@@ -82,9 +84,10 @@ def compare_rows(
     found = ComparedRows()
     for total in totals.collect():
         if total["rule"] is None:
-            found.totals.extend(total["totals"])
-            if total["notes"]:
-                found.notes[total["part"]] = [json.loads(note) for note in total["notes"]]
+            if total["totals"] is not None:
+                found.totals.append(total["totals"])
+            else:
+                found.notes.setdefault(total["part"], []).append(json.loads(total["note"]))
             continue
         before = found.results.get(total["rule"], ComparedRecords())
         broken = dict(before.broken)
