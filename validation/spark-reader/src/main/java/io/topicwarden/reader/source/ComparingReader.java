@@ -19,8 +19,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
  * the comparison stops at the gap: its topic needs a {@link FieldReader}. The summary has the gap.
  */
 class ComparingReader extends TotalsReader {
-  private static final Contracts NO_CONTRACTS = new Contracts(null, null);
-
+  private final Contracts noContracts = new Contracts(null, null); // for this thread only
   private final FieldRules fields;
   private final FieldRows rows;
   private final Map<RangeCursor, RangeSummary> summaries = new HashMap<>();
@@ -71,7 +70,7 @@ class ComparingReader extends TotalsReader {
     String topic = range.range.partition().topic();
     summary = null;
     if (fields.concern(topic)) {
-      Contracts.TopicContract none = NO_CONTRACTS.forTopic(topic);
+      Contracts.TopicContract none = noContracts.forTopic(topic);
       summary =
           summaries.computeIfAbsent(
               range, any -> new RangeSummary(range.range, none, Long.MAX_VALUE));

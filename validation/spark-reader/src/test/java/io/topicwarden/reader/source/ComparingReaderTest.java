@@ -1,6 +1,7 @@
 package io.topicwarden.reader.source;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -11,6 +12,8 @@ import io.topicwarden.reader.counting.CountingRules;
 import io.topicwarden.reader.counting.SpillStorage;
 import io.topicwarden.reader.fields.FieldRules;
 import java.io.IOException;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -168,6 +171,13 @@ class ComparingReaderTest {
       }
     }
     return texts;
+  }
+
+  @Test
+  void readersOfSeveralThreadsShareNothing() {
+    for (Field field : ComparingReader.class.getDeclaredFields()) {
+      assertFalse(Modifier.isStatic(field.getModifiers()), field.getName());
+    }
   }
 
   @Test
