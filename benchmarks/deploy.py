@@ -82,7 +82,10 @@ def main() -> int:
                     partitions=arguments.partitions,
                     provider=provider,
                 )
-                stack.measure(environment(project), one_change=arguments.one_change)
+                if arguments.one_change:
+                    stack.measure_one_change(environment(project))
+                else:
+                    stack.measure(environment(project))
                 if floors:
                     show_ratios(topics, provider, stack.seconds, floors)
     return 0
@@ -149,32 +152,43 @@ class MeasuredStack:
         self._variables = {**os.environ, **variables, **state}
         self._run("pulumi", "stack", "init", "dev")
 
-    def measure(self, variables: dict[str, str], *, one_change: bool = False) -> None:
-        """Time each step; with ``one_change``, the creation and one change only."""
+    def measure(self, variables: dict[str, str]) -> None:
+        """Time each step."""
         self.prepare(variables)
-        parallel = ("--parallel", "1000")
+        commands = self._commands()
+        self.time("create", lambda: self._run(*commands["up"]))
+        self.time("empty preview", lambda: self._run(*commands["preview"], lean=True))
+        self.time("plan", lambda: self._run("topicwarden", "plan", "--stack", "dev"))
+        self._time_one_change()
+        self.time("refresh", lambda: self._run(*commands["refresh"]))
+        if self._provider == "own":
+            self._time_import()
+        self.time("destroy", lambda: self._run(*commands["destroy"]))
+
+    def measure_one_change(self, variables: dict[str, str]) -> None:
+        """Time the creation and one change only."""
+        self.prepare(variables)
+        self.time("create", lambda: self._run(*self._commands()["up"]))
+        self._time_one_change()
+
+    def _commands(self) -> dict[str, tuple[str, ...]]:
+        options = ("--stack", "dev", "--parallel", "1000")
         commands: dict[str, tuple[str, ...]] = {
             "up": ("topicwarden", "up", "--stack", "dev", "--yes"),
             "refresh": ("topicwarden", "refresh", "--stack", "dev"),
             "destroy": ("topicwarden", "destroy", "--stack", "dev", "--yes"),
         }
         if self._provider == "official":
-            options = ("--yes", "--skip-preview", "--suppress-outputs", "--stack", "dev", *parallel)
-            commands = {command: ("pulumi", command, *options) for command in commands}
-        preview = ("pulumi", "preview", "--stack", "dev", *parallel)
-        self.time("create", lambda: self._run(*commands["up"]))
-        if not one_change:
-            self.time("empty preview", lambda: self._run(*preview, lean=True))
-            self.time("plan", lambda: self._run("topicwarden", "plan", "--stack", "dev"))
+            commands = {
+                name: ("pulumi", name, "--yes", "--skip-preview", "--suppress-outputs", *options) for name in commands
+            }
+        return commands | {"preview": ("pulumi", "preview", *options)}
+
+    def _time_one_change(self) -> None:
         self._write_topics(first_retention="8d")
-        self.time("one change: preview", lambda: self._run(*preview, lean=True))
+        commands = self._commands()
+        self.time("one change: preview", lambda: self._run(*commands["preview"], lean=True))
         self.time("one change: apply", lambda: self._run(*commands["up"]))
-        if one_change:
-            return
-        self.time("refresh", lambda: self._run(*commands["refresh"]))
-        if self._provider == "own":
-            self._time_import()
-        self.time("destroy", lambda: self._run(*commands["destroy"]))
 
     def _time_import(self) -> None:
         """Import all topics into an empty project with a state of its own."""
