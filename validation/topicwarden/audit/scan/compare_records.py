@@ -150,22 +150,21 @@ def _confirmed(
     *,
     now: int,
 ) -> dict[tuple[int, int], BrokenRule]:
-    """Read the first records of each broken rule and partition again, and return what they show."""
+    """Read the first records of each broken rule and partition again, and return those that break it once more.
+
+    The pair of such a record and the earlier one takes the place of their identity, and digests are compared.
+    """
     numbers: dict[TopicPartition, int] = {(each.topic, each.partition): part for part, each in parts.items()}
     rows: list[dict[str, int]] = []
-    needed = F.lit(2)
     requested: dict[int, set[int]] = {}
     pairs = [(rule, part) for rule, result in results.items() for part in result.broken]
     for pair, (rule, part) in enumerate(pairs):
         broken = results[rule].broken[part]
-        selected = [(1, part, broken.offset)]
+        selected = [(part, broken.offset)]
         if broken.other_partition is not None and broken.other_offset is not None:
-            selected.append((0, numbers[parts[part].topic, broken.other_partition], broken.other_offset))
-        else:
-            needed = F.when(F.col("rule") == rule, 1).otherwise(needed)
-        for later, at, offset in selected:
-            record = {"pair": pair, "later": later, "rule": rule, "part": at, "offset": offset}
-            rows.append(record | {"expected": broken.identity})
+            selected.append((numbers[parts[part].topic, broken.other_partition], broken.other_offset))
+        for at, offset in selected:
+            rows.append({"pair": pair, "rule": rule, "part": at, "offset": offset, "identity": broken.identity})
             requested.setdefault(at, set()).add(offset)
     if not rows:
         return {}
@@ -174,26 +173,12 @@ def _confirmed(
         for part, offsets in requested.items()
         for start, end in nearby_ranges(offsets)
     ]
-    schema = "pair int, later int, rule int, part int, offset long, expected long"
-    requested_rows = F.broadcast(literal(session, rows, schema))
-    again = read(in_separate_tasks(windows)).join(requested_rows, ["rule", "part", "offset"])
-    found = again.groupBy("pair", "rule").agg(
-        F.count_if(F.col("identity") == F.col("expected")).alias("records"),
-        *(F.count_distinct(name).alias(f"{name}s") for name in ("digest", "content", "time")),
-        *(F.max_by(name, "later").alias(name) for name in ("time", "value")),
-        *(F.min_by(name, "later").alias(f"earlier_{name}") for name in ("time", "value")),
-    )
-    row, earlier = ({name: F.col(f"{prefix}{name}") for name in ("time", "value")} for prefix in ("", "earlier_"))
-    breaks = F.lit(False)
-    for each in rules:
-        breaks = F.when(F.col("rule") == each.number, each.is_broken(row, earlier, now)).otherwise(breaks)
-    shown = found.select(
-        "pair",
-        F.coalesce((F.col("records") == needed) & (F.col("digests") == 1) & breaks, F.lit(False)).alias("confirmed"),
-        ((F.col("records") == 2) & (F.col("contents") == 1) & (F.col("times") == 1)).alias("resent"),
-    ).collect()
+    expected = F.broadcast(literal(session, rows, "pair long, rule int, part int, offset long, identity long"))
+    records = read(in_separate_tasks(windows))
+    again = records.join(expected, ["rule", "part", "offset", "identity"]).withColumn("identity", F.col("pair"))
+    shown = compare_rows(again.select(records.columns), rules, parts, now).results
     return {
-        (rule, part): replace(results[rule].broken[part], confirmed=each["confirmed"], resent=each["resent"])
-        for each in shown
-        for rule, part in (pairs[each["pair"]],)
+        (rule, part): replace(results[rule].broken[part], confirmed=True, resent=shown[rule].broken[part].resent)
+        for rule, part in pairs
+        if rule in shown and part in shown[rule].broken
     }

@@ -7,9 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-
 from topicwarden.audit.scan.contracts import encoding
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.model.record_rules import OrderedRule, ReferenceRule, UniqueRule, path_steps
@@ -46,28 +43,13 @@ class ComparedRule:
         parts += [{"header": self.declared.header}] if self.declared.header else []
         parts += [{}] if self.declared.key else []
         # Which of the records of a period repeat an identity depends on their order in time: each has a row.
-        buckets = buckets if self.declared.within is None else 0
-        return {"rule": self.number, "kind": "UNIQUE", "parts": parts, "buckets": buckets}
+        within = self.declared.within
+        own = {"buckets": buckets} if within is None else {"within": within}
+        return {"rule": self.number, "kind": "UNIQUE", "parts": parts, **own}
 
     def for_keys(self, rules: int) -> dict[str, Any]:
         """Return the rule for the keys that records refer to. Its number is that of the rule plus all ``rules``."""
         return {"rule": self.number + rules, "kind": "REFERENCED", "parts": [], "keys": self.keys}
-
-    def is_broken(self, row: Mapping[str, Column], earlier: Mapping[str, Column], now: int) -> Column:
-        """Return whether a row breaks the rule, given the row before it of the same identity.
-
-        Of references to a key that no record has, it returns whether they are old enough at ``now`` (ms).
-        """
-        if isinstance(self.declared, ReferenceRule):
-            return (row["time"] >= 0) & (row["time"] < now - self.declared.grace_ms)
-        if isinstance(self.declared, OrderedRule):
-            value, before = row["value"], earlier["value"]
-            falls = value <= before if self.declared.strict else value < before
-            return (F.substring(value, 1, 1) == F.substring(before, 1, 1)) & falls
-        if self.declared.within is None:
-            return F.lit(True)
-        dated = (row["time"] >= 0) & (earlier["time"] >= 0)
-        return F.when(dated, row["time"] - earlier["time"] <= self.declared.within).otherwise(F.lit(False))
 
 
 def compared_rules(

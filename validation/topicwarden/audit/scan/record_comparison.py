@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from topicwarden.audit.scan.counts import ContentFault
 
@@ -23,6 +24,10 @@ class BrokenRule:
     identity: int = 0
     confirmed: bool = False
     resent: bool = False
+
+    def plus(self, others: BrokenRule) -> BrokenRule:
+        """Return the records of both, with the first of all."""
+        return replace(min(self, others, key=attrgetter("offset")), records=self.records + others.records)
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,8 @@ public final class FieldRules {
    * @param keys the format of the keys that are referred to, or null
    * @param strict whether an equal value breaks the order
    * @param oldBefore references with a smaller timestamp (ms) are judged
+   * @param within the most milliseconds between records that may not have the same identity; -1 if
+   *     no two records may
    * @param buckets into how many buckets identities are divided; 0 if each record needs a row
    * @param selected the buckets whose records need a row; empty if all do
    */
@@ -66,8 +68,40 @@ public final class FieldRules {
       String keys,
       boolean strict,
       long oldBefore,
+      long within,
       int buckets,
-      BitSet selected) {}
+      BitSet selected) {
+    /** Returns whether a reference in a record of this time (ms) is judged. */
+    public boolean isOld(long time) {
+      return time >= 0 && time < oldBefore;
+    }
+
+    /**
+     * Returns whether a record breaks the rule, given the record before it of the same identity.
+     *
+     * <p>Of references, which no other record breaks, it returns whether the record is judged.
+     */
+    public boolean isBroken(long time, byte[] value, long earlierTime, byte[] earlierValue) {
+      return switch (kind) {
+        case ORDERED -> {
+          if (!haveOrder(earlierValue, value)) {
+            yield false;
+          }
+          int order = Arrays.compareUnsigned(earlierValue, value);
+          yield strict ? order >= 0 : order > 0;
+        }
+        case UNIQUE ->
+            within < 0 || (time >= 0 && earlierTime >= 0 && time - earlierTime <= within);
+        case REFERENCES -> isOld(time);
+        case REFERENCED -> false;
+      };
+    }
+
+    /** Returns whether two canonical values are of the same kind; others have no order. */
+    public static boolean haveOrder(byte[] earlier, byte[] later) {
+      return earlier != null && later != null && earlier[0] == later[0];
+    }
+  }
 
   private static final class TopicRules {
     final List<Rule> rules = new ArrayList<>();
@@ -112,6 +146,17 @@ public final class FieldRules {
     return needsDigests;
   }
 
+  /** Parses an array of rules, whose numbers are their places. */
+  public static List<Rule> rules(String json) {
+    try {
+      List<Rule> rules = new ArrayList<>();
+      Json.MAPPER.readTree(json).forEach(rule -> rules.add(rule(rule)));
+      return rules;
+    } catch (JsonProcessingException error) {
+      throw new IllegalArgumentException("the rules of fields are not JSON", error);
+    }
+  }
+
   private static Rule rule(JsonNode json) {
     List<Part> parts = new ArrayList<>();
     for (JsonNode part : json.path("parts")) {
@@ -131,6 +176,7 @@ public final class FieldRules {
         json.path("keys").asText(null),
         json.path("strict").asBoolean(),
         json.path("old_before").asLong(),
+        json.path("within").asLong(-1),
         json.path("buckets").asInt(),
         selected);
   }

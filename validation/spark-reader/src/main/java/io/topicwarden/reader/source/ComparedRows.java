@@ -7,8 +7,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Makes few rows of the records that rules compare, without a change of what {@code
- * audit/scan/compared_rows.py} finds in them, in bounded memory:
+ * Makes few rows of the records that rules compare, without a change of what {@link ComparedGroups}
+ * finds in them, in bounded memory:
  *
  * <ul>
  *   <li>{@code ordered}: of a run of records of one key and partition whose values rise, only the
@@ -42,15 +42,12 @@ final class ComparedRows {
       this.value = value;
     }
 
-    private boolean isOld() {
-      return time >= 0 && time < rule.oldBefore();
-    }
-
     private boolean isLike(Row other) {
       return identity == other.identity
           && part == other.part
           && rule.number() == other.rule.number()
-          && (rule.kind() != FieldRules.Kind.REFERENCES || isOld() == other.isOld());
+          && (rule.kind() != FieldRules.Kind.REFERENCES
+              || rule.isOld(time) == rule.isOld(other.time));
     }
 
     private void become(Row later) {
@@ -209,11 +206,8 @@ final class ComparedRows {
   }
 
   private static boolean rises(Row row, Row later) {
-    if (row.value == null || later.value == null || row.value[0] != later.value[0]) {
-      return false; // values of different kinds have no order
-    }
-    int order = Arrays.compareUnsigned(row.value, later.value);
-    return row.rule.strict() ? order < 0 : order <= 0;
+    return Rule.haveOrder(row.value, later.value)
+        && !row.rule.isBroken(later.time, later.value, row.time, row.value);
   }
 
   /** Passes on the row that is kept of a record's identity: the record cannot be kept. */

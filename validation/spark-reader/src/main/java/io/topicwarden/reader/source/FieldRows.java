@@ -22,9 +22,14 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class FieldRows {
   static final StructType SCHEMA =
       StructType.fromDDL(
-          "part INT, rule INT, identity BIGINT, offset BIGINT, time BIGINT, value BINARY, "
-              + "records BIGINT, hashes ARRAY<BIGINT>, digest BINARY, content BINARY, note STRING, "
-              + "totals STRING");
+          "part INT, rule INT, identity BIGINT, sequence INT, position BIGINT, offset BIGINT, "
+              + "time BIGINT, value BINARY, records BIGINT, hashes ARRAY<BIGINT>, digest BINARY, "
+              + "content BINARY, note STRING, totals STRING");
+
+  /** The sequence of keys that are referred to: they come before the records that refer to them. */
+  static final int REFERENCED = -2;
+
+  private static final int BY_TIME = -1; // the sequence of records of all partitions
 
   private final FieldRules rules;
   private final Deque<InternalRow> rows = new ArrayDeque<>();
@@ -89,10 +94,14 @@ final class FieldRows {
   }
 
   private void add(ComparedRows.Row row, long[] hashes, byte[] digest, byte[] content) {
+    boolean byOffset = row.rule.kind() == FieldRules.Kind.ORDERED;
+    int others = row.rule.kind() == FieldRules.Kind.REFERENCED ? REFERENCED : BY_TIME;
     Object[] values = {
       hashes == null ? row.part : null, // identities of several partitions share a block
       row.rule.number(),
       row.identity,
+      byOffset ? row.part : others,
+      byOffset ? row.offset : row.time,
       row.offset,
       row.time,
       row.value,

@@ -46,7 +46,7 @@ class ComparedRowsTest {
   private static Rule rule(Kind kind, boolean strict, int buckets, int... selected) {
     BitSet chosen = new BitSet();
     Arrays.stream(selected).forEach(chosen::set);
-    return new Rule(7, kind, List.of(), null, strict, OLD_BEFORE, buckets, chosen);
+    return new Rule(7, kind, List.of(), null, strict, OLD_BEFORE, -1, buckets, chosen);
   }
 
   /** Adds random records, of two partitions and many or few identities; returns all of them. */
@@ -138,7 +138,7 @@ class ComparedRowsTest {
   @Test
   void moreIdentitiesThanAreKeptHaveTheSameFalls() {
     for (int i = 0; i < 200_000; i++) { // fill what is kept
-      Rule other = new Rule(8, Kind.REFERENCES, List.of(), null, false, 0, 0, new BitSet());
+      Rule other = new Rule(8, Kind.REFERENCES, List.of(), null, false, 0, -1, 0, new BitSet());
       rows.add(new ComparedRows.Row(0, other, random.nextLong(), i, 0, new byte[0]));
     }
     made.clear();
@@ -201,7 +201,8 @@ class ComparedRowsTest {
     int buckets = 1 << 15; // so that nearly each identity has a bucket of its own
     List<Rule> rules = new ArrayList<>();
     for (int number = 0; number < rulesCount; number++) {
-      rules.add(new Rule(number, Kind.UNIQUE, List.of(), null, false, 0, buckets, new BitSet()));
+      rules.add(
+          new Rule(number, Kind.UNIQUE, List.of(), null, false, 0, -1, buckets, new BitSet()));
     }
     int total = 400_000;
     for (int offset = 0; offset < total; offset++) {
