@@ -39,7 +39,7 @@ Row = tuple[int, int, str | None, int, dict[str, Any] | None, bytes | None]
 def project(servers: list[str], tmp_path: Path) -> Iterator[Project]:
     settings = f"config: {{'kafka:bootstrapServers': [{', '.join(servers)}], 'kafka:tlsEnabled': false}}\n"
     with connected(servers) as admin:
-        admin.create_topics([NewTopic(name, 3, 1) for name in TOPICS])
+        admin.create_topics([NewTopic(name, 3, 1, topic_configs={"retention.ms": "-1"}) for name in TOPICS])
     with own_cache(tmp_path):
         yield project_of(tmp_path / "project", {f"{name}.yaml": DECLARED for name in TOPICS}, settings)
     with connected(servers) as admin:
