@@ -241,7 +241,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("aws", "message"),
     [
-        (AwsSettings(REGION), "there are no AWS credentials: set kafka:saslAwsProfile or AWS_PROFILE, or run where"),
+        (AwsSettings(REGION), "there are no AWS credentials: set AWS_PROFILE (in a stack file, kafka:saslAwsProfile)"),
         (AwsSettings(REGION, profile="absent"), "no AWS credentials for profile absent: The config profile (absent)"),
     ],
 )

@@ -81,7 +81,8 @@ def _frozen(aws: AwsSettings) -> Any:
         credentials = _credentials(aws)
         if credentials is None:
             raise NoAwsCredentials(
-                "there are no AWS credentials: set kafka:saslAwsProfile or AWS_PROFILE, or run where a role is attached"
+                "there are no AWS credentials: set AWS_PROFILE (in a stack file, kafka:saslAwsProfile), "
+                "or run where a role is attached"
             )
         return credentials.get_frozen_credentials()
     except (BotoCoreError, ClientError) as error:
