@@ -8,6 +8,7 @@ A third of the keys occur twice. Each round adds 1% more records, and runs both 
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,13 +21,13 @@ from pyspark.sql import SparkSession
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan.spark_session import spark_session
-from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import find_project
 from topicwarden.model.verdict import ReadScope
+from topicwarden.toolchain import toolchain
 
-TOPIC, PARTITIONS, VALUE = "large", 6, "x" * 180
+TOPIC, PARTITIONS, VALUE_BYTES = "large", 6, 180
 SHARE = 100
 """One of this many records is new."""
 ROUNDS = 3
@@ -46,9 +47,11 @@ def main() -> int:
 
 
 def fill(connection: Connection, first: int, number: int, records: int) -> None:
-    with writing(connection.bootstrap_servers, timeout_s=300) as writer:
-        for each in range(first, first + number):
-            writer.send(TOPIC, f"key-{each % (records * 3 // 4)}", VALUE)
+    """Write ``number`` records from the ``first`` on with Kafka's own producer, which is much faster than Python."""
+    tools = toolchain(find_project())
+    program = [str(Path(__file__).with_name("Fill.java")), ",".join(connection.bootstrap_servers), TOPIC]
+    numbers = map(str, (first, number, records * 3 // 4, VALUE_BYTES))
+    subprocess.run([str(tools.java), "-Xmx1g", "-cp", f"{tools.kafka_jars}/*", *program, *numbers], check=True)
 
 
 def report(spark: SparkSession, connection: Connection, folder: Path, records: int) -> None:
