@@ -182,13 +182,16 @@ def compared_rules(scene: Scene) -> Iterator[tuple[str, str]]:
             continue
         for check, rule, text in _rules(declared.contents):
             least, most = _broken(scene, facts.name, rule)
-            verdicts = {
-                one.verdict for one in scene.report.of_topic(facts.name) if one.check == check and text in one.message
-            }
+            found = [one for one in scene.report.of_topic(facts.name) if one.check == check and text in one.message]
+            verdicts = {one.verdict for one in found}
             reason = undecidable_reason(scene, rule.topic) if isinstance(rule, ReferenceRule) else ""
             if reason and Verdict.UNDECIDABLE in verdicts:
                 yield "undecidable", ""
             elif least and Verdict.FAIL not in verdicts:
-                yield MISSED, f"{check} on {facts.name}: {least} to {most} records {text}; {reason} {sorted(verdicts)}"
+                seen = "; ".join(f"{one.verdict}: {one.message} ({', '.join(one.because)})" for one in found)
+                yield (
+                    MISSED,
+                    f"{check} on {facts.name}: {least} to {most} records {text}; {reason} {seen or 'no finding'}",
+                )
             else:
                 yield ("broken" if Verdict.FAIL in verdicts else "kept"), ""
