@@ -77,9 +77,8 @@ public final class FieldRules {
     }
 
     /**
-     * Returns whether a record breaks the rule, given the record before it of the same identity.
-     *
-     * <p>Of references, which no other record breaks, it returns whether the record is judged.
+     * Returns whether a record breaks the rule, given the record before it of the same identity; no
+     * record breaks a reference.
      */
     public boolean isBroken(long time, byte[] value, long earlierTime, byte[] earlierValue) {
       return switch (kind) {
@@ -92,8 +91,7 @@ public final class FieldRules {
         }
         case UNIQUE ->
             within < 0 || (time >= 0 && earlierTime >= 0 && time - earlierTime <= within);
-        case REFERENCES -> isOld(time);
-        case REFERENCED -> false;
+        case REFERENCES, REFERENCED -> false;
       };
     }
 

@@ -130,6 +130,7 @@ public final class ComparedGroups implements Iterator<Row> {
   // The current group.
   private int rule = -1;
   private long identity;
+  private Map<Integer, Total> byPart; // the totals of the rule
   private Compared earlier; // null before the first record
   private Compared key; // the last one that records refer to, or null
   private long[] hashes; // of a bucket; null if one repeats
@@ -185,11 +186,20 @@ public final class ComparedGroups implements Iterator<Row> {
   }
 
   private static Row text(InternalRow row) {
-    Object[] values = new Object[SCHEMA.length()];
-    values[SCHEMA.fieldIndex("part")] = row.isNullAt(PART) ? null : row.getInt(PART);
-    values[SCHEMA.fieldIndex("note")] = row.isNullAt(NOTE) ? null : row.getString(NOTE);
-    values[SCHEMA.fieldIndex("totals")] = row.isNullAt(TOTALS) ? null : row.getString(TOTALS);
-    return RowFactory.create(values);
+    return sparse(
+        List.of("part", "note", "totals"),
+        row.isNullAt(PART) ? null : row.getInt(PART),
+        row.isNullAt(NOTE) ? null : row.getString(NOTE),
+        row.isNullAt(TOTALS) ? null : row.getString(TOTALS));
+  }
+
+  /** Returns a row with the values of these columns; the others are null. */
+  private static Row sparse(List<String> columns, Object... values) {
+    Object[] row = new Object[SCHEMA.length()];
+    for (int i = 0; i < values.length; i++) {
+      row[SCHEMA.fieldIndex(columns.get(i))] = values[i];
+    }
+    return RowFactory.create(row);
   }
 
   private void add(InternalRow row) {
@@ -197,6 +207,7 @@ public final class ComparedGroups implements Iterator<Row> {
       endGroup();
       rule = row.getInt(RULE);
       identity = row.getLong(IDENTITY);
+      byPart = totals.computeIfAbsent(rule, any -> new TreeMap<>());
       earlier = null;
       key = null;
       hashes = new long[0];
@@ -259,10 +270,7 @@ public final class ComparedGroups implements Iterator<Row> {
     Arrays.sort(hashes, 0, held);
     for (int i = 1; i < held; i++) {
       if (hashes[i] == hashes[i - 1]) {
-        Object[] values = new Object[SCHEMA.length()];
-        values[SCHEMA.fieldIndex("rule")] = rule;
-        values[SCHEMA.fieldIndex("bucket")] = identity;
-        repeated.add(RowFactory.create(values));
+        repeated.add(sparse(List.of("rule", "bucket"), rule, identity));
         hashes = null;
         return true;
       }
@@ -277,9 +285,7 @@ public final class ComparedGroups implements Iterator<Row> {
   }
 
   private Total total(int part) {
-    return totals
-        .computeIfAbsent(rule, any -> new TreeMap<>())
-        .computeIfAbsent(part, any -> new Total());
+    return byPart.computeIfAbsent(part, any -> new Total());
   }
 
   private Iterator<Row> results() {
