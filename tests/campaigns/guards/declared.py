@@ -229,6 +229,11 @@ class ProjectFiles:
             topic.allowances = days_later(topic.allowances)
         return True
 
+    def unprotected(self) -> frozenset[str]:
+        """Return the topics of the state that the engine does not protect."""
+        resources = json.loads(self.pulumi("stack", "export").stdout)["deployment"].get("resources", [])
+        return frozenset(each["urn"].rsplit("::", 1)[1] for each in resources if not each.get("protect"))
+
     def move(self, topic: str) -> None:
         """Move a topic's resource to another stack of the project."""
         settings = self.project.stacks / f"Pulumi.{OTHER_STACK}.yaml"

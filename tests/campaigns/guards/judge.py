@@ -126,7 +126,7 @@ def _destroyed(
             name,
             f"`{command}` deleted it without {AllowedChange.DELETE.line} deployed; {records}",
         )
-    elif (most := predicted.evidence.get("records")) is not None and len(was.records) > int(most):
+    elif len(was.records) > (most := _bound(predicted, was)):
         yield Fault("underestimated", name, f"destroyed {len(was.records)} records, predicted {most}")
 
 

@@ -179,8 +179,10 @@ class Run:
         self._tally.predictions += result.predictions
         self._tally.destroyed += result.destroyed
         self._tally.weakened += result.weakened
-        if self._went_through and plan is not None and command.runs_program:
-            self._note_deployed(name for name in self._files.topics if not _left_out(name, command))
+        if plan is not None and command.runs_program:
+            reached = frozenset(name for name in self._files.topics if not _left_out(name, command))
+            # Of a command that failed, the engine has still deployed the topics that it no longer protects.
+            self._note_deployed(reached if self._went_through else reached & self._files.unprotected())
 
     def _twins(self, step: Step) -> frozenset[object]:
         return self._cluster.twins(self._prefix) if "b" in step.servers else frozenset()

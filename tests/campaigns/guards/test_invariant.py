@@ -140,6 +140,12 @@ def test_an_underestimated_deletion_is_a_fault() -> None:
     assert kinds(known, state(topic_id="b")) == ["underestimated"]
 
 
+def test_a_deletion_that_names_unseen_partitions_has_no_bound() -> None:
+    part = cut(2, "destroyed")
+    part.evidence["partitions not seen"] = 1
+    assert kinds(before(FULL, part, allowed=(AllowedChange.RECREATE,)), state(topic_id="b")) == []
+
+
 @pytest.mark.parametrize(
     ("after", "kind"),
     [
