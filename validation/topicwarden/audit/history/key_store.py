@@ -17,6 +17,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from topicwarden.audit.history.offset_blocks import (
     FILE,
@@ -29,7 +30,6 @@ from topicwarden.audit.history.offset_blocks import (
 )
 from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnavailable, reason_of
 from topicwarden.audit.scan.aggregate import GROUP, add_up, merge_groups
-from topicwarden.audit.scan.counts import METRICS
 from topicwarden.audit.scan.merge import hottest_rank
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
 from topicwarden.audit.scan.range_totals import Counted, RangeTotals
@@ -42,7 +42,7 @@ _HOTTEST = ("hottest", "hottest_offset", "hottest_key")
 
 
 FOLDER = "keys"
-MOST_LOOKED_UP = 1_000_000
+MOST_LOOKED_UP = 2_000_000
 """The number of keys that are looked up at a time, because these keys are kept in memory."""
 _KNOWN_COUNTS = ("records", "largest_record", "first_offset")
 """The counts that are needed of a known key; merged parts only keep these."""
@@ -51,13 +51,9 @@ _READ_KEY = (
     f"{_KNOWN_KEY}, rolled long, cleanable long, last_offset long, last_tombstone long, fits int, second_offset long"
 )
 """The columns of known keys and of keys that were read, in the order of ``KeyBatch.java``."""
-_COLUMNS = ", ".join(
-    (
-        "topic_id string, partition int, note string, bucket long",
-        "first_offset long, second_offset long, last_offset long, last_tombstone long, fits int",
-        *(f"{name} {metric.column}" for name, metric in METRICS.items() if metric.column),
-    )
-)
+_BLOCK = "topic_id string, partition int, block string"
+"""The columns of blocks of offsets. ``block``: all counts as JSON, so that a key, of which there are many, has one
+column of them, which is null."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +158,7 @@ class KeyStore:
         self._write_rows(self._name, read)
         with ThreadPoolExecutor(1) as executor:  # short jobs, which leave cores idle one after another
             reading = executor.submit(self._totals_of_blocks)
-            totals = self._totals_of_keys(read.columns, cut, counting)
+            totals = self._totals_of_keys(read.schema, cut, counting)
             totals += reading.result()
         self._complete(self._name, self._written)
         return totals + self._unchanged(totals)
@@ -172,7 +168,7 @@ class KeyStore:
         self._written = self._read_blocks()
         return self._block_totals()
 
-    def _totals_of_keys(self, columns: list[str], cut: Collection[int], counting: str) -> list[RangeTotals]:
+    def _totals_of_keys(self, schema: StructType, cut: Collection[int], counting: str) -> list[RangeTotals]:
         """Return the totals of the keys that the tasks of this audit have written, with their earlier counts."""
         keys, totals = self._read([self._name], _READ_KEY), []
         if keys is not None:
@@ -184,9 +180,9 @@ class KeyStore:
                 number: replace(partition, parts=(self._name,)) for number, partition in new.items() if number in cut
             }
             if by_several_tasks:
-                rows = self._rows(by_several_tasks).select(columns)
-                groups = add_up(self._spark, merge_groups(rows), counting)
-                totals += [RangeTotals.from_json(row[0]) for row in groups.collect()]
+                keys_of_all = merge_groups(self._rows(by_several_tasks))
+                groups = keys_of_all.select(*_with_columns(schema, keys_of_all.columns))
+                totals += [RangeTotals.from_json(row[0]) for row in add_up(self._spark, groups, counting).collect()]
             for index in range(self._lookups if self._renewed else 0):
                 totals += self._look_up(keys, counting, index)
         return totals
@@ -236,8 +232,10 @@ class KeyStore:
         """Write the rows of a part. Keys and blocks have separate folders."""
         rows = groups.withColumns({name: self._partition_id[name] for name in ("topic_id", "partition")})
         self._spark.conf.set("spark.sql.maxConcurrentOutputFileWriters", "4")
-        columns = [F.col(column).cast(kind) for column, kind in _columns() if column in rows.columns]
-        self._store.write(FOLDER, name, rows.select(*columns, "keyed"), partition_by="keyed")
+        columns = [F.col(column).cast(kind) for column, kind in _kinds(_READ_KEY) if column in rows.columns]
+        counts = [column for column in groups.columns if column not in {"part", "keyed"}]
+        block = F.when(~F.col("keyed"), F.to_json(F.struct(*counts))).alias("block")
+        self._store.write(FOLDER, name, rows.select(*columns, block, "keyed"), partition_by="keyed")
 
     @property
     def _partition_id(self) -> Column:
@@ -263,11 +261,10 @@ class KeyStore:
         """Return the blocks that the tasks of this audit have written, and delete their files."""
         numbers = {(each.topic_id, each.partition): number for number, each in self._stored.items()}
         blocks: dict[int, OffsetBlocks] = {}
-        rows = self._read([self._name], _COLUMNS, keyed=False)
-        for row in () if rows is None else rows.select(F.to_json(F.struct("*"))).collect():
-            values = json.loads(row[0])
-            number = numbers[values["topic_id"], values["partition"]]
-            blocks.setdefault(number, OffsetBlocks(log_start=self._stored[number].start)).add(values)
+        rows = self._read([self._name], _BLOCK, keyed=False)
+        for topic_id, partition, block in () if rows is None else rows.collect():
+            number = numbers[topic_id, partition]
+            blocks.setdefault(number, OffsetBlocks(log_start=self._stored[number].start)).add(json.loads(block))
         self._store.delete_within(FOLDER, self._name, _folder(keyed=False))
         return blocks
 
@@ -308,10 +305,11 @@ class KeyStore:
         """Return the stored rows of the keys of these partitions, with their numbers in this scan."""
         tables = []
         for parts, names in _by_parts(partitions):
-            stored = self._read(names, _COLUMNS)
-            rows = literal(self._spark, [], _COLUMNS) if stored is None else stored
+            stored = self._read(names, _READ_KEY)
+            rows = literal(self._spark, [], _READ_KEY) if stored is None else stored
             numbers = self._partition_rows({number: partitions[number] for number in parts})
-            rows = rows.withColumn("keyed", F.lit(True)).join(F.broadcast(numbers), ["topic_id", "partition"])
+            rows = rows.withColumns({"keyed": F.lit(True), "note": F.lit(None).cast("string")})
+            rows = rows.join(F.broadcast(numbers), ["topic_id", "partition"])
             tables.append(rows.drop("topic_id", "partition"))
         return reduce(DataFrame.unionByName, tables)
 
@@ -351,8 +349,15 @@ def _parse(lines: str) -> list[RangeTotals]:
     return [RangeTotals.from_json(line) for line in lines.splitlines()]
 
 
-def _columns() -> Iterator[tuple[str, str]]:
-    """Yield the names and the types of the columns of a part."""
-    for column in _COLUMNS.split(","):
+def _with_columns(schema: StructType, columns: Collection[str]) -> Iterator[Column]:
+    """Yield the columns of ``schema``; those that are not among ``columns`` are null."""
+    for field_ in schema:
+        found = field_.name in columns
+        yield F.col(field_.name) if found else F.lit(None).cast(field_.dataType).alias(field_.name)
+
+
+def _kinds(columns: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and the types of ``columns``."""
+    for column in columns.split(","):
         name, kind = column.strip().split(" ")
         yield name, kind

@@ -44,6 +44,11 @@ final class KeyBatch implements KeyCounts {
     return rows.queryExecution().sparkPlan().executeColumnar().toJavaRDD();
   }
 
+  /** Returns the hashes of the first {@code rows} rows. */
+  long[] hashes(int rows) {
+    return columns[HASH].getLongs(0, rows);
+  }
+
   void moveTo(int number) {
     row = number;
   }

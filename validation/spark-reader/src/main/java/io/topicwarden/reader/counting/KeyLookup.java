@@ -36,37 +36,61 @@ public final class KeyLookup {
   // A match: the number of the entry, and what is known of the earlier key.
   private static final int MATCH_LENGTH = 4;
 
-  /** An open-addressing hash index: a slot has the number of an entry plus one, or 0. */
+  /**
+   * An open-addressing hash index: a slot has the number of an entry plus one, or 0, and its hash.
+   * The slots are in the order of the hashes, as the rows of the history nearly are (see {@link
+   * KeyTable}): the slots of successive keys are near each other, and in the processor's cache.
+   */
   record Index(int[] slots, long[] hashes, int[] partitionIds) implements Serializable {
     static final int NOT_FOUND = -1;
 
     static Index forKeys(int maxKeys) {
       int slots = Integer.highestOneBit(Math.max(1, maxKeys)) << 2;
-      return new Index(new int[slots], new long[maxKeys], new int[maxKeys]);
+      return new Index(new int[slots], new long[slots], new int[maxKeys]);
+    }
+
+    /**
+     * Adds an entry whose key is not in the index, or returns the number of the entry of its key.
+     */
+    int add(int entry, int partitionId, long hash) {
+      int slot = firstSlot(hash);
+      for (; slots[slot] != 0; slot = slotAfter(slot)) {
+        if (hashes[slot] == hash && partitionIds[slots[slot] - 1] == partitionId) {
+          return slots[slot] - 1;
+        }
+      }
+      slots[slot] = entry + 1;
+      hashes[slot] = hash;
+      partitionIds[entry] = partitionId;
+      return NOT_FOUND;
+    }
+
+    /** Returns whether a key of any partition has this hash. */
+    boolean has(long hash) {
+      for (int slot = firstSlot(hash); slots[slot] != 0; slot = slotAfter(slot)) {
+        if (hashes[slot] == hash) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    /** Returns the number of the entry of a key, or {@link #NOT_FOUND}. */
+    int find(int partitionId, long hash) {
+      for (int slot = firstSlot(hash); slots[slot] != 0; slot = slotAfter(slot)) {
+        if (hashes[slot] == hash && partitionIds[slots[slot] - 1] == partitionId) {
+          return slots[slot] - 1;
+        }
+      }
+      return NOT_FOUND;
     }
 
     private int firstSlot(long hash) {
-      return (int) ((hash * 0x9E3779B97F4A7C15L) >>> 32) & (slots.length - 1);
+      return (int) (hash >>> (Integer.numberOfLeadingZeros(slots.length) + 33));
     }
 
     private int slotAfter(int slot) {
       return (slot + 1) & (slots.length - 1);
-    }
-
-    /** Returns the number of the entry of a key, or {@link #NOT_FOUND}. */
-    int find(KeyCounts key) {
-      long hash = key.hash();
-      int partitionId = PartitionIds.NOT_SELECTED; // looked up for the first equal hash only
-      for (int slot = firstSlot(hash); slots[slot] != 0; slot = slotAfter(slot)) {
-        int entry = slots[slot] - 1;
-        if (hashes[entry] == hash) {
-          partitionId = partitionId == PartitionIds.NOT_SELECTED ? key.partitionId() : partitionId;
-          if (partitionIds[entry] == partitionId) {
-            return entry;
-          }
-        }
-      }
-      return NOT_FOUND;
     }
   }
 
@@ -141,28 +165,21 @@ public final class KeyLookup {
 
   /** Adds an entry, or merges it with that of another task. */
   private void addEntry(long[] part, int from, Index built) {
-    int slot = built.firstSlot(part[from + HASH]);
-    while (built.slots[slot] != 0) {
-      int at = (built.slots[slot] - 1) * ENTRY_LENGTH;
-      if (entries[at + HASH] == part[from + HASH]
-          && entries[at + PARTITION_ID] == part[from + PARTITION_ID]) {
-        entries[at + RECORDS] += part[from + RECORDS];
-        entries[at + ROLLED] += part[from + ROLLED];
-        entries[at + CLEANABLE] += part[from + CLEANABLE];
-        entries[at + LARGEST] = Math.max(entries[at + LARGEST], part[from + LARGEST]);
-        long laterFirst = Math.max(entries[at + FIRST], part[from + FIRST]);
-        long second = Math.min(entries[at + SECOND], part[from + SECOND]);
-        entries[at + SECOND] = Math.min(second, laterFirst);
-        entries[at + FIRST] = Math.min(entries[at + FIRST], part[from + FIRST]);
-        entries[at + LAST] = Math.max(entries[at + LAST], part[from + LAST]);
-        return;
-      }
-      slot = built.slotAfter(slot);
+    int same = built.add(count, (int) part[from + PARTITION_ID], part[from + HASH]);
+    if (same == Index.NOT_FOUND) {
+      System.arraycopy(part, from, entries, count++ * ENTRY_LENGTH, ENTRY_LENGTH);
+      return;
     }
-    System.arraycopy(part, from, entries, count * ENTRY_LENGTH, ENTRY_LENGTH);
-    built.hashes[count] = part[from + HASH];
-    built.partitionIds[count] = (int) part[from + PARTITION_ID];
-    built.slots[slot] = ++count;
+    int at = same * ENTRY_LENGTH;
+    entries[at + RECORDS] += part[from + RECORDS];
+    entries[at + ROLLED] += part[from + ROLLED];
+    entries[at + CLEANABLE] += part[from + CLEANABLE];
+    entries[at + LARGEST] = Math.max(entries[at + LARGEST], part[from + LARGEST]);
+    long laterFirst = Math.max(entries[at + FIRST], part[from + FIRST]);
+    long second = Math.min(entries[at + SECOND], part[from + SECOND]);
+    entries[at + SECOND] = Math.min(second, laterFirst);
+    entries[at + FIRST] = Math.min(entries[at + FIRST], part[from + FIRST]);
+    entries[at + LAST] = Math.max(entries[at + LAST], part[from + LAST]);
   }
 
   /**
@@ -192,11 +209,14 @@ public final class KeyLookup {
     batches.forEachRemaining(
         batch -> {
           KeyBatch key = new KeyBatch(batch, ids);
-          for (int row = 0; row < batch.numRows(); row++) {
-            key.moveTo(row);
-            int entry = index.find(key);
-            if (entry != Index.NOT_FOUND) {
-              matches.add(entry, key.records(), key.largestRecord(), key.firstOffset());
+          long[] hashes = key.hashes(batch.numRows());
+          for (int row = 0; row < hashes.length; row++) {
+            if (index.has(hashes[row])) {
+              key.moveTo(row);
+              int entry = index.find(key.partitionId(), hashes[row]);
+              if (entry != Index.NOT_FOUND) {
+                matches.add(entry, key.records(), key.largestRecord(), key.firstOffset());
+              }
             }
           }
         });

@@ -2,55 +2,53 @@ package io.topicwarden.reader.counting;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
-import org.apache.spark.sql.RowFactory;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class KeyLookupIndexTest {
-  private static KeyCounts key(int partitionId, long hash) {
-    return GroupRow.keyOf(RowFactory.create(partitionId, null, true, hash));
-  }
-
-  /** Adds a key as the lookup does. */
-  private static void add(KeyLookup.Index index, int entry, int partitionId, long hash) {
-    index.hashes()[entry] = hash;
-    index.partitionIds()[entry] = partitionId;
-    int slot = (int) ((hash * 0x9E3779B97F4A7C15L) >>> 32) & (index.slots().length - 1);
-    while (index.slots()[slot] != 0) {
-      slot = (slot + 1) & (index.slots().length - 1);
-    }
-    index.slots()[slot] = entry + 1;
-  }
-
   @Test
   void findsKeysOfEqualHashByTheirPartition() {
     KeyLookup.Index index = KeyLookup.Index.forKeys(3);
-    add(index, 0, 1, 42);
-    add(index, 1, 2, 42);
-    add(index, 2, 1, -7);
-    assertEquals(0, index.find(key(1, 42)));
-    assertEquals(1, index.find(key(2, 42)));
-    assertEquals(2, index.find(key(1, -7)));
-    assertEquals(KeyLookup.Index.NOT_FOUND, index.find(key(3, 42)));
-    assertEquals(KeyLookup.Index.NOT_FOUND, index.find(key(1, 43)));
+    assertEquals(KeyLookup.Index.NOT_FOUND, index.add(0, 1, 42));
+    assertEquals(KeyLookup.Index.NOT_FOUND, index.add(1, 2, 42));
+    assertEquals(KeyLookup.Index.NOT_FOUND, index.add(2, 1, -7));
+    assertEquals(0, index.find(1, 42));
+    assertEquals(1, index.find(2, 42));
+    assertEquals(2, index.find(1, -7));
+    assertEquals(KeyLookup.Index.NOT_FOUND, index.find(3, 42));
+    assertEquals(KeyLookup.Index.NOT_FOUND, index.find(1, 43));
   }
 
   @Test
-  void findsEveryKeyOfAFullIndex() {
+  void aKeyIsAddedOnce() {
+    KeyLookup.Index index = KeyLookup.Index.forKeys(2);
+    index.add(0, 1, 42);
+    assertEquals(0, index.add(1, 1, 42));
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 0x9E3779B97F4A7C15L, 1L << 62, Long.MIN_VALUE})
+  void findsEveryKeyOfAFullIndex(long distance) {
     int count = 1_000;
     KeyLookup.Index index = KeyLookup.Index.forKeys(count);
     for (int entry = 0; entry < count; entry++) {
-      add(index, entry, entry % 3, entry);
+      index.add(entry, entry, entry * distance);
     }
     for (int entry = 0; entry < count; entry++) {
-      assertEquals(entry, index.find(key(entry % 3, entry)));
+      assertTrue(index.has(entry * distance));
+      assertEquals(entry, index.find(entry, entry * distance));
     }
   }
 
   @Test
   void anEmptyIndexFindsNothing() {
-    assertEquals(KeyLookup.Index.NOT_FOUND, KeyLookup.Index.forKeys(0).find(key(0, 0)));
+    assertFalse(KeyLookup.Index.forKeys(0).has(0));
+    assertEquals(KeyLookup.Index.NOT_FOUND, KeyLookup.Index.forKeys(0).find(0, 0));
   }
 
   @Test
