@@ -20,6 +20,7 @@ from topicwarden.audit.scan.counts import SupersededPair
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.audit.scan.superseded_pairs import superseded_pairs
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import Writer, writing
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.connect.connection import Connection
@@ -128,6 +129,47 @@ def test_records_deleted_since_the_last_audit_do_not_count(audit: Audit, servers
         assert new.scanned_records < 3 * 8_192
         assert counted(facts(new, EVENTS)) == counted(facts(every, EVENTS))
         assert comparable(new) == comparable(every)
+
+
+LOST = "p.lost"
+
+
+def test_records_that_a_broker_lost_do_not_count_although_others_have_their_offsets(
+    project: Project, sandbox: Sandbox, servers: list[str], history: str
+) -> None:
+    """The broker loses the end of its log with the power, and comes back with a later leader epoch."""
+
+    def audited(since: ReadScope) -> AuditReport:
+        with auditing(project, "dev", options=AuditOptions(history, since)) as audited_topics:
+            return audited_topics((LOST,))
+
+    def send(numbers: range) -> None:
+        with writing(servers) as writer:
+            for number in numbers:
+                writer.send(LOST, f"key-{number}", "value" * (1 + number % 9))
+
+    with connected(servers) as admin:
+        admin.create_topics([NewTopic(LOST, 1, 1)])
+    for numbers in (range(50), range(50, 100)):  # a batch each
+        send(numbers)
+    audited(ReadScope.LAST)
+    broker = sandbox.status().brokers[0].id
+    sandbox.kill(broker)
+    (log,) = project.root.parent.rglob(f"{LOST}-0/{0:020}.log")
+    with log.open("r+b") as file:
+        file.truncate(log.stat().st_size - 1)
+    sandbox.start(broker)
+    send(range(100, 180))
+    new, every = audited(ReadScope.LAST), audited(ReadScope.ALL)
+    assert facts(every, LOST).records == 130
+    assert comparable(new) == comparable(every)
+    assert counted(facts(new, LOST)) == counted(facts(every, LOST))
+    assert new.notes == ["1 partition read in full: the leader changed, and the log may have been truncated"]
+    sandbox.kill(broker)
+    sandbox.start(broker)
+    send(range(180, 190))
+    after = audited(ReadScope.LAST)
+    assert (after.notes, after.scanned_records) == ([], 10)
 
 
 # Test that the audit task of the page on Python audits a real cluster, and only what is new the second time.

@@ -136,7 +136,7 @@ def test_counts_before_a_border_that_moved_are_those_of_a_full_audit(rolled: int
     pair = RememberedRecord(0, 1, 5, 9)
     partition = PartitionState(0, 0, 100, 100, None, replicas.leader, replicas.leader_epoch, 0, known)
     state = TopicState("c", "t", live.id, NOW - 1, {}, {}, (partition,), remembered_records=(pair,))
-    history = HistoryState({"t": state}, {("t", 0): frozenset({pair})}, frozenset({"p"}))
+    history = HistoryState({"t": state}, {("t", 0): frozenset({pair})}, frozenset({"p"}), frozenset({("t", 0)}))
     (step,) = plan_scan([read], snapshot, NO_CONTRACTS, history)
     assert step.reason.startswith(reason) and bool(step.reason) is bool(reason)
 
@@ -146,8 +146,11 @@ def test_counts_before_a_border_that_moved_are_those_of_a_full_audit(rolled: int
 KNOWN = range(100, 20_000)
 
 
-def planned(log: range, rules: Contracts) -> tuple[ScanStep, bool]:
-    """Return the step for the partition, whose log now has the offsets of ``log``, and ``has_new_records``."""
+def planned(log: range, rules: Contracts, *, kept: bool = True) -> tuple[ScanStep, bool]:
+    """Return the step for the partition, whose log now has the offsets of ``log``, and ``has_new_records``.
+
+    ``kept``: the leader has all known records.
+    """
     of = subject()
     assert of.live
     live = replace(of.live, extents={0: replace(of.live.extents[0], start=log.start, end=log.stop)})
@@ -158,12 +161,13 @@ def planned(log: range, rules: Contracts) -> tuple[ScanStep, bool]:
         horizon = replace(HORIZON, start=start, rolled=start, cleanable=start, overdue=start)
         return PartitionRead(OffsetRange(0, "t", 0, start, offsets.stop), False, horizon)
 
-    (first,) = plan_scan([read(KNOWN)], snapshot, rules, HistoryState({}, {}, frozenset()))
+    (first,) = plan_scan([read(KNOWN)], snapshot, rules, HistoryState({}, {}, frozenset(), frozenset()))
     counts = PartitionCounts(records=len(KNOWN))
     known = known_partition(first, counts, live, rules, WrittenPart("part", len(KNOWN), "{}"))
     partition = PartitionState(0, KNOWN.start, KNOWN.stop, KNOWN.stop, None, 1, 1, 0, known)
     states = {"t": TopicState("c", "t", live.id, NOW - 1, {}, {}, (partition,))}
-    (step,) = plan_scan([read(log)], snapshot, rules, HistoryState(states, {}, frozenset({"part"})))
+    history = HistoryState(states, {}, frozenset({"part"}), frozenset({("t", 0)} if kept else ()))
+    (step,) = plan_scan([read(log)], snapshot, rules, history)
     return step, has_new_records([live], states)
 
 
@@ -193,6 +197,14 @@ def test_the_block_whose_first_records_were_deleted_is_read_again() -> None:
     assert step.read.reread == OffsetRange(0, "t", 0, 150, BLOCK)
     at_a_block, _ = planned(range(BLOCK, KNOWN.stop), NO_CONTRACTS)
     assert at_a_block.unchanged
+
+
+@pytest.mark.parametrize("rules", [NO_CONTRACTS, Contracts(by_key=frozenset({"t"}))])
+@pytest.mark.parametrize("end", [KNOWN.stop, KNOWN.stop + 5])
+def test_a_log_that_lost_known_records_is_read_in_full_even_if_it_has_grown_since(end: int, rules: Contracts) -> None:
+    step, _ = planned(range(KNOWN.start, end), rules, kept=False)
+    assert step.reason == "the leader changed, and the log may have been truncated"
+    assert (step.read.range.start, step.read.range.end, step.known) == (KNOWN.start, end, None)
 
 
 def test_records_with_keys_that_were_deleted_need_a_full_read() -> None:

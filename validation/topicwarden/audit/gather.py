@@ -106,7 +106,8 @@ def gather(
     try:
         still_present = remembered_records.still_present(spark, connection, _remembered_records(known))
         stored_parts = stored_part_names(history.store) if history.store else frozenset()
-        plan = _plan(request, observed, HistoryState(known, still_present, stored_parts))
+        kept = remembered_records.kept_records(connection, observed.snapshot, known)
+        plan = _plan(request, observed, HistoryState(known, still_present, stored_parts, kept))
         outcome = _scan(spark, request, plan, progress, history)
         scan_seconds = time.monotonic() - started
         unread = {partition: counts.unread for partition, counts in outcome.counts.items() if counts.unread}

@@ -23,7 +23,7 @@ from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.merge import counts_by_partition
-from topicwarden.audit.scan.partition_reads import DeletedKey
+from topicwarden.audit.scan.partition_reads import DeletedKey, counted_by_key
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.snapshot import Snapshot
@@ -119,8 +119,11 @@ def _scan_steps(
         store,
         {step.read.range.part: step.stored for step in steps},
         name,
-        reading={step.read.range.part for step in changed},
-        new_offsets=sum(step.read.range.size for step in changed if step.known),
+        new_offsets={
+            step.read.range.part: step.read.range.size
+            for step in changed
+            if step.known and counted_by_key(step.read, rules)
+        },
         now=snapshot.taken_at,
     )
     if changed:

@@ -113,9 +113,9 @@ class KeyTotals:
 class KeyStore:
     """The saved counts of the partitions of one scan, and the part ``name`` that this audit adds.
 
-    ``stored``: the partitions by their number in the scan. ``reading``: the numbers of those that this audit reads; the
-    others have no new records. ``new_offsets``: how many offsets of partitions that earlier audits have counted are
-    read now. ``now``: the time of the audit in milliseconds.
+    ``stored``: the partitions by their number in the scan. ``new_offsets``: how many offsets this audit reads of each
+    partition, by the same number, whose records earlier audits have counted by key. ``now``: the time of the audit in
+    milliseconds.
     """
 
     def __init__(
@@ -125,17 +125,16 @@ class KeyStore:
         stored: Mapping[int, StoredPartition],
         name: str,
         *,
-        reading: Collection[int],
-        new_offsets: int,
+        new_offsets: Mapping[int, int],
         now: int,
     ) -> None:
         self._source = spark
         self._store = store
         self._stored = stored
         self._known = {number: partition for number, partition in stored.items() if partition.parts}
-        self._renewed = {number: partition for number, partition in self._known.items() if number in reading}
+        self._renewed = {number: partition for number, partition in self._known.items() if number in new_offsets}
         self._name = name
-        self._lookups = max(1, -(-new_offsets // MOST_LOOKED_UP))
+        self._lookups = max(1, -(-sum(new_offsets.values()) // MOST_LOOKED_UP))
         self._now = now
         self._earlier: dict[int, OffsetBlocks] | None = None
         self._written: dict[int, OffsetBlocks] = {}
@@ -160,8 +159,15 @@ class KeyStore:
             reading = executor.submit(self._totals_of_blocks)
             totals = self._totals_of_keys(read.schema, cut, counting)
             totals += reading.result()
+        self._require_known_parts()
         self._complete(self._name, self._written)
         return totals + self._unchanged(totals)
+
+    def _require_known_parts(self) -> None:
+        """Raise ``HistoryUnavailable`` if another audit has deleted a part whose keys this one has looked up."""
+        names = {name for partition in self._known.values() for name in partition.parts}
+        if not all(self._store.is_complete(FOLDER, name) for name in names):
+            raise HistoryUnavailable("another audit has deleted a part meanwhile")
 
     def _totals_of_blocks(self) -> list[RangeTotals]:
         """Return the totals of all blocks in the log, with those that the tasks of this audit have written."""
@@ -191,9 +197,11 @@ class KeyStore:
         """Return the totals of the keys read with their earlier counts, for the ``index``-th share of these keys."""
         lookup = self._lookup(read._jdf, _numbers(self._renewed), counting, index, self._lookups)
         for partitions, names in _by_parts(self._renewed):
-            known = self._read(names, _KNOWN_KEY)
-            if known is not None:
-                lookup.find(known._jdf, _numbers({number: self._renewed[number] for number in partitions}))
+            selected = _numbers({number: self._renewed[number] for number in partitions})
+            for name in names:  # one at a time, because the driver holds what it finds
+                known = self._read([name], _KNOWN_KEY)
+                if known is not None:
+                    lookup.find(known._jdf, selected)
         return _parse(lookup.totals())
 
     @property

@@ -1,4 +1,4 @@
-"""Look up the remembered records: which of them are still at their offsets, with their keys."""
+"""Look up which of the remembered records, and of those that an audit counted, are still at their offsets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pyspark.sql import functions as F
 
 from topicwarden.audit.collect.horizon import TopicPartition
-from topicwarden.audit.history.topic_state import KnownTombstone, RememberedRecord
+from topicwarden.audit.history.topic_state import KnownTombstone, RememberedRecord, TopicState
 from topicwarden.audit.scan.key_hash import key_hash
 from topicwarden.audit.scan.offset_ranges import (
     READ_COMMITTED,
@@ -20,6 +20,7 @@ from topicwarden.audit.scan.spark_source import SparkSource, literal
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.record_decoder import UnreadableRecords
+from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.problem import Refusal
 
 MOST_FETCHED = 2_000
@@ -60,6 +61,33 @@ def _lookup(
         )
         for partition, records in remembered.items()
     }
+
+
+def kept_records(
+    connection: Connection, snapshot: Snapshot, states: Mapping[str, TopicState]
+) -> frozenset[TopicPartition]:
+    """Return the partitions whose leader has all records that the last audit counted.
+
+    In the same leader epoch, the log has only grown. After an unclean election or a loss of power, the leader may lack
+    the end of the log, and may have new records with the same offsets. It says where the records of earlier epochs end.
+    A partition is left out if its leader does not know.
+    """
+    leaders, same, changed = snapshot.leaders, set(), dict[TopicPartition, tuple[int, int]]()
+    for topic, state in states.items():
+        epochs = {each.partition: each.leader_epoch for each in snapshot.topics[topic].replicas}
+        for before in state.partitions:
+            at = (topic, before.partition)
+            if before.known is None or before.leader_epoch is None:
+                continue
+            if before.leader_epoch == epochs.get(before.partition):
+                same.add(at)
+            elif at in leaders:
+                changed[at] = (before.leader_epoch, before.known.end)
+    if changed:
+        with open_cluster(connection) as cluster:
+            ends = cluster.epoch_ends({at: epoch for at, (epoch, _) in changed.items()}, leaders)
+        same |= {at for at, (_, known_end) in changed.items() if ends.get(at, -1) >= known_end}
+    return frozenset(same)
 
 
 def committed_tombstones(

@@ -72,12 +72,14 @@ class HistoryState:
     """The history of the topics of a scan.
 
     ``states``: the last state of each topic that still has the same id. ``still_present``: the remembered records that
-    are still in the log. ``parts``: the names of the parts in ``keys/``.
+    are still in the log. ``parts``: the names of the parts in ``keys/``. ``kept``: the partitions whose leader has all
+    records that the last audit counted.
     """
 
     states: Mapping[str, TopicState]
     still_present: Mapping[TopicPartition, frozenset[RememberedRecord]]
     parts: frozenset[str]
+    kept: frozenset[TopicPartition]
 
 
 def plan_scan(
@@ -115,7 +117,7 @@ def _step(read: PartitionRead, live: LiveTopic, rules: Contracts, history: Histo
     start = 0 if by_key else read.range.start
     if before is None or before.known is None or state is None:
         return _full_step(read, live.id, "no earlier audit with --since last has read it", start)
-    reason = _reason_for_full_read(read, live, before.known, rules, history.parts) or _cleaned(
+    reason = _reason_for_full_read(read, live, before.known, rules, history) or _cleaned(
         read, state, before, live, history.still_present.get(read.topic_partition, frozenset())
     )
     if reason:
@@ -139,14 +141,15 @@ def _first_block_end(read: PartitionRead) -> int:
 
 
 def _reason_for_full_read(
-    read: PartitionRead, live: LiveTopic, known: KnownPartition, rules: Contracts, parts: frozenset[str]
+    read: PartitionRead, live: LiveTopic, known: KnownPartition, rules: Contracts, history: HistoryState
 ) -> str:
     by_key, start = counted_by_key(read, rules), read.range.start
     limits_future = "latest" in (rules.topics.get(read.range.topic, {}).get("records") or {})
     reasons = {
-        "the history of keys is incomplete": not set(known.parts) <= parts,
+        "the history of keys is incomplete": not set(known.parts) <= history.parts,
         "judged by other rules than last time": known.terms != terms_digest(live, rules),
         "the log was truncated": read.range.end < known.end,
+        "the leader changed, and the log may have been truncated": read.topic_partition not in history.kept,
         # A killed broker forgets a log start that it has not written to its checkpoint yet.
         "deleted records are present again": start < known.start,
         "all known records were deleted": start >= known.end > known.start,

@@ -19,7 +19,7 @@ from topicwarden.kafka.read.cluster_service import service_of
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup, has_connect_workers, read_groups
 from topicwarden.kafka.read.group_lags import Position, UnreadRecords
 from topicwarden.kafka.read.newest_records import NewestRecords, read_newest_records
-from topicwarden.kafka.read.partition_extents import read_extents, read_offsets
+from topicwarden.kafka.read.partition_extents import read_epoch_ends, read_extents, read_offsets
 from topicwarden.kafka.read.record_batches import (
     batch_starts,
     batch_timestamps,
@@ -218,6 +218,12 @@ class Cluster:
     def unread_records(self, snapshot: Snapshot, positions: Collection[Position]) -> UnreadRecords:
         """Return the first record that a consumer gets at each of ``positions``; see ``unread_records``."""
         return read_unread_records(self._admin, positions, snapshot.leaders)
+
+    def epoch_ends(
+        self, epochs: Mapping[tuple[str, int], int], leaders: Mapping[tuple[str, int], int]
+    ) -> dict[tuple[str, int], int]:
+        """Return where the leaders' logs end for ``epochs``; see ``read_epoch_ends``."""
+        return read_epoch_ends(self._admin, epochs, leaders)
 
     def keys_at(self, offsets: Mapping[tuple[str, int], Collection[int]]) -> dict[tuple[str, int], dict[int, bytes]]:
         """Return the keys of the records at the offsets of each (topic, partition); see ``keys_at_offsets``."""

@@ -15,9 +15,14 @@ from kafka.errors import (
     UnsupportedVersionError,
 )
 from kafka.protocol.admin import DescribeLogDirsRequest
-from kafka.protocol.consumer import IsolationLevel, OffsetSpec
+from kafka.protocol.consumer import IsolationLevel, OffsetForLeaderEpochRequest, OffsetSpec
 
-from topicwarden.kafka.connect.client_internals import describe_topics, offsets_at_leaders, send_to_broker
+from topicwarden.kafka.connect.client_internals import (
+    describe_topics,
+    offsets_at_leaders,
+    send_to_broker,
+    send_to_brokers,
+)
 from topicwarden.kafka.connect.request_errors import error_of_code
 from topicwarden.kafka.read.snapshot import LogDirsAnswer, PartitionExtent, PartitionReplicas
 
@@ -111,6 +116,39 @@ def read_extents(
             replica_bytes=_replica_bytes(sizes, name, partition, placed[name, partition]),
         )
     return extents, sizes, log_dirs
+
+
+def read_epoch_ends(
+    admin: KafkaAdminClient, epochs: Mapping[tuple[str, int], int], leaders: Mapping[tuple[str, int], int]
+) -> dict[tuple[str, int], int]:
+    """Return where the leaders' logs end for each of ``epochs``: the offset of the first record of a later epoch.
+
+    So all records before this offset are of this epoch or of earlier ones, which had one leader each (KIP-101,
+    KIP-279). ``epochs`` and ``leaders``, the ids of brokers, are by topic and partition. Partitions whose leader does
+    not know are left out.
+    """
+    of_topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
+    by_leader: dict[int, dict[str, list[Any]]] = {}
+    for (topic, partition), epoch in epochs.items():
+        asked = of_topic.OffsetForLeaderPartition(partition=partition, current_leader_epoch=-1, leader_epoch=epoch)
+        by_leader.setdefault(leaders[topic, partition], {}).setdefault(topic, []).append(asked)
+    requests = {
+        broker: [
+            OffsetForLeaderEpochRequest(
+                replica_id=-1, topics=[of_topic(topic=topic, partitions=asked) for topic, asked in topics.items()]
+            )
+        ]
+        for broker, topics in by_leader.items()
+    }
+    return {
+        (topic.topic, partition.partition): partition.end_offset
+        for answers in send_to_brokers(admin, requests).values()
+        for answer in answers
+        if not isinstance(answer, KafkaError)
+        for topic in answer.topics
+        for partition in topic.partitions
+        if partition.error_code == 0 and partition.end_offset >= 0
+    }
 
 
 def _replica_bytes(
