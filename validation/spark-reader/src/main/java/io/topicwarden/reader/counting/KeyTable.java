@@ -81,8 +81,10 @@ public final class KeyTable implements KeyCounts, Closeable {
 
   // The hash partition that is read.
   private int hashPartition = -1;
-  private long[] loaded = {};
+  private final long[] loaded =
+      new long[ENTRY_LENGTH + BUFFER_LENGTH]; // an entry may be in two buffers
   private int[] index = {}; // positions in merged plus one, by hash; 0 is a free slot
+  private int indexLength;
   private long[] merged = {};
   private int mergedLength;
   private int current = -SLOT_LENGTH;
@@ -301,66 +303,99 @@ public final class KeyTable implements KeyCounts, Closeable {
       }
       current = 0;
       mergedLength = 0;
-      merge(load(hashPartition));
+      merge(hashPartition);
     }
     return true;
   }
 
-  /** Loads a hash partition in the order in which it was written; returns its length. */
-  private int load(int target) throws IOException {
+  /**
+   * Merges the entries of a hash partition into one for each key, in the order in which they were
+   * written. Only one buffer is loaded at a time: a key may have any number of entries.
+   */
+  private void merge(int target) throws IOException {
     int spilledCount = spilled[target] == null ? 0 : spilled[target].count;
-    int length = spilledCount * BUFFER_LENGTH + bufferLengths[target];
-    if (loaded.length < length) {
-      loaded = new long[length + (length >> 2)];
-    }
+    long length = (long) spilledCount * BUFFER_LENGTH + bufferLengths[target];
+    int keys = (int) Math.min(length / RECORDS, RECORDS_PER_HASH_PARTITION);
+    clearIndex(Integer.highestOneBit(Math.max(1, keys)) << 2);
+    int rest = 0;
     for (int i = 0; i < spilledCount; i++) {
-      if (file == null) {
-        int at = (int) spilled[target].positions[i] / Long.BYTES;
-        transferLongs.get(at, loaded, i * BUFFER_LENGTH, BUFFER_LENGTH);
-        continue;
-      }
-      transfer.clear().limit(BUFFER_LENGTH * Long.BYTES);
-      while (transfer.hasRemaining()) {
-        if (file.read(transfer, spilled[target].positions[i] + transfer.position()) < 0) {
-          throw new IOException("the spill file is shorter than what was written to it");
-        }
-      }
-      transferLongs.clear();
-      transferLongs.get(loaded, i * BUFFER_LENGTH, BUFFER_LENGTH);
+      load(spilled[target].positions[i], rest);
+      rest = mergeLoaded(rest + BUFFER_LENGTH);
     }
-    System.arraycopy(
-        buffers,
-        target * BUFFER_LENGTH,
-        loaded,
-        spilledCount * BUFFER_LENGTH,
-        bufferLengths[target]);
+    System.arraycopy(buffers, target * BUFFER_LENGTH, loaded, rest, bufferLengths[target]);
+    mergeLoaded(rest + bufferLengths[target]);
     spilled[target] = null;
-    return length;
   }
 
-  /** Merges the loaded entries into one for each key. */
-  private void merge(int length) {
-    int indexLength = Integer.highestOneBit(Math.max(1, length / RECORDS)) << 2;
-    if (index.length < indexLength) {
-      index = new int[indexLength];
-    } else {
-      Arrays.fill(index, 0, indexLength, 0);
+  /** Loads a spilled buffer behind the rest of the one before. */
+  private void load(long position, int rest) throws IOException {
+    if (file == null) {
+      transferLongs.get((int) position / Long.BYTES, loaded, rest, BUFFER_LENGTH);
+      return;
     }
-    for (int entry = 0; entry < length; ) {
+    transfer.clear().limit(BUFFER_LENGTH * Long.BYTES);
+    while (transfer.hasRemaining()) {
+      if (file.read(transfer, position + transfer.position()) < 0) {
+        throw new IOException("the spill file is shorter than what was written to it");
+      }
+    }
+    transferLongs.clear();
+    transferLongs.get(loaded, rest, BUFFER_LENGTH);
+  }
+
+  /**
+   * Merges the loaded entries; moves the rest, an incomplete one, to the start, and returns its
+   * length.
+   */
+  private int mergeLoaded(int length) {
+    int entry = 0;
+    while (entry + RECORDS <= length) {
       boolean isLong = loaded[entry + LAST] < 0;
-      // The hashes of a hash partition have the same first bits, so they are multiplied.
-      int slot = (int) ((loaded[entry + HASH] * 0x9E3779B97F4A7C15L) >>> 32) & (indexLength - 1);
+      if (isLong && entry + ENTRY_LENGTH > length) {
+        break;
+      }
+      int slot = firstSlot(loaded[entry + HASH]);
       while (index[slot] != 0 && !isSameKey(index[slot] - 1, entry)) {
         slot = (slot + 1) & (indexLength - 1);
       }
-      if (index[slot] == 0) {
+      if (index[slot] != 0) {
+        addToMerged(index[slot] - 1, entry, isLong);
+      } else {
         index[slot] = mergedLength + 1;
         appendMerged(entry, isLong);
-      } else {
-        addToMerged(index[slot] - 1, entry, isLong);
+        if (mergedLength / SLOT_LENGTH * 2 > indexLength) {
+          growIndex();
+        }
       }
       entry += isLong ? ENTRY_LENGTH : RECORDS;
     }
+    System.arraycopy(loaded, entry, loaded, 0, length - entry);
+    return length - entry;
+  }
+
+  private void clearIndex(int length) {
+    indexLength = length;
+    if (index.length < length) {
+      index = new int[length];
+    } else {
+      Arrays.fill(index, 0, length, 0);
+    }
+  }
+
+  private void growIndex() {
+    clearIndex(2 * indexLength);
+    for (int entry = 0; entry < mergedLength; entry += SLOT_LENGTH) {
+      int slot = firstSlot(merged[entry + HASH]);
+      while (index[slot] != 0) {
+        slot = (slot + 1) & (indexLength - 1);
+      }
+      index[slot] = entry + 1;
+    }
+  }
+
+  /** The hashes of a hash partition have the same first bits, so they are multiplied. */
+  private int firstSlot(long hash) {
+    return (int) ((hash * 0x9E3779B97F4A7C15L) >>> 32) & (indexLength - 1);
   }
 
   private boolean isSameKey(int mergedEntry, int entry) {

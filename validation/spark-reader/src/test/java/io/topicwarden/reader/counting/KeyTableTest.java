@@ -94,6 +94,7 @@ class KeyTableTest {
   /** Compares with a map, for few and many keys, with one and with many hash partitions. */
   @ParameterizedTest
   @CsvSource({
+    "100000, 300000, 1", // more keys than a hash partition is meant for
     "1, 1000, 1",
     "100, 20000, 1",
     "5000, 20000, 1000000",
