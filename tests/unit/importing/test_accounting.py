@@ -73,7 +73,7 @@ def named(path: KeyPath, documents: list[Any], imported: ConversionResult) -> bo
     seen = output(imported)
     if str(path[-1]) in seen:
         return True
-    tokens = {re.sub(r" \([\d,]+ times\)", "", part) for part in re.split(r", |: |\n", seen)}
+    tokens = {re.sub(r" \([\d,]+ times\)| at line \d+", "", part) for part in re.split(r", |: |\n", seen)}
     value: Any = documents
     for length, part in enumerate(path[:-1], start=1):
         value = value[part]

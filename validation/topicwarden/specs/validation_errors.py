@@ -57,6 +57,13 @@ def validation_problems(error: ValidationError, document: ParsedDocument, model:
     return [_problem(detail, document, model) for detail in details]
 
 
+def first_message(error: ValidationError, *path: str) -> str:
+    """Return the message of the first error in the value at ``path``, with the name of the invalid value."""
+    first = error.errors(include_url=False)[0]
+    loc = tuple(part for part in first["loc"] if part != _INVALID_KEY)
+    return f"{_name((*path, *loc))}: {message_of(first)}" if path or loc else message_of(first)
+
+
 def message_of(error: ErrorDetails) -> str:
     """Return the message of one error, without the name of the value."""
     return _message(error["type"], error, error["input"])
@@ -117,6 +124,7 @@ def _message(kind: str, error: ErrorDetails, value: Any) -> str:
         suggestion = "; write error" if value == "on" and "error" in choices else did_you_mean(str(value), choices)
         return f"expected one of {', '.join(choices)}, got {describe_value(value)}{suggestion}"
     messages = {
+        "extra_forbidden": "unknown key",
         "missing": "missing; write it",
         "greater_than": f"expected more than {context.get('gt', 0):g}, got {value}",
         "greater_than_equal": f"expected at least {context.get('ge')}, got {value}",

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from topicwarden.extensions.interchange.convert import ConvertedSubject, SourceFile, read_all
+from topicwarden.extensions.interchange.convert.topic_reader import AccessKey
 from topicwarden.extensions.interchange.import_session import open_session
 from topicwarden.extensions.interchange.live_access import AccessDraft, declarable_access, draft_access
 from topicwarden.extensions.interchange.subject_drafts import SubjectDraft
@@ -106,7 +107,7 @@ def import_files(
     chosen = {} if unknown_counts else {source.topic.name: source.topic for source in converted}
     new_topics = [name for name in chosen if name not in session.declared]
     of_access = AccessDraft() if unknown_counts else draft_access(session, imported.access, new_topics, None)
-    unconverted: list[str] = []
+    unconverted: list[tuple[AccessKey, str]] = []
     if of_access.refused:
         convertible, unconverted = declarable_access(imported.access)
         of_access = draft_access(session, convertible, new_topics, None)
@@ -121,11 +122,14 @@ def import_files(
     )
     locations = {source.topic.name: source.location for source in converted}
     refused = [Problem(locations[name], f"{name}: {reason}", "value") for name, reason in draft.refused.items()]
-    refused += [Problem(Location(sources[0].name), reason, "value") for reason in of_access.refused.values()]
+    refused += [Problem(Location(files_read[0].file), reason, "value") for reason in of_access.refused.values()]
     files = (*subjects.files, *draft.files, *of_access.files)
     left_out = [
         *_refused_subjects(imported.subjects, subjects.refused),
-        *(Problem(Location(sources[0].name), reason, "not-imported", Level.WARNING) for reason in unconverted),
+        *(
+            Problem(imported.access_locations[key], reason, "not-imported", Level.WARNING)
+            for key, reason in unconverted
+        ),
     ]
     notes = (*imported.notes, *left_out)
     if rejected := sorted([*imported.problems, *unknown_counts, *refused]):

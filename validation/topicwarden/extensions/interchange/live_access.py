@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from topicwarden.extensions.interchange.convert.access_values import limits_access
+from topicwarden.extensions.interchange.convert.topic_reader import AccessKey
 from topicwarden.extensions.interchange.import_session import ImportSession
 from topicwarden.extensions.interchange.write_files import free_name
 from topicwarden.kafka_facts.access.roles import expand, recognize
@@ -21,6 +22,7 @@ from topicwarden.specs.access_files import resolve_access
 from topicwarden.specs.document_model import AccessDocument
 from topicwarden.specs.load import LoadedDocuments
 from topicwarden.specs.validated_document import validate
+from topicwarden.specs.validation_errors import first_message
 from topicwarden.specs.write import NewFile
 from topicwarden.specs.write.topic_access import OTHER_SPELLING, declarable, flow, yaml_key
 from topicwarden.specs.write.yaml_values import yaml_scalar
@@ -76,12 +78,14 @@ def _new_entries(kind: AccessConverter, live: LiveAccess, session: ImportSession
     }
 
 
-def declarable_access(access: LiveAccess) -> tuple[LiveAccess, list[str]]:
+def declarable_access(access: LiveAccess) -> tuple[LiveAccess, list[tuple[AccessKey, str]]]:
     """Return the part of the access of another tool's files that YAML can declare, and why each other part cannot be.
+
+    The reasons are with the key of the first entry that they are about.
 
     If a DENY cannot be declared, the ALLOWs that it limits are not either.
     """
-    reasons: list[str] = []
+    reasons: list[tuple[AccessKey, str]] = []
     kept: dict[str, Any] = {}
     for kind in converters():
         entries, by_title = access.part(kind.part) or {}, defaultdict[str, dict[Any, Any]](dict)
@@ -90,12 +94,14 @@ def declarable_access(access: LiveAccess) -> tuple[LiveAccess, list[str]]:
         kept[kind.part] = {}
         for title, together in by_title.items():
             _, refused = access_file_text({kind.part: together}, None)
-            reasons += [f"not imported: {title}: {reason}" for reason in refused]
+            first = (kind.part, next(iter(together)))
+            reasons += [(first, f"not imported: {title}: {reason}") for reason in refused]
             kept[kind.part] |= {} if refused else together
     acls = kept[ACLS].keys()
     limits = {acl for acl in access.acls or () if acl.permission is PermissionType.DENY} - acls
     unlimited = {acl for acl in acls if any(limits_access(deny, acl) for deny in limits)}
-    reasons += [f"not imported: {acl}: a DENY that limits it is not imported" for acl in sorted(unlimited, key=str)]
+    limited = "a DENY that limits it is not imported"
+    reasons += [((ACLS, acl), f"not imported: {acl}: {limited}") for acl in sorted(unlimited, key=str)]
     return replace(access, parts={**kept, ACLS: dict.fromkeys(acls - unlimited, True)}), reasons
 
 
@@ -154,7 +160,7 @@ def _reason(entry: YamlEntry) -> str:
     try:
         read = AccessDocument.model_validate(section).model_dump()
     except ValidationError as error:
-        return f"{text}: {error.errors(include_url=False)[0]['msg']}"
+        return f"{text}: {first_message(error)}"
     if not entry.name and read[entry.key][0].get("host", WILDCARD) != entry.value.get("host", WILDCARD):
         return f"{text}: {OTHER_SPELLING}"
     return ""

@@ -14,6 +14,7 @@ from topicwarden.kinds.acl.spec import ConsumeSpec, OperationsSpec, ProduceSpec,
 from topicwarden.model.access import NO_TOPIC_ACCESS, WILDCARD, Grant, TopicAccess
 from topicwarden.model.units import DURATION
 from topicwarden.specs.text_edits import ORDER, TextEdit, apply_edits, last_line
+from topicwarden.specs.validation_errors import first_message
 from topicwarden.specs.write.yaml_values import yaml_scalar
 from topicwarden.specs.yaml_core_schema import compose
 from topicwarden.specs.yaml_nodes import KeyPath
@@ -45,7 +46,7 @@ def _refused_entry(model: type[BaseModel], entry: dict[str, Any], host: str, ref
     try:
         read = model.model_validate(entry)
     except ValidationError as error:
-        refused.append(f"{flow(entry)}: {error.errors(include_url=False)[0]['msg']}")
+        refused.append(f"{flow(entry)}: {first_message(error)}")
         return True
     if getattr(read, "host", host) != host:
         refused.append(f"{flow(entry)}: {OTHER_SPELLING}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
@@ -26,7 +26,12 @@ from topicwarden.extensions.interchange.convert import (
 )
 from topicwarden.extensions.interchange.convert.access_values import limits_access
 from topicwarden.extensions.interchange.convert.source_file import SourceFile
-from topicwarden.extensions.interchange.convert.topic_reader import ConvertedSubject, ConvertedTopic, TopicReader
+from topicwarden.extensions.interchange.convert.topic_reader import (
+    AccessKey,
+    ConvertedSubject,
+    ConvertedTopic,
+    TopicReader,
+)
 from topicwarden.kafka_facts.topic_names import metric_name
 from topicwarden.model.access import ACLS, Acl, LiveAccess
 from topicwarden.model.message_text import counted, quoted
@@ -84,7 +89,8 @@ FORMATS: Final = MappingProxyType[str, SourceFormat](
 class ConversionResult:
     """The topics of all files in file order, all problems, and a warning for each part that was not converted.
 
-    ``access`` is that of all files, and ``subjects`` the subjects of a Schema Registry.
+    ``access`` is that of all files, with the line of each entry in ``access_locations``, and ``subjects`` are the
+    subjects of a Schema Registry.
     ``left_out`` is the number of valid entries that are not imported.
     """
 
@@ -92,6 +98,7 @@ class ConversionResult:
     problems: tuple[Problem, ...]
     notes: tuple[Problem, ...]
     access: LiveAccess = NO_LIVE_ACCESS
+    access_locations: Mapping[AccessKey, Location] = field(default_factory=dict)
     subjects: tuple[ConvertedSubject, ...] = ()
     left_out: int = 0
 
@@ -114,11 +121,11 @@ def read_all(
     notes: list[Problem] = []
     auxiliary: list[SourceFile] = []
     by_metric_name: dict[str, ConvertedTopic] = {}
-    acls: set[Acl] = set()
     limits: list[Acl] = []
     left_out = 0
     clusters: list[tuple[frozenset[str], Location]] = []
     access: dict[str, Any] = defaultdict(dict)
+    access_locations: dict[AccessKey, Location] = {}
     subjects: dict[str, ConvertedSubject] = {}
     for source in sources:
         others = tuple(other for other in sources if other is not source)
@@ -131,9 +138,9 @@ def read_all(
         left_out += reader.left_out
         clusters += reader.clusters
         limits += reader.limits
-        acls |= {*reader.acls}
         for part, entries in reader.access.items():
             access[part] |= entries
+        access_locations = {**reader.access_locations, **access_locations}
         problems += _add_subjects(subjects, reader.subjects)
         for converted in reader.topics:
             first = by_metric_name.setdefault(metric_name(converted.topic.name), converted)
@@ -142,8 +149,9 @@ def read_all(
             else:
                 problems.append(_duplicate(converted, first))
     problems += _cluster_problems(clusters, cluster)
+    acls: set[Acl] = {*access.pop(ACLS, ())}
     unlimited = {acl for acl in acls if any(limits_access(deny, acl) for deny in limits)}
-    notes += [_unlimited(acl, sources[0]) for acl in sorted(unlimited, key=str)]
+    notes += [_unlimited(acl, access_locations[ACLS, acl]) for acl in sorted(unlimited, key=str)]
     left_out += len(unlimited)
     nothing = not (topics or problems or subjects or access or acls - unlimited)
     if sources and len(auxiliary) == len(sources) and nothing:
@@ -153,6 +161,7 @@ def read_all(
         tuple(sorted(set(problems))),
         tuple(sorted(set(notes))),
         LiveAccess({ACLS: dict.fromkeys(acls - unlimited, True), **access}),
+        access_locations,
         tuple(subjects.values()),
         left_out,
     )
@@ -171,9 +180,9 @@ def _cluster_problems(found: Sequence[tuple[frozenset[str], Location]], selected
     return [Problem(found[0][1], message, "cluster")]
 
 
-def _unlimited(acl: Acl, source: SourceFile) -> Problem:
+def _unlimited(acl: Acl, location: Location) -> Problem:
     message = f"not imported, because a DENY that limits this access is not imported: {acl}"
-    return Problem(Location(source.file), message, "not-imported", Level.WARNING)
+    return Problem(location, message, "not-imported", Level.WARNING)
 
 
 def _read_file(reader: TopicReader, format_name: str | None) -> TopicReader:
@@ -186,7 +195,7 @@ def _read_file(reader: TopicReader, format_name: str | None) -> TopicReader:
         _report_unrecognised(reader, format_name)
     else:
         source_format.read(reader)
-        found = reader.topics or reader.problems or reader.excluded or reader.auxiliary or reader.has_access
+        found = reader.topics or reader.problems or reader.excluded or reader.auxiliary or reader.access
         if not found and not reader.subjects:
             internal = any("internal topics of Kafka" in note.message for note in reader.notes())
             what = "only Kafka's internal topics" if internal else "no topic"

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
+
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_value
-from topicwarden.kinds.quota.change import QUOTAS
+from topicwarden.kinds.quota.change import QUOTAS, quota_title
 from topicwarden.kinds.quota.levels import QuotaEntity
+from topicwarden.kinds.quota.spec import QuotaSpec
 from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import (
     CLUSTER_NAME,
@@ -24,6 +27,7 @@ from topicwarden.model.access import (
 )
 from topicwarden.model.message_text import did_you_mean, kind_of
 from topicwarden.model.problem import Location
+from topicwarden.specs.validation_errors import first_message
 from topicwarden.specs.yaml_nodes import KeyPath
 
 ANY_USER: Final = f"User:{WILDCARD}"
@@ -36,6 +40,9 @@ QUOTA_KEYS: Final = {
     "connectionCreationRate": "connection_creation_rate",
 }
 """Kafka's keys of quotas by their names in camel case."""
+_RATES: Final[Mapping[str, TypeAdapter[Any]]] = {
+    key: TypeAdapter(QuotaSpec.model_fields[key].annotation) for key in QUOTA_KEYS.values()
+}
 
 
 def take_word(
@@ -97,7 +104,8 @@ def take_acls(
     for path in operations:
         operation = take_word(fields, path, Operation, reader)
         if principal and from_host and operation and allowed and resource_type and resource_name and of_pattern:
-            reader.acls.append(Acl(principal, from_host, operation, allowed, resource_type, resource_name, of_pattern))
+            acl = Acl(principal, from_host, operation, allowed, resource_type, resource_name, of_pattern)
+            reader.add_acls([acl], fields.peek(path)[1])
 
 
 def limits_access(deny: Acl, acl: Acl) -> bool:
@@ -142,13 +150,16 @@ def add_user(reader: TopicReader, name: str, mechanism: Any, iterations: Any, lo
         expected = f"a whole number from {FEWEST_ITERATIONS}"
         reader.add_problem(location, f"iterations: expected {expected}, got {shown_value(iterations)}", "value")
         return
-    reader.access[USERS][name, spelled] = ScramUser(name, spelled, iterations)
+    reader.add_access(USERS, (name, spelled), ScramUser(name, spelled, iterations), location)
 
 
 def take_quota(
     fields: UnreadFields, path: KeyPath, entity: QuotaEntity, names: Mapping[str, str], reader: TopicReader
 ) -> None:
-    """Take the quota of ``entity`` in the mapping at ``path``; ``names`` are Kafka's keys by those of the file."""
+    """Take the quota of ``entity`` in the mapping at ``path``; ``names`` are Kafka's keys by those of the file.
+
+    Leave out a rate that Kafka does not accept.
+    """
     rates: dict[str, float] = {}
     for name, key in names.items():
         value, location = fields.peek((*path, name))
@@ -156,8 +167,15 @@ def take_quota(
             continue
         fields.take((*path, name))
         try:
-            rates[key] = float(value)
+            rate = float(value)
         except (TypeError, ValueError):
             reader.add_problem(location, f"{name}: expected a number, got {shown_value(value)}", "value")
+            continue
+        try:
+            _RATES[key].validate_python(int(rate) if rate.is_integer() else rate)
+        except ValidationError as error:
+            reader.leave_out(location, f"{name} of {quota_title(entity)}", f"not imported: {first_message(error)}")
+        else:
+            rates[key] = rate
     if rates:
-        reader.access[QUOTAS][tuple(sorted(entity))] = rates
+        reader.add_access(QUOTAS, tuple(sorted(entity)), rates, fields.peek(path)[1])

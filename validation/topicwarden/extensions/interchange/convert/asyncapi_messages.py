@@ -18,6 +18,7 @@ from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.model.contents import Contents, RegistryContents
 from topicwarden.specs.record_schemas import COMPILERS
 from topicwarden.specs.schema_files import SchemaText
+from topicwarden.specs.validation_errors import first_message
 
 _SCHEMA_FORMATS: Final = (
     (re.compile(r"application/vnd\.apache\.avro\b"), "avro"),
@@ -182,9 +183,7 @@ def _registry(message: Message, part: str, reader: TopicReader) -> bool | Regist
     try:
         return RegistryContents.model_validate(written)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        path = ".".join(map(str, (REGISTRY, part, *first["loc"])))
-        reader.add_problem(node.location, f"{path}: {first['msg']}", "value")
+        reader.add_problem(node.location, first_message(error, REGISTRY, part), "value")
         return True
 
 

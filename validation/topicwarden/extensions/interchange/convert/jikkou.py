@@ -24,7 +24,7 @@ from topicwarden.extensions.interchange.convert.take_values import report_unknow
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
 from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_name, shown_value
-from topicwarden.model.access import PermissionType
+from topicwarden.model.access import ACLS, PermissionType
 from topicwarden.model.message_text import did_you_mean, kind_of
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -95,7 +95,7 @@ def _note_limits(resource: KubernetesResource, reader: TopicReader) -> None:
     scratch = TopicReader(reader.source)
     principal = resource.name if resource.kind == _AUTHORIZATION else ANY_USER
     _acls(resource, [str(principal)], scratch)
-    reader.limits += [acl for acl in scratch.acls if acl.permission is PermissionType.DENY]
+    reader.limits += [acl for acl in scratch.access[ACLS] if acl.permission is PermissionType.DENY]
 
 
 def _access(documents: list[UnreadFields], reader: TopicReader) -> None:

@@ -226,7 +226,8 @@ class _Topology:
         if grants and translated:
             reader.leave_out(location, f"access to {full_name}", _TRANSLATED)
         for role, grant in () if translated else grants:
-            reader.acls += (roles.consume if role == "consumers" else roles.produce)(full_name, grant)
+            acls = (roles.consume if role == "consumers" else roles.produce)(full_name, grant)
+            reader.add_acls(acls, location)
         counts = {part: _count(config.pop(key, None), location) for part, key in _COUNTS.items()}
         comments = [f"{key}: {text}" for key, text in parts.items()]
         comments += fields.take_as_comments((*path, "metadata"), len(path))

@@ -152,13 +152,14 @@ def _service(fields: UnreadFields, name: Any, reader: TopicReader) -> None:
     name_of_group = take_text(fields, (*path, identity), reader, str(name))
     for topic_path in items(fields, (*path, "produces"), reader):
         if topic := take_text(fields, topic_path, reader):
-            reader.acls += roles.produce(topic, Grant(principal))
+            reader.add_acls(roles.produce(topic, Grant(principal)), fields.peek(topic_path)[1])
     group = name_of_group if kind == "application" else None
     for topic_path in items(fields, (*path, "consumes"), reader):
         if topic := take_text(fields, topic_path, reader):
-            reader.acls += roles.consume(topic, Grant(principal, name=group))
+            reader.add_acls(roles.consume(topic, Grant(principal, name=group)), fields.peek(topic_path)[1])
     if kind == "kafka-streams" and name_of_group:
-        reader.acls += roles.streams(StreamsApplication(principal, name_of_group))
+        streams = roles.streams(StreamsApplication(principal, name_of_group))
+        reader.add_acls(streams, fields.document.at_key(path))
 
 
 def _custom_acl(fields: UnreadFields, path: KeyPath, owner: Any, reader: TopicReader) -> None:

@@ -30,6 +30,7 @@ from topicwarden.model.problem import Location
 from topicwarden.specs.record_schemas import COMPILERS
 from topicwarden.specs.record_schemas.referenced_schemas import References
 from topicwarden.specs.schema_files import SchemaText
+from topicwarden.specs.validation_errors import first_message
 
 PARTITIONS: Final = "partitions"
 REPLICATION_FACTOR: Final = "replicationFactor"
@@ -247,9 +248,7 @@ class _Contract:
         try:
             contents = Contents.model_validate(declared)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            path = ".".join(map(str, ("contents", *first["loc"])))
-            self._reader.add_problem(custom[CONTENTS].location, f"{path}: {first['msg']}", "value")
+            self._reader.add_problem(custom[CONTENTS].location, first_message(error, "contents"), "value")
             return Contents(), ()
         schemas: list[SchemaText] = []
         for part in SCHEMAS:

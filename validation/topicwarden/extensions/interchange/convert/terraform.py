@@ -129,7 +129,7 @@ def _state(state: _State) -> None:
     reader = state.reader
     if reader.subjects:
         return
-    if not reader.topics and not reader.problems and not reader.excluded and not reader.has_access:
+    if not reader.topics and not reader.problems and not reader.excluded and not reader.access:
         counted = Counter(state.other_types)
         types = ", ".join(f"{number:,} {name}" for name, number in sorted(counted.items())) or "no resource"
         message = (

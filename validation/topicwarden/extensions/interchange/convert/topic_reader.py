@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from topicwarden.extensions.interchange.convert.source_file import SourceFile
 from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, UnreadText
-from topicwarden.model.access import Acl
+from topicwarden.model.access import ACLS, Acl
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.message_text import counted_more
 from topicwarden.model.problem import Level, Location, Problem
@@ -36,6 +36,8 @@ class ConvertedSubject:
     location: Location | None = None
 
 
+AccessKey: TypeAlias = tuple[str, Any]
+"""A part of the access, such as ``users``, and the key of one entry."""
 NOT_READ: Final = "not imported, because a topic's YAML has no key for it"
 ACCESS: Final = "access rules, so not imported"
 COMMENTED_OUT: Final = "commented out, so not imported"
@@ -68,8 +70,8 @@ class TopicReader:
     apply; ``cluster`` takes the entries of one cluster only. ``clusters`` are the clusters of each entry whose file
     names them. ``excluded`` counts the entries that the file itself excludes, such as topics marked for deletion, and
     ``left_out`` those that are valid, and not imported. ``limits`` are the DENY ACLs among them. ``auxiliary`` is set
-    if the file only completes other files. ``acls`` are the ACLs that the file declares, ``access`` all other
-    access by part and key, and ``subjects`` the subjects of a Schema Registry.
+    if the file only completes other files. ``access`` is the access that the file declares, by part and key,
+    ``access_locations`` are the lines of the file that declare it, and ``subjects`` the subjects of a Schema Registry.
     """
 
     source: SourceFile
@@ -83,16 +85,22 @@ class TopicReader:
     left_out: int = 0
     limits: list[Acl] = field(default_factory=list)
     auxiliary: bool = False
-    acls: list[Acl] = field(default_factory=list)
     access: dict[str, dict[Any, Any]] = field(default_factory=lambda: defaultdict(dict))
+    access_locations: dict[AccessKey, Location] = field(default_factory=dict)
     subjects: list[ConvertedSubject] = field(default_factory=list)
     _unread: list[UnreadFields | UnreadText] = field(default_factory=list)
     _notes: dict[str, list[tuple[Location, str]]] = field(default_factory=dict)
+    _located: set[str] = field(default_factory=set)
 
-    @property
-    def has_access(self) -> bool:
-        """True if the file declares access."""
-        return bool(self.acls or self.access)
+    def add_access(self, part: str, key: Any, value: Any, location: Location) -> None:
+        """Add access that the file declares at ``location``."""
+        self.access[part][key] = value
+        self.access_locations.setdefault((part, key), location)
+
+    def add_acls(self, acls: Iterable[Acl], location: Location) -> None:
+        """Add ACLs that the file declares at ``location``."""
+        for acl in acls:
+            self.add_access(ACLS, acl, True, location)
 
     def documents(self) -> list[UnreadFields]:
         """Return the documents of the file. A note will name each field that remains unread."""
@@ -153,15 +161,28 @@ class TopicReader:
     def leave_out(self, location: Location, name: Any, reason: str) -> None:
         """Note that a valid entry is not imported, and count it: the exit code of the import says so."""
         self.left_out += 1
+        self._located.add(reason)
         self.exclude(location, name, reason)
 
     def notes(self) -> list[Problem]:
-        """Return one warning for each reason, with all parts that were not converted, at the location of the first."""
+        """Return one warning for each reason, with all parts that were not converted, at the location of the first.
+
+        The lines of the other parts are named if the parts are left out.
+        """
         notes = {reason: list(parts) for reason, parts in self._notes.items()}
         for unread in self._unread:
             for unread_part in unread.unread_parts():
                 notes.setdefault(NOT_READ, []).append(unread_part)
-        return [_note(reason, parts) for reason, parts in notes.items() if parts]
+        located = {reason: _with_lines(notes[reason]) for reason in self._located}
+        return [_note(reason, parts) for reason, parts in (notes | located).items() if parts]
+
+
+def _with_lines(parts: list[tuple[Location, str]]) -> list[tuple[Location, str]]:
+    first = min(location for location, _ in parts)
+    return [
+        (location, part if location.line == first.line else f"{part} at line {location.line}")
+        for location, part in parts
+    ]
 
 
 def _note(reason: str, parts: list[tuple[Location, str]]) -> Problem:

@@ -1,0 +1,84 @@
+"""Test that a warning about access that is not imported is at its line, and takes nothing else with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import Outcome, project, topicwarden
+
+STRIMZI_TOPIC = "apiVersion: kafka.strimzi.io/v1\nkind: KafkaTopic\nmetadata: {name: NAME}\n"
+STRIMZI_TOPIC += "spec: {partitions: 1, replicas: 1}\n---\n"
+STRIMZI = (
+    "apiVersion: kafka.strimzi.io/v1\nkind: KafkaUser\nmetadata: {name: billing}\nspec:\n"
+    "  authorization:\n    type: simple\n    acls:\n"
+    "      - {resource: {type: topic, name: orders}, operations: [Read], host: host.example}\n"
+    "  quotas:\n    producerByteRate: 1048576\n    consumerByteRate: 0\n    requestPercentage: 55\n"
+)
+JIKKOU = (
+    "apiVersion: kafka.jikkou.io/v1\nkind: KafkaPrincipalAuthorization\nmetadata: {name: 'User:billing'}\nspec:\n  acls:\n"
+    "    - {resource: {type: topic, pattern: orders}, operations: [READ], host: host.example}\n---\n"
+    "apiVersion: kafka.jikkou.io/v1\nkind: KafkaClientQuota\nspec:\n  type: USER\n  entity: {user: billing}\n"
+    "  configs:\n    producerByteRate: 1048576\n    consumerByteRate: 0\n    requestPercentage: 55\n"
+)
+GITOPS = "services:\n  a:\n    type: application\n    principal: nobody\n    produces:\n      - orders\n"
+RATES = {"producer_byte_rate": 1048576, "consumer_byte_rate": 0, "request_percentage": 55}
+TERRAFORM = {
+    "version": 4,
+    "terraform_version": "1.9.0",
+    "resources": [
+        {
+            "mode": "managed",
+            "type": "kafka_quota",
+            "instances": [{"attributes": {"entity_name": "billing", "entity_type": "user", "config": RATES}}],
+        }
+    ],
+}
+BAD_RATE = "not imported: expected at least 1, got 0: NAME of quota of user billing"
+BAD_RATES = {
+    "strimzi.yaml": (STRIMZI, "consumerByteRate", 11),
+    "jikkou.yaml": (JIKKOU, "consumerByteRate", 15),
+    "terraform.tfstate": (json.dumps(TERRAFORM, indent=1), "consumer_byte_rate", 15),
+}
+BAD_ENTRIES = {
+    "strimzi.yaml": (STRIMZI, "8:62"),
+    "jikkou.yaml": (JIKKOU, "6:63"),
+    "gitops.yaml": (GITOPS, "6:9"),
+}
+
+
+def run(root: Path, name: str, text: str, *options: str) -> Outcome:
+    (project(root / "project", {}) / "topics").mkdir()
+    (root / name).write_text(text)
+    return topicwarden("import", "--from", f"../{name}", *options, cwd=root / "project")
+
+
+@pytest.mark.parametrize("name", BAD_RATES)
+def test_an_invalid_rate_is_named_and_the_valid_rates_are_imported(name: str, tmp_path: Path) -> None:
+    text, key, line = BAD_RATES[name]
+    done = run(tmp_path, name, text)
+    assert done.code == 1, done.out + done.err
+    message = BAD_RATE.replace("NAME", key)
+    assert re.search(rf"^\.\./{name}:{line}:\d+: warning: {message}", done.err, re.MULTILINE), done.err
+    written = (tmp_path / "project" / "access" / "imported.yaml").read_text()
+    assert "- {user: billing, producer_byte_rate: 1048576, request_percentage: 55}" in written
+
+
+@pytest.mark.parametrize("name", BAD_ENTRIES)
+def test_a_warning_about_access_is_at_its_line(name: str, tmp_path: Path) -> None:
+    text, position = BAD_ENTRIES[name]
+    done = run(tmp_path, name, text)
+    assert done.code == 1, done.out + done.err
+    assert f"../{name}:{position}: warning: not imported: " in done.err
+    assert "1:1" not in done.err
+
+
+def test_each_topic_that_is_left_out_is_named_with_its_line(tmp_path: Path) -> None:
+    unmanaged = STRIMZI_TOPIC.replace("}\nspec", ", annotations: {strimzi.io/managed: 'false'}}\nspec")
+    text = "".join(unmanaged.replace("NAME", name) for name in ("a", "b")) + STRIMZI_TOPIC.replace("NAME", "kept")
+    done = run(tmp_path, "topics.yaml", text)
+    assert done.code == 1, done.out + done.err
+    assert "a (strimzi.io/managed: false), b (strimzi.io/managed: false) at line 6" in done.err
