@@ -52,6 +52,18 @@ def test_a_stack_has_its_own_values_and_locations(root: Path) -> None:
     assert rows["retention.ms"] == ["604800000 (7 d)", "Kafka's default, unless the broker sets log.retention.ms"]
 
 
+def test_a_list_of_mappings_is_shown_as_yaml(root: Path) -> None:
+    with (root / "topics/shop/clicks.yaml").open("a") as file:
+        file.write(
+            "allow: [{change: delete, until: 2027-01-31}, recreate]\ncontents:\n  value: {format: json}\n"
+            "  unique: [{fields: [id]}]\n  expressions: [{id: a, require: 'size(key) > 0'}]\n"
+        )
+    rows = _rows(topicwarden("show", "clicks", "-s", "prod", cwd=root).out)
+    assert rows["allow"][0] == "{change: delete, until: 2027-01-31}, {change: recreate}"
+    assert rows["contents.unique"][0] == "{fields: [id]}"
+    assert rows["contents.expressions"][0] == '{id: a, require: "size(key) > 0"}'
+
+
 def test_programs_end_the_same_way(root: Path) -> None:
     done = topicwarden("show", "orders.placed.v1", "-s", "prod", "-f", "json", cwd=root)
     shown = json.loads(done.out)

@@ -19,7 +19,8 @@ STRIMZI = (
     "  quotas:\n    producerByteRate: 1048576\n    consumerByteRate: 0\n    requestPercentage: 55\n"
 )
 JIKKOU = (
-    "apiVersion: kafka.jikkou.io/v1\nkind: KafkaPrincipalAuthorization\nmetadata: {name: 'User:billing'}\nspec:\n  acls:\n"
+    "apiVersion: kafka.jikkou.io/v1\nkind: KafkaPrincipalAuthorization\nmetadata: {name: 'User:billing'}\nspec:\n"
+    "  acls:\n"
     "    - {resource: {type: topic, pattern: orders}, operations: [READ], host: host.example}\n---\n"
     "apiVersion: kafka.jikkou.io/v1\nkind: KafkaClientQuota\nspec:\n  type: USER\n  entity: {user: billing}\n"
     "  configs:\n    producerByteRate: 1048576\n    consumerByteRate: 0\n    requestPercentage: 55\n"

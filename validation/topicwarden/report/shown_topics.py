@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from typing import Any, Final
+
+from pydantic_core import to_jsonable_python
 
 from topicwarden.model.shown_topic import ListedTopic, ListedTopics, ShownAcl, ShownTopic, ShownValue
 from topicwarden.report.display import NOTHING, duration, one_line, size
 from topicwarden.report.document import Column, Document, DocumentSection, Row, Table, Words, grid, line, named
+from topicwarden.specs.write.topic_access import flow
 
 _DURATIONS: Final = ("ms", "max_ahead", "max_lag", "max_silence", "every")
 _LOCATION: Final = named("source", wide=True, below=True)
@@ -66,8 +68,8 @@ def _name(each: ShownValue) -> str:
 
 
 def _value(each: ShownValue) -> str:
-    value = _plain(each.value)
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    value = to_jsonable_python(each.value)
+    text = ", ".join(map(_item, value)) if isinstance(value, list) else _item(value)
     text = str(value).lower() if isinstance(value, bool) else one_line(text)
     meaning = _in_units(each.path[-1], text)
     return f"{text} ({meaning})" if meaning else text or '""'
@@ -102,7 +104,5 @@ def _in_units(name: str, value: str) -> str | None:
     return unit(int(value)) if int(value) >= 1000 else None
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
+def _item(value: Any) -> str:
+    return flow(value) if isinstance(value, dict) else str(value)
