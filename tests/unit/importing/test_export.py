@@ -246,6 +246,21 @@ def test_settings_that_cannot_be_exported_are_reported_at_their_line(tmp_path: P
     assert "topics/odd.yaml:4:175: warning: " in done.err
 
 
+@pytest.mark.parametrize("standard", ["asyncapi", "odcs"])
+def test_access_and_allowed_changes_that_are_not_exported_are_reported_at_their_line(
+    standard: str, tmp_path: Path
+) -> None:
+    topic = "partitions: 1\nreplication_factor: 1\nallow: [delete]\naccess:\n  produce: [User:a]\n"
+    topic += "  consume:\n    - User:b\n"
+    done = export(project(tmp_path, {"topics/a.yaml": topic, "topics/b.yaml": topic}), "--to", standard)
+    found = [line.partition(": not exported") for line in done.err.splitlines()[:-1]]
+    assert [(position, rest.partition("for it: ")[2]) for position, _, rest in found] == [
+        ("topics/a.yaml:7:5: warning", "access.consume (2 topics) [not-exported]"),
+        ("topics/a.yaml:5:12: warning", "access.produce (2 topics) [not-exported]"),
+        ("topics/a.yaml:3:8: warning", "allow (2 topics) [not-exported]"),
+    ]
+
+
 def test_identities_of_fields_alone_are_duplicate_values(tmp_path: Path) -> None:
     done = export(project(tmp_path, ONLY_ODCS), "--to", "odcs")
     found = {each["id"]: each["schema"][0].get("quality") for each in yaml.safe_load_all(done.out)}

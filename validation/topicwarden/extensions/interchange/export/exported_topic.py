@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from topicwarden.model.files import read_regular_file
 from topicwarden.model.problem import Level, Location, Problem, Refusal
@@ -16,6 +16,9 @@ from topicwarden.specs.write import explicit_contents
 
 LostSetting: TypeAlias = tuple[Location, str]
 """The location of a setting in YAML, and its path, such as ``contents.key.partitioner``."""
+
+_NEVER_EXPORTED: Final = ("access", "allow")
+"""Settings of a topic that no standard has a place for."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,12 @@ class ExportedTopic:
                     yield self.declaration.locations.at(path), ".".join(path)
             if not isinstance(value, dict):
                 yield self.declaration.locations.at(("contents", part)), f"contents.{part}"
-        if self.topic.allow:
-            yield self.declaration.locations.at(("allow",)), "allow"
+        locations = self.declaration.locations
+        yield from (
+            (locations.at(path), ".".join(map(str, path)))
+            for path, value in locations.settings.items()
+            if path[0] in _NEVER_EXPORTED and value
+        )
 
 
 def with_schemas(declarations: Sequence[Declaration], root: Path) -> list[ExportedTopic]:
