@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -162,3 +163,50 @@ def test_a_document_without_channels_is_named(version: str) -> None:
     read = read_all([SourceFile("empty.yaml", document.encode())])
     assert (read.topics, read.problems) == ((), ())
     assert "this document declares no channel" in read.notes[0].message
+
+
+def _topic_with(options: str, version: str = "v3.1.0", encoding: str = "json") -> SourceFile:
+    return SourceFile(
+        "orders.odcs.yaml",
+        f"apiVersion: {version}\nkind: DataContract\nservers: [{{type: kafka, format: {encoding}}}]\n"
+        "schema:\n- name: orders\n  physicalType: topic\n  quality:\n"
+        "  - {type: library, metric: duplicateValues, mustBe: 0, arguments: {properties: [id]}}\n"
+        "  customProperties: [{property: partitions, value: 1}, {property: replicationFactor, value: 1}]\n"
+        "  properties:\n  - {name: id, logicalType: string, required: true}\n  - name: lines\n    logicalType: object\n"
+        f"    properties:\n    - {{name: good, logicalType: integer}}\n    - {options}\n".encode(),
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "{name: bad, logicalType: string, logicalTypeOptions: {pattern: '('}}",
+        "{name: bad, logicalType: number, logicalTypeOptions: {maximum: high}}",
+        "{name: bad, logicalType: array, items: {logicalType: string, logicalTypeOptions: {minLength: -1}}}",
+    ],
+)
+def test_an_invalid_property_is_left_out_alone(options: str) -> None:
+    found = read_all([_topic_with(options)])
+    [topic] = found.topics
+    assert topic.topic.contents.unique
+    [schema] = topic.schemas
+    lines = json.loads(schema.text)["properties"]["lines"]
+    assert list(lines["properties"]) == ["good"]
+    [note] = [note for note in found.notes if "JSON Schema" in note.message]
+    assert (note.location.line, note.message.endswith(": the type of bad")) == (16, True)
+    assert (found.problems, found.left_out, len(found.notes)) == ((), 1, 1)
+
+
+def test_an_exclusive_bound_may_be_a_boolean() -> None:
+    options = "{name: n, logicalType: number, logicalTypeOptions: {minimum: 1, maximum: 5, exclusiveMaximum: true,"
+    found = read_all([_topic_with(f"{options} exclusiveMinimum: false}}}}", "v3.0.2")])
+    [schema] = found.topics[0].schemas
+    lines = json.loads(schema.text)["properties"]["lines"]
+    assert lines["properties"]["n"] == {"type": ["number", "null"], "minimum": 1, "exclusiveMaximum": 5}
+    assert found.notes == ()
+
+
+def test_a_metric_about_values_of_unknown_format_is_named_with_this_reason() -> None:
+    found = read_all([_topic_with("{name: n}", encoding="avro")])
+    messages = [note.message for note in found.notes if "duplicateValues" in note.message]
+    assert messages == ["not imported, because the format of the values is not imported: quality[] duplicateValues"]

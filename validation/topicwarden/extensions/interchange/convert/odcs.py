@@ -284,15 +284,8 @@ class _Contract:
             return Contents(), ()
         if properties is None or not properties.value:
             return Contents.model_validate({"value": {"format": "json"}}), ()
-        text = json_text(json_schema(item))
-        error = COMPILERS["json"](text, None)
-        if error:
-            properties.take()
-            reason = f"not imported, because as a JSON Schema it {error}"
-            self._reader.note(properties.location, "properties", reason)
-            return Contents(), ()
         contents = Contents.model_validate({"value": {"format": "json"}})
-        return contents, (SchemaText("value", "json", text),)
+        return contents, (SchemaText("value", "json", json_text(json_schema(item))),)
 
 
 def _references(contents: Contents, part: str) -> References | None:

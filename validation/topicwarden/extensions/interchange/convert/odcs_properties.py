@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from topicwarden.extensions.interchange.convert.references import Node
+from topicwarden.extensions.interchange.convert.references import Node, json_text
 from topicwarden.model.contents import Contents
 from topicwarden.model.record_rules import UniqueRule, path_steps
 from topicwarden.specs.record_schemas import COMPILERS
@@ -27,10 +27,13 @@ _INVALID: Final = "invalidValues"
 
 def with_unique(contents: Contents, item: Node) -> Contents:
     """Return ``contents`` with the unique rules in the quality of a schema object, which it takes."""
-    if contents.value.format not in COMPILERS:
-        return contents  # a rule for fields would be wrong
-    declared = contents.unique or ()
-    added = tuple(rule for rule in dict.fromkeys(_taken(item)) if rule not in declared)
+    declared, taken = contents.unique or (), dict.fromkeys(_taken(item))
+    if contents.value.format not in COMPILERS:  # a rule for fields would be wrong
+        if taken:
+            reason = "not imported, because the format of the values is not imported"
+            item.document.reader.note(item.location, f"{QUALITY}[] {_DUPLICATES}", reason)
+        return contents
+    added = tuple(rule for rule in taken if rule not in declared)
     return contents.model_copy(update={"unique": (*declared, *added)}) if added else contents
 
 
@@ -147,7 +150,13 @@ def _object(node: Node) -> dict[str, Any]:
             continue
         never_null, rules = take_value_rules(item)
         is_required = _flag(item, "required") or never_null
-        properties[field] = _with_rules(_schema(item, nullable=not is_required), rules, nullable=not is_required)
+        schema = _with_rules(_schema(item, nullable=not is_required), rules, nullable=not is_required)
+        if error := COMPILERS["json"](json_text({"$schema": DRAFT, **schema}), None):
+            item.take()
+            reason = f"not imported, because as a JSON Schema it {error}"
+            item.document.reader.leave_out(item.location, f"the type of {field}", reason)
+        else:
+            properties[field] = schema
         if is_required:
             required.append(field)
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
@@ -174,6 +183,13 @@ def _schema(node: Node, *, nullable: bool) -> dict[str, Any]:
             written = node.child("logicalTypeOptions", option)
             if written:
                 schema[option] = written.take()
+        for bound in ("minimum", "maximum"):
+            # Before version 3.1 of the standard, a boolean that is about the other bound.
+            exclusive = f"exclusive{bound.capitalize()}"
+            if schema.get(exclusive) is True and bound in schema:
+                schema[exclusive] = schema.pop(bound)
+            elif schema.get(exclusive) is False:
+                del schema[exclusive]
         items = node.child("items")
         if kind == "array" and items:
             schema["items"] = _schema(items, nullable=False)
