@@ -315,7 +315,11 @@ def test_a_different_file_is_replaced_only_with_force(tmp_path: Path) -> None:
     [
         (("--to", "asyncap"), "did you mean asyncapi?"),
         (("--to", "odcs", "--topics", "nothing"), "no declared topic matches --topics nothing"),
-        (("--to", "odcs", "--out", "file"), "cannot be written"),
+        (("--to", "odcs", "--out", "file"), "file cannot be written"),
+        (
+            ("--to", "asyncapi", "--out", "topics", "--overwrite"),
+            "topicwarden: topics cannot be written: Is a directory",
+        ),
     ],
 )
 def test_a_command_that_cannot_run_exits_with_2(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:

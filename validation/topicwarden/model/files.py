@@ -25,18 +25,22 @@ class UnusableFile(OSError):
 def read_regular_file(path: Path, most: int = MAX_BYTES) -> bytes:
     """Return the contents of a file of at most ``most`` bytes.
 
-    A pipe would block, and a device would never end. Raises ``OSError``.
+    A pipe would block, and a device would never end. Raises ``OSError`` with ``path``.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise UnusableFile(0, "expected a regular file, got a device, pipe or socket")
-        if status.st_size > most:
-            raise UnusableFile(
-                0, f"expected a file of at most {SIZE.text(most)}, got {counted(status.st_size, 'byte')}"
-            )
-        return file.read(most)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise UnusableFile(0, "expected a regular file, got a device, pipe or socket")
+            if status.st_size > most:
+                raise UnusableFile(
+                    0, f"expected a file of at most {SIZE.text(most)}, got {counted(status.st_size, 'byte')}"
+                )
+            return file.read(most)
+    except OSError as error:
+        error.filename = os.fspath(path)  # not the descriptor of a folder
+        raise
 
 
 def fitting_stem(stem: str, suffix: str) -> str:
