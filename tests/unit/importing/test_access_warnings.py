@@ -83,3 +83,13 @@ def test_each_topic_that_is_left_out_is_named_with_its_line(tmp_path: Path) -> N
     done = run(tmp_path, "topics.yaml", text)
     assert done.code == 1, done.out + done.err
     assert "a (strimzi.io/managed: false), b (strimzi.io/managed: false) at line 6" in done.err
+
+
+def test_access_of_an_authorization_that_has_no_acls_is_left_out_by_name(tmp_path: Path) -> None:
+    user = "apiVersion: kafka.strimzi.io/v1\nkind: KafkaUser\nmetadata: {name: billing}\nspec:\n"
+    user += "  authentication: {type: scram-sha-512}\n  authorization: {type: custom}\n"
+    done = run(tmp_path, "user.yaml", user)
+    assert done.code == 1, done.out + done.err
+    message = 'access that another type of authorization than simple grants, so not imported: billing ("custom")'
+    assert f"../user.yaml:6:25: warning: {message}" in done.err
+    assert "users:" in (tmp_path / "project" / "access" / "imported.yaml").read_text()

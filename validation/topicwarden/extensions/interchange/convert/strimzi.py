@@ -21,6 +21,7 @@ from topicwarden.extensions.interchange.convert.source_file import SourceFile
 from topicwarden.extensions.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import TopicValues, add_topic
+from topicwarden.extensions.interchange.convert.unread_fields import shown_name
 
 _GROUP: Final = "kafka.strimzi.io/"
 _USER: Final = "KafkaUser"
@@ -71,7 +72,10 @@ def _user(resource: KubernetesResource, reader: TopicReader) -> None:
     user = f"CN={name}" if mechanism in ("tls", "tls-external") else name
     if mechanism == _SCRAM:
         add_user(reader, name, mechanism, _ITERATIONS, location)
-    authorization, _ = fields.take((*spec, "authorization", "type"))
+    authorization, location = fields.take((*spec, "authorization", "type"))
+    if authorization not in (None, "simple"):
+        reason = "access that another type of authorization than simple grants, so not imported"
+        reader.leave_out(location, f"{name} ({shown_name(authorization)})", reason)
     for path in items(fields, (*spec, "authorization", "acls"), reader) if authorization == "simple" else ():
         resource_path = (*path, "resource")
         operations = [(*path, "operation")] if fields.peek((*path, "operation"))[0] is not None else []
