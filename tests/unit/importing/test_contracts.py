@@ -210,3 +210,17 @@ def test_a_metric_about_values_of_unknown_format_is_named_with_this_reason() -> 
     found = read_all([_topic_with("{name: n}", encoding="avro")])
     messages = [note.message for note in found.notes if "duplicateValues" in note.message]
     assert messages == ["not imported, because the format of the values is not imported: quality[] duplicateValues"]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "problem"),
+    [
+        (153722867280912, ""),
+        (153722867280913, "expected a whole number up to 153722867280912, got the number 153722867280913"),
+        ("1d", 'expected a whole number up to 153722867280912, got the text "1d"'),
+    ],
+)
+def test_a_retention_that_kafka_cannot_have_is_named_as_the_file_has_it(minutes: object, problem: str) -> None:
+    text = f"meta: {{name: a}}\nspec: {{partitions: 1, replicationFactor: 1, retentionMinutes: {minutes}}}\n"
+    problems = [each.message for each in read_all([SourceFile("topics.yaml", text.encode())]).problems]
+    assert problems == ([f"retentionMinutes: {problem}"] if problem else [])

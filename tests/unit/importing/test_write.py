@@ -29,6 +29,7 @@ from topicwarden.specs.load import LoadedSpecs, load
 from topicwarden.specs.resolve import resolve
 from topicwarden.specs.write import NewFile, draft
 from topicwarden.specs.write.shared_defaults import divide
+from topicwarden.specs.write.yaml_values import load_scalar, yaml_text
 
 # The writer on topics of every kind, together with existing declarations.
 
@@ -48,6 +49,15 @@ def project(folder: Path, files: dict[str, str]) -> LoadedSpecs:
 
 def texts(files: tuple[NewFile, ...]) -> dict[str, str]:
     return {file.path: file.text for file in files}
+
+
+@given(st.text(st.sampled_from("ab:#-|>' \n\t\r\x85\"")).filter(str.strip))
+def test_a_text_of_several_lines_is_read_as_it_was(text: str) -> None:
+    assert load_scalar(yaml_text(text)) == text
+
+
+def test_a_text_of_several_lines_has_its_own_lines() -> None:
+    assert yaml_text("multi\n\nline: x") == "|-\n  multi\n\n  line: x"
 
 
 def test_a_live_value_is_imported_exactly_or_refused() -> None:

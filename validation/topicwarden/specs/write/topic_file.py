@@ -16,7 +16,7 @@ from topicwarden.model.units import DURATION, SIZE
 from topicwarden.specs.spec_files import DEFAULTS
 from topicwarden.specs.validated_document import FlatSettings
 from topicwarden.specs.write.topic_access import topic_access_lines
-from topicwarden.specs.write.yaml_values import yaml_scalar, yaml_setting
+from topicwarden.specs.write.yaml_values import yaml_scalar, yaml_setting, yaml_text
 
 Folder: TypeAlias = tuple[str, ...]
 
@@ -109,7 +109,7 @@ def topic_text(
     ``comments`` are about the contents.
     """
     lines = [f"topic: {yaml_scalar(name)}"] if name else []
-    lines += [f"{key}: {yaml_scalar(value)}" for key, value in metadata.items()]
+    lines += [f"{key}: {yaml_text(value)}" for key, value in metadata.items()]
     lines += _setting_lines(own)
     lines += contents_lines(contents, comments)
     access_lines = list(topic_access_lines(access))

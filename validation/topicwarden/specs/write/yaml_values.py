@@ -53,6 +53,12 @@ def yaml_scalar(text: str) -> str:
     return text if plain else json.dumps(text, ensure_ascii=not text.isprintable())
 
 
+def yaml_text(text: str) -> str:
+    """Return ``text`` as the YAML of a top-level key, with its own lines if it has several."""
+    block = "|-\n" + "\n".join(f"  {line}" if line else "" for line in text.split("\n"))
+    return block if "\n" in text and load_scalar(block) == text else yaml_scalar(text)
+
+
 def load_scalar(text: str) -> Any:
     """Return the value that the loader reads for ``text`` after a key; None also if this is not valid YAML."""
     documents, problems = read_documents(f"key: {text}\n".encode(), "")

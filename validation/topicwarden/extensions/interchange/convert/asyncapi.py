@@ -15,6 +15,7 @@ from topicwarden.extensions.interchange.convert.references import Node, Referenc
 from topicwarden.extensions.interchange.convert.source_file import SourceFile
 from topicwarden.extensions.interchange.convert.take_values import (
     one_line,
+    paragraphs,
     report_unknown_keys,
     take_counts,
     take_settings,
@@ -92,7 +93,7 @@ class _Document:
             return
         messages = [message for source in self._message_sources(channel) for message in source]
         found = read_contents(messages, self._content_type, self._reader)
-        text = one_line(channel.take_text("description"))
+        text = paragraphs(channel.take_text("description"))
         counts, config = self._binding(binding, channel)
         add_topic(
             self._reader,

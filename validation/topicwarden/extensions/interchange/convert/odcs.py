@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from topicwarden.extensions.interchange.convert.odcs_properties import json_schema, with_unique
 from topicwarden.extensions.interchange.convert.references import Node, ReferencingDocument, json_text
 from topicwarden.extensions.interchange.convert.source_file import SourceFile
-from topicwarden.extensions.interchange.convert.take_values import one_line, take_number, take_settings
+from topicwarden.extensions.interchange.convert.take_values import one_line, paragraphs, take_number, take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
 from topicwarden.extensions.interchange.convert.unread_fields import shown_value
@@ -159,7 +159,7 @@ class _Contract:
                     "replication factor": self._count(custom.get(REPLICATION_FACTOR), item),
                 },
                 config=retention | config,
-                description=one_line(item.take_text("description")),
+                description=paragraphs(item.take_text("description")),
                 owner=owner,
                 contents=self._with_frequency(contents, frequency),
                 schemas=schemas,
@@ -221,6 +221,10 @@ class _Contract:
                 sla.take()
             elif found:
                 self._reader.add_problem(sla.location, f"the SLA {name} is declared twice; keep one", "value")
+            elif value and value.value * _UNIT_NAMES[unit] >= 2**63:
+                sla.take()
+                message = f"the SLA {name}: expected at most {2**63 - 1} ms, got {value.value} {unit}"
+                self._reader.add_problem(value.location, message, "value")
             elif value:
                 for key in ("property", "value", "unit", "element"):
                     sla.document.fields.take((*sla.path, key))

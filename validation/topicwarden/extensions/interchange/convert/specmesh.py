@@ -11,7 +11,7 @@ from typing import Final
 
 from topicwarden.extensions.interchange.convert.source_file import SourceFile
 from topicwarden.extensions.interchange.convert.take_values import (
-    one_line,
+    paragraphs,
     report_unknown_keys,
     take_counts,
     take_settings,
@@ -73,7 +73,7 @@ def _channel(fields: UnreadFields, name: str, domain: str, reader: TopicReader) 
             name_field=(topic, location),
             counts=take_counts(fields, binding, "partitions", "replicas", reader),
             config=take_settings(fields, (*binding, "configs"), reader),
-            description=one_line(fields.take((*path, "description"))[0]),
+            description=paragraphs(fields.take((*path, "description"))[0]),
         ),
     )
 

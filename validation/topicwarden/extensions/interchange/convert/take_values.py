@@ -17,6 +17,11 @@ def one_line(text: Any) -> str | None:
     return " ".join(text.split()) or None if isinstance(text, str) else None
 
 
+def paragraphs(text: Any) -> str | None:
+    """Return ``text`` without white space around it; None if it is empty or not text."""
+    return text.strip() or None if isinstance(text, str) else None
+
+
 def take_number(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> tuple[Any, Location]:
     """Take the number at ``path``; report a number that YAML 1.1 and YAML 1.2 read differently."""
     _report_octal(fields, path, reader)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from topicwarden.extensions.interchange.convert.source_file import SourceFile
 from topicwarden.extensions.interchange.convert.take_values import (
-    one_line,
+    paragraphs,
     report_unknown_keys,
     take_counts,
     take_number,
@@ -27,6 +27,7 @@ _OTHER_FILES: Final = {
 }
 """topicctl's files that declare no topic, by a key of their ``spec``."""
 _MINUTE_MS: Final = 60_000
+_MOST_MINUTES: Final = (2**63 - 1) // _MINUTE_MS
 
 
 def recognises(source: SourceFile) -> bool:
@@ -66,7 +67,7 @@ def _topic(fields: UnreadFields, reader: TopicReader) -> None:
             name_field=fields.take(("meta", "name")),
             counts=take_counts(fields, ("spec",), "partitions", "replicationFactor", reader),
             config=config | _retention(fields, config, reader),
-            description=one_line(description),
+            description=paragraphs(description),
         ),
         _comments(fields),
     )
@@ -77,11 +78,12 @@ def _retention(fields: UnreadFields, config: SettingValues, reader: TopicReader)
     if minutes and "retention.ms" in config:
         message = "retentionMinutes and retention.ms set the same configuration; keep one"
         reader.add_problem(location, message, "value")
-    elif isinstance(minutes, int) and not isinstance(minutes, bool) and minutes >= 0:
+    elif isinstance(minutes, int) and not isinstance(minutes, bool) and 0 <= minutes <= _MOST_MINUTES:
         # topicctl treats zero as not set.
         return {"retention.ms": (minutes * _MINUTE_MS, location, location)} if minutes else {}
     elif minutes is not None:
-        reader.add_problem(location, f"retentionMinutes: expected a whole number, got {shown_value(minutes)}", "value")
+        message = f"retentionMinutes: expected a whole number up to {_MOST_MINUTES}, got {shown_value(minutes)}"
+        reader.add_problem(location, message, "value")
     return {}
 
 
