@@ -89,7 +89,9 @@ def test_all_problems_are_reported_together() -> None:
         ("1_000", "1000"),
         ("604_800_000", "604800000"),
         ('"604_800_000"', "604800000"),
-        ("01000", "1000"),
+        ("01000", "01000"),  # YAML 1.1 reads 512
+        ("07", "7"),
+        ("08", "8"),
         ("1e6", "1000000"),
         ("!!str 1_000", "!!str 1_000"),
         ("7d", "7d"),
@@ -172,6 +174,16 @@ def test_configuration_names(before: str, after: str) -> None:
 )
 def test_problems_without_a_unique_fix_are_not_fixed(text: str) -> None:
     assert _fixed(text) == text
+
+
+@pytest.mark.parametrize(
+    "setting", ["partitions: 010", "config: {retention.bytes: 010}", "config: {flush.messages: 010}"]
+)
+def test_an_octal_number_is_not_guessed(setting: str, tmp_path: Path) -> None:
+    assert _fixed(f"{setting}\n") == f"{setting}\n"
+    files = {"topics/a.yaml": f"{setting}\nreplication_factor: 1\n"}
+    done = topicwarden("check", cwd=project(tmp_path, files))
+    assert "YAML 1.1 reads 8, YAML 1.2 reads 10: write the intended number" in done.out
 
 
 def test_each_document_of_a_file_is_put_in_order() -> None:

@@ -38,7 +38,8 @@ def kafka_spelling(definition: ConfigDefinition, value: Any) -> str:
     text = _to_text(definition, value)
     numeric = definition.type in (*_INTEGER_TYPES, "double") and isinstance(value, str)
     if numeric and (plain := without_leading_zeros(value)):
-        raise ValueError(f"expected {definition.expected}, got {message_text.quoted(value)}; write {plain}")
+        remedy = message_text.octal_hint(value) or f"; write {plain}"
+        raise ValueError(f"expected {definition.expected}, got {message_text.quoted(value)}{remedy}")
     if problem := definition.problem(text, value if isinstance(value, str) else None):
         raise ValueError(problem)
     if definition.type == "boolean":

@@ -85,9 +85,19 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def plain_number_hint(text: str) -> str:
-    """Return ``; write 1000`` for ``1_000``, ``01000`` and ``"1000"``, and empty text for any other text."""
+    """Return ``; write 1000`` for ``1_000`` and ``"1000"``, the remedy of ``octal_hint``, and else empty text."""
+    if hint := octal_hint(text):
+        return hint
     number = re.fullmatch(r"0*([0-9]+)", text.replace("_", "").replace(",", ""), re.ASCII)
     return f"; write {number[1]}" if number else ""
+
+
+def octal_hint(text: str) -> str:
+    """Return the two readings of a number that is octal in YAML 1.1 only, such as ``010``; else empty text."""
+    digits = text.strip().replace("_", "")
+    if not re.fullmatch(r"[-+]?0[0-7]+", digits, re.ASCII) or int(digits, 8) == int(digits):
+        return ""
+    return f"; YAML 1.1 reads {int(digits, 8)}, YAML 1.2 reads {int(digits)}: write the intended number"
 
 
 def whole_number_hint(number: float) -> str:
