@@ -17,7 +17,7 @@ from kafka import KafkaConsumer
 from kafka.errors import KafkaTimeoutError
 
 from tests.conftest import REPOSITORY
-from tests.support.command import bad_project, project
+from tests.support.command import bad_project, project, topicwarden
 from tests.support.documents import BLOCKS, PAGE, block, scheduled
 from tests.support.reports import empty, rich
 from topicwarden import operations
@@ -67,6 +67,41 @@ def test_what_cannot_run_is_a_refusal(tmp_path: Path) -> None:
         check_topics(empty)
     with pytest.raises(Refusal, match="no stack prod; stacks: "):
         check_topics(empty, "prod")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"access/a.yaml": "quotas: [{user: a, producer_byte_rate: 1MiB}]\n"},
+        {"subjects/s.yaml": "subjects: {s: {format: json, schema: s.json}}\n", "subjects/s.json": "{}"},
+        {"access/a.yaml": "quotas: 5\n"},
+    ],
+)
+def test_a_project_without_topics_is_checked(files: dict[str, str], tmp_path: Path) -> None:
+    stack = {"stacks/Pulumi.dev.yaml": "config: {'topicwarden:schemaRegistry': 'http://registry:8081'}\n"}
+    report = check_topics(find_project(project(tmp_path, {"topics/.keep": ""} | stack | files)))
+    assert [problem.location.file for problem in report.problems] == (["access/a.yaml"] if "5" in str(files) else [])
+
+
+def test_what_errors_hide_is_named(tmp_path: Path) -> None:
+    files = {
+        "topics/a.yaml": "partitions: x\n",
+        "topics/b.yaml": "partitions: 1\nreplication_factor: 1\n",
+        "topics/c.yaml": "partitions: 1\n",
+        "access/a.yaml": "quotas: 5\n",
+        "subjects/s.yaml": "subjects: 5\n",
+        "policies/topics.yaml": "rules: {partitions: {max: many}}\n",
+        "policies/expressions.yaml": "expressions: [{id: b, level: error, message: b, require: '('}]\n",
+    }
+    root = project(tmp_path, files)
+    report = check_topics(find_project(root))
+    assert report.notes == (
+        "not checked, because of errors in topics/a.yaml (and 1 more): policies for topics there",
+        "not checked, because of errors in access/a.yaml: access there",
+        "not checked, because of errors in subjects/s.yaml: subjects there, and references to them",
+        "not checked, because of errors in policies/topics.yaml: rules, expressions and waivers there",
+    )
+    assert all(note in topicwarden("check", cwd=root).err for note in report.notes)
 
 
 def test_corrections_are_returned_and_written_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class CheckReport(ProblemDigest):
     """The problems of the selected files, and the numbers of problems that are not reported.
 
-    ``waived``: problems that waivers hide. ``elsewhere``: problems in files that are not selected. ``notes``: what a
-    comparison with a Git commit left out, or did by another level than before. ``compared``: the schemas it compared.
+    ``waived``: problems that waivers hide. ``elsewhere``: problems in files that are not selected. ``notes``: what
+    errors hide, and what a comparison with a Git commit left out, or did by another level than before. ``compared``:
+    the schemas it compared.
     """
 
     waived: int = 0
@@ -43,7 +44,7 @@ def check_topics(
     ``paths`` are files and folders of the project to report about, with the defaults that they inherit; empty for all.
     ``base`` is a Git commit: changed schemas are compared with it, by the declared compatibility. ``say`` receives the
     progress of downloading the checkers for this on first use. Raises Refusal if the stack, a path or the commit does
-    not exist, or if the project declares no topic.
+    not exist, or if the project declares nothing.
     """
     return checked_topics(project, selected_stacks(project, stack), paths, base, say)[0]
 
@@ -69,7 +70,7 @@ def checked_topics(
         len(topics),
         waived=checked.waived,
         elsewhere=len(every) - len(problems),
-        notes=changes.notes if changes else (),
+        notes=(*checked.unchecked, *(changes.notes if changes else ())),
         compared=changes.compared if changes else 0,
     )
     return report, checked

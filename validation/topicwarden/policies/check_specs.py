@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from topicwarden.model.access import DeclaredAccess
+from topicwarden.model.message_text import and_others
 from topicwarden.model.problem import Level, Location, Problem, Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.subject import DeclaredSubjects
@@ -41,7 +42,8 @@ class CheckedStacks:
     """The declarations, access and subjects by stack, and all problems, sorted. With errors, deploy nothing.
 
     ``waived`` is the number of problems that waivers hide. They are not in ``problems``. ``policy`` is the
-    content of all policy files. ``errors_of`` is the number of errors that affect each stack.
+    content of all policy files. ``errors_of`` is the number of errors that affect each stack. ``unchecked`` are
+    sentences about what errors in files hide from the check.
     """
 
     declarations: Mapping[str, tuple[Declaration, ...]]
@@ -51,6 +53,7 @@ class CheckedStacks:
     access: Mapping[str, DeclaredAccess] = field(default_factory=dict)
     subjects: Mapping[str, DeclaredSubjects] = field(default_factory=dict)
     errors_of: Mapping[str, int] = field(default_factory=dict)
+    unchecked: tuple[str, ...] = ()
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -71,15 +74,16 @@ def check(
     and folders below ``topics/``: only their topics and the defaults that apply to them are read, and no file below
     ``access/``. ``unwritten`` are files below ``topics/`` and ``policies/`` that are checked as if they were on disk.
 
-    Raises Refusal for a project that declares no topic, because its deploy would delete all deployed topics.
+    Raises Refusal for a project that declares nothing.
     """
     policy_files = [file for file in unwritten if file.file.startswith(f"{project.policies.name}/")]
     topic_files = [file for file in unwritten if file not in policy_files]
     loaded = load(project.topics, project.root, project.stack_names(), paths, topic_files)
-    if not loaded.topics and not loaded.problems and not paths:
-        raise Refusal("topics/ declares no topic: write topics/<domain>/<topic>.yaml, or run `topicwarden import`")
     loaded_access = LoadedDocuments() if paths else load_access(project.access, project.root, project.stack_names())
     loaded_subjects = load_subjects(project.subjects, project.root, project.stack_names())
+    others = (*loaded_access.documents, *loaded_access.problems, *loaded_subjects.documents, *loaded_subjects.problems)
+    if not (loaded.topics or loaded.problems or paths or others):
+        raise Refusal("topics/ declares no topic: write topics/<domain>/<topic>.yaml, or run `topicwarden import`")
     schemas = ProjectSchemas(project.root)
     policy = load_policy(project, today, policy_files)
     collector = _ProblemCollector(policy)
@@ -87,9 +91,11 @@ def check(
     access: dict[str, DeclaredAccess] = {}
     subjects: dict[str, DeclaredSubjects] = {}
     idle: list[frozenset[Problem]] = []
+    in_topics: set[Problem] = set()
     for stack in stacks:
         resolved = resolve(loaded, stack)
         declarations[stack] = resolved.declarations
+        in_topics |= {*resolved.problems}
         resolved_access = resolve_access(loaded_access, resolved.declarations, stack)
         access[stack] = resolved_access.access
         complete = not paths and not any(map(_is_error, (*resolved.problems, *loaded_subjects.problems)))
@@ -135,7 +141,29 @@ def check(
         for stack in stacks
     }
     every = tuple(sorted(set(problems)))
-    return CheckedStacks(declarations, every, policy, len(collector.waived), access, subjects, errors_of)
+    unchecked = _unchecked(_files(in_topics), _files(loaded_access.problems), _files(loaded_subjects.problems), policy)
+    return CheckedStacks(declarations, every, policy, len(collector.waived), access, subjects, errors_of, unchecked)
+
+
+def _unchecked(
+    topics: Sequence[str], access: Sequence[str], subjects: Sequence[str], policy: Policy
+) -> tuple[str, ...]:
+    """Return a sentence for each kind of file about what its errors hide. The arguments are the files with errors."""
+    hidden = {
+        "policies for topics there": topics,
+        "access there": access,
+        "subjects there, and references to them": subjects,
+        "rules, expressions and waivers there": policy.unread,
+    }
+    return tuple(
+        f"not checked, because of errors in {files[0]}{and_others(len(files) - 1)}: {what}"
+        for what, files in hidden.items()
+        if files
+    )
+
+
+def _files(problems: Iterable[Problem]) -> Sequence[str]:
+    return sorted({problem.location.file for problem in filter(_is_error, problems)})
 
 
 def _is_error(problem: Problem) -> bool:

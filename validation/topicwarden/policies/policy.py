@@ -67,7 +67,7 @@ class Policy:
     ``rules`` are the blocks of settings by rule id, in the order in which they are matched. ``stack_files`` are the
     settings by stack. ``patterns`` are all topic patterns in the policy files. ``problems`` are the problems in the
     policy files and in the stacks' settings. ``usage``, ``cost`` and ``contents`` are the blocks of these
-    names.
+    names. ``unread`` are policy files with a document that has errors and is not part of this content.
     """
 
     rules: Mapping[str, tuple[PlacedSettings, ...]]
@@ -79,6 +79,7 @@ class Policy:
     usage: tuple[UsagePolicy, ...] = ()
     cost: tuple[CostPolicy, ...] = ()
     contents: tuple[ContentsPolicy, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def for_stack(self, stack: str) -> StackPolicy:
         """Return the part that applies to ``stack``, with compiled patterns."""

@@ -113,6 +113,7 @@ class _PolicyLoader:
 
     def __init__(self, project: Project, today: date) -> None:
         self.problems: list[Problem] = []
+        self._unread: set[str] = set()
         self._stacks = project.stack_names()
         self._domains = sorted(path.name for path in project.topics.glob("*") if path.is_dir())
         self._today = today
@@ -141,19 +142,23 @@ class _PolicyLoader:
             tuple(self._usage),
             tuple(self._cost),
             tuple(self._contents),
+            tuple(sorted(self._unread)),
         )
 
     def load(self, file: SpecFile) -> None:
         """Add the documents of ``file``; their problems go to ``problems``."""
         documents, problems = read_documents(file.data, file.file)
         self.problems += problems
+        self._unread |= {file.file} if problems else set()
         for document in documents:
             self.problems += [*document.problems, *document.warnings]
             if document.problems:
+                self._unread.add(file.file)
                 continue
             try:
                 self._add(PolicyFile.model_validate(document.value), document)
             except ValidationError as error:
+                self._unread.add(file.file)
                 self.problems += validation_problems(error, document, PolicyFile)
 
     def _add(self, file: PolicyFile, document: ParsedDocument) -> None:

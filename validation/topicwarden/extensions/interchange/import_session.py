@@ -170,8 +170,9 @@ class ImportSession:
         part of the result are the declarations of all written files; None if they were not checked.
         """
         of_topics = [file for file in files if file.folder == TOPICS]
-        if not (files or self.waive_until) or not (of_topics or self.loaded.topics):
-            return tuple(files), [], None  # a project without topics cannot be checked
+        declares = of_topics or self.loaded.topics or (files and not dry_run)
+        if not (files or self.waive_until) or not declares:
+            return tuple(files), [], None  # a project that declares nothing cannot be checked
         unwritten = [_as_spec_file(file) for file in of_topics if not file.is_schema] if dry_run else []
         # The conversion has checked the schemas.
         unread = tuple(f"{file.project_path} cannot be read" for file in files if file.is_schema and dry_run)

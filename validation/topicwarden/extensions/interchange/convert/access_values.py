@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -41,7 +41,7 @@ QUOTA_KEYS: Final = {
 }
 """Kafka's keys of quotas by their names in camel case."""
 _RATES: Final[Mapping[str, TypeAdapter[Any]]] = {
-    key: TypeAdapter(QuotaSpec.model_fields[key].annotation) for key in QUOTA_KEYS.values()
+    key: TypeAdapter(cast(Any, QuotaSpec.model_fields[key].annotation)) for key in QUOTA_KEYS.values()
 }
 
 
