@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.command import topicwarden
 from tests.support.projects import project_of
+from topicwarden.kafka_facts.java_regex import java_regex_problem
 from topicwarden.kinds.client_metrics.change import CLIENT_METRICS
 from topicwarden.kinds.client_metrics.spec import ClientMetricsSpec, kafka_settings, yaml_settings
 from topicwarden.specs.access_files import load_access, resolve_access
@@ -23,7 +24,11 @@ from topicwarden.specs.access_files import load_access, resolve_access
         ("{interval.ms: 2h}", "expected an interval of 100ms to 1h, got 7,200,000 ms"),
         ("{metrics: ['a,b']}", "expected text without commas and outer spaces"),
         ("{metrics: ['']}", "metrics"),
-        ("{match: {client_software: x}}", "client_software"),
+        ("{match: {client_software: x}}", 'unknown key "client_software"; did you mean client_software_name?'),
+        ("{match: {foo: x}}", 'unknown key "foo"; known are client_instance_id, client_id, client_software_name, '),
+        ("{match: {client_id: '['}}", 'a Java regular expression, got "[": a character class has no ]'),
+        ("{match: {client_id: '(?P<n>x)'}}", "an unknown type of group"),
+        ("{match: {client_software_name: 'a=b'}}", 'without =, where brokers split the text, got "a=b"; write \\x3d'),
         ("{match: {client_id: 'a,b'}}", "expected text without commas and outer spaces"),
         ("{interval: 30s}", "interval"),
     ],
@@ -60,6 +65,7 @@ stacks: {dev: {client_metrics: {p: {interval.ms: 1m}}}}
 ITEMS = st.text(
     st.characters(codec="ascii", exclude_characters=",=", categories=("L", "N", "P")), min_size=1, max_size=8
 )
+PATTERNS = ITEMS.filter(lambda text: java_regex_problem(text) is None)
 
 
 @given(
@@ -68,7 +74,7 @@ ITEMS = st.text(
         optional={
             "interval.ms": st.integers(100, 3_600_000),
             "metrics": st.lists(ITEMS, min_size=1, max_size=3),
-            "match": st.dictionaries(st.sampled_from(["client_id", "client_source_port"]), ITEMS, min_size=1),
+            "match": st.dictionaries(st.sampled_from(["client_id", "client_source_port"]), PATTERNS, min_size=1),
         },
     )
 )

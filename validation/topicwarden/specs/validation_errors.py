@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, get_args
 
@@ -72,7 +72,7 @@ def message_of(error: ErrorDetails) -> str:
 def _problem(error: ErrorDetails, document: ParsedDocument, model: type[BaseModel]) -> Problem:
     loc, kind, value = error["loc"], error["type"], error["input"]
     if loc[-1:] == (_INVALID_KEY,):
-        return Problem(document.at_key(loc[:-1]), f"{_name(loc[:-2])}: {error['msg']}", "value")
+        return _invalid_key(error, document)
     path = _path_in_document(loc, document.value)
     if kind == "extra_forbidden":
         return Problem(document.at_key(path), _unknown_key(path, model), "unknown-key")
@@ -86,6 +86,14 @@ def _problem(error: ErrorDetails, document: ParsedDocument, model: type[BaseMode
         remedy = "write it, or null to unset the inherited value" if inherits else "write it"
         return Problem(document.at(path), f"{_name(path)}: expected text, got empty text; {remedy}", rule)
     return Problem(document.at(path), f"{_name(path)}: {_message(kind, error, value)}", rule)
+
+
+def _invalid_key(error: ErrorDetails, document: ParsedDocument) -> Problem:
+    *path, key, _ = error["loc"]
+    location = document.at_key((*path, key))
+    if error["type"] == "literal_error":
+        return Problem(location, _unknown(str(key), _choices(error)), "unknown-key")
+    return Problem(location, f"{_name(tuple(path))}: {message_of(error)}", "value")
 
 
 def _path_in_document(path: KeyPath, value: Any) -> KeyPath:
@@ -120,7 +128,7 @@ def _message(kind: str, error: ErrorDetails, value: Any) -> str:
         return f"expected {_TYPES[kind]}, got {describe_value(value)}{_remedy(kind, value)}"
     context = error.get("ctx", {})
     if kind in ("literal_error", "enum"):
-        choices = re.findall("'([^']+)'", context["expected"])
+        choices = _choices(error)
         suggestion = "; write error" if value == "on" and "error" in choices else did_you_mean(str(value), choices)
         return f"expected one of {', '.join(choices)}, got {describe_value(value)}{suggestion}"
     messages = {
@@ -134,6 +142,11 @@ def _message(kind: str, error: ErrorDetails, value: Any) -> str:
         "too_short": "expected at least one item, got none",
     }
     return messages.get(kind, error["msg"])
+
+
+def _choices(error: ErrorDetails) -> list[str]:
+    """Return the valid values of a ``literal_error`` or ``enum`` error."""
+    return re.findall("'([^']+)'", error["ctx"]["expected"])
 
 
 def _remedy(kind: str, value: Any) -> str:
@@ -165,8 +178,11 @@ def _unknown_key(path: KeyPath, model: type[BaseModel]) -> str:
     sections = [name for name, field in fields_at(path[:-1], model).items() if key in _keys_in(field.annotation)]
     if len(sections) == 1:
         return f"unknown key {quoted(key)}; write it under {sections[0]}"
-    valid_keys = "`topicwarden rules` lists them" if path[:-1] == ("rules",) else f"known are {', '.join(known)}"
-    remedy = did_you_mean(key, known) or f"; {valid_keys}"
+    return _unknown(key, known, "`topicwarden rules` lists them" if path[:-1] == ("rules",) else None)
+
+
+def _unknown(key: str, known: Sequence[str], valid_keys: str | None = None) -> str:
+    remedy = did_you_mean(key, known) or f"; {valid_keys or 'known are ' + ', '.join(known)}"
     return f"unknown key {quoted(key)}{remedy}"
 
 

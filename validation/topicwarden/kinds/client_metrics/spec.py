@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field
 
+from topicwarden.kafka_facts.java_regex import java_regex_problem
 from topicwarden.kinds.access_spec import AccessFile, AccessSpec, Entry
 from topicwarden.kinds.client_metrics.change import CLIENT_METRICS, Subscription
 from topicwarden.model.access_fields import Name
@@ -29,6 +30,18 @@ def _interval(value: int) -> int:
 def _one_item(value: str) -> str:
     if "," in value or value.strip() != value:
         raise custom_error("value", f"expected text without commas and outer spaces, got {quoted(value)}")
+    return value
+
+
+def _pattern(value: str) -> str:
+    """Return a pattern that brokers compile (``ClientMetricsConfigs.parseMatchingPatterns``)."""
+    if "=" in value:
+        raise custom_error(
+            "value",
+            f"expected a regular expression without =, where brokers split the text, got {quoted(value)}; write \\x3d",
+        )
+    if problem := java_regex_problem(value):
+        raise custom_error("value", f"expected a Java regular expression, got {quoted(value)}: {problem}")
     return value
 
 
@@ -52,8 +65,9 @@ class ClientMetricsSpec(StrictModel):
     metrics: list[Item] | None = Field(
         default=None, description="Prefixes of names of metrics, such as `org.apache.kafka.producer.`; `*` for all."
     )
-    match: dict[Selector, Item] | None = Field(
-        default=None, description="Regular expressions of clients, by what they match; by default, all clients match."
+    match: dict[Selector, Annotated[Item, AfterValidator(_pattern)]] | None = Field(
+        default=None,
+        description="Java regular expressions of clients, by what they match; by default, all clients match.",
     )
 
 
