@@ -15,6 +15,7 @@ from topicwarden.policies.rules import (
     description,
     domain,
     empty_cleanup_policy,
+    group_limits,
     idle_access,
     idle_compaction_settings,
     idle_retention_settings,
@@ -101,6 +102,7 @@ ACCESS_RULES: dict[str, AccessRule] = {
     "broad-access": broad_access,
     "idle-access": idle_access,
     "incomplete-access": incomplete_access,
+    "group-limits": group_limits,
     "access-topics": access_topics,
     "principal-owner": principal_owner,
 }
