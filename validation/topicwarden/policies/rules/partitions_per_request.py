@@ -31,6 +31,6 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if topic.partitions > most:
         yield RuleViolation(
             ("partitions",),
-            f"partitions is {topic.partitions:,}: Kafka refuses to create this topic with more than {most:,}; create it "
-            "with fewer, and let later deploys add at most 10,000 each",
+            f"partitions is {topic.partitions:,}: Kafka refuses to create this topic with more than {most:,}; "
+            "create it with fewer, and let later deploys add at most 10,000 each",
         )
