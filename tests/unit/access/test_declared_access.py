@@ -17,6 +17,7 @@ from topicwarden.kinds.quota.change import QUOTAS
 from topicwarden.kinds.quota.levels import QuotaClient, QuotaEntity, enforced, enforced_limit
 from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import DeclaredAccess, SecretReference
+from topicwarden.model.access_fields import ip_address
 from topicwarden.model.topic import Allowance, AllowedChange
 from topicwarden.operations.check import check_topics
 from topicwarden.policies.check_specs import check
@@ -194,3 +195,15 @@ def test_an_address_has_its_own_limit_or_the_default() -> None:
     key, own, default = "connection_creation_rate", (("ip", "10.0.0.7"),), (("ip", None),)
     assert enforced({default: {key: 3.0}}, QuotaClient(ip="10.0.0.7"), key, ip=True).entity == default
     assert enforced({own: {key: 1.0}, default: {key: 3.0}}, QuotaClient(ip="10.0.0.7"), key, ip=True).entity == own
+
+
+@pytest.mark.parametrize(
+    ("written", "compared"),
+    [
+        ("::ffff:10.0.0.7", "10.0.0.7"),
+        ("2001:db8::0a", "2001:db8:0:0:0:0:0:a"),
+        ("fe80::1%eth0", "fe80:0:0:0:0:0:0:1%eth0"),
+    ],
+)
+def test_an_address_is_written_as_a_broker_writes_that_of_a_client(written: str, compared: str) -> None:
+    assert ip_address(written) == compared

@@ -61,7 +61,8 @@ def ip_address(value: Any, or_else: str = "") -> str:
         return str(address)
     if address.ipv4_mapped:
         return str(address.ipv4_mapped)
-    return ":".join(f"{int(group, 16):x}" for group in address.exploded.partition("%")[0].split(":"))
+    groups = ":".join(address.packed[index : index + 2].hex().lstrip("0") or "0" for index in range(0, 16, 2))
+    return f"{groups}%{address.scope_id}" if address.scope_id else groups
 
 
 def _user_name(value: str) -> str:
