@@ -160,6 +160,11 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
             "them [stack-setting]",
         ),
         (
+            "config:\n  kafka:bootstrapServers: [a:1, 1]\n",
+            "2:33: kafka:bootstrapServers[1]: expected a list such as [localhost:9092], got the number 1 in the list "
+            "[stack-setting]",
+        ),
+        (
             "config:\n  kafka:bootstrapServers: [a:1]\n  kafka:saslMechanism: SCRAM-SHA-512\n"
             "  kafka:saslUsername: me\n",
             "3:24: kafka:saslMechanism: expected one of plain, scram-sha256, scram-sha512, oauthbearer, aws-iam, got "

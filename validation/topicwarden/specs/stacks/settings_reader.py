@@ -92,7 +92,11 @@ class SettingsReader:
             return ()
         listed = decoded(value)
         texts = [listed] if isinstance(listed, str) else listed
-        if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
-            return tuple(texts)
-        self.problem(name, f"expected {expected}, got {describe_value(value)}")
-        return ()
+        if not isinstance(texts, list):
+            self.problem(name, f"expected {expected}, got {describe_value(value)}")
+            return ()
+        for index, text in enumerate(texts):
+            if not isinstance(text, str):
+                path = (index,) if texts is value else ()
+                self.problem(name, f"expected {expected}, got {describe_value(text)} in the list", path)
+        return tuple(text for text in texts if isinstance(text, str))
