@@ -105,6 +105,10 @@ def test_a_schema_that_java_reads_is_accepted(name: str) -> None:
         ('{"type": "record", "name": "A", "fields": [{"name": "a", "type": "int", "default": "NaN"}]}', "the default"),
         ('{"type": "record", "name": "A", "namespace": 5, "fields": []}', "expected the namespace"),
         ('{"type": "record", "name": "\U0001f600", "fields": []}', "is not a valid name"),
+        (
+            '{"type": "record", "name": "D", "fields": [{"name": "a-b", "type": "int"}]}',
+            'the field "a-b" of "D" has no valid name; write letters, digits and _',
+        ),
         ('{"type": "record" /* open', "JSON"),
         ('# a\n"string"', "JSON"),
     ],

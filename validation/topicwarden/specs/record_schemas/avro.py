@@ -237,9 +237,11 @@ def _add_fields(record: _Type, fields: Any, named_types: _NamedTypes, namespace:
         raise _SchemaError(f"expected a list of fields with names in {quoted(record.name)}")
     for schema_field in fields:
         name = schema_field.get("name")
-        if not isinstance(name, str) or not _is_name(name):
+        if not isinstance(name, str):
             raise _SchemaError(f"expected a list of fields with names in {quoted(record.name)}")
         label = f"{quoted(name)} of {quoted(record.name)}"
+        if not _is_name(name):
+            raise _SchemaError(f"the field {label} has no valid name; write letters, digits and _")
         if name in record.fields:
             raise _SchemaError(f"the field {label} is defined twice")
         _require_names(schema_field.get("aliases", []), f"aliases of {label}")
