@@ -102,7 +102,7 @@ class _NodeReader:
     def _value(self, node: yaml.Node, path: KeyPath) -> Value:
         self._document.values[path] = _position(node)
         if isinstance(node, yaml.ScalarNode):
-            return self._scalar(node)
+            return self._scalar(node, path)
         if id(node) in self._visited:
             self._aliased += 1 + len(node.value)
         self._visited.add(id(node))
@@ -163,7 +163,7 @@ class _NodeReader:
             return str(node.value)
         return None
 
-    def _scalar(self, node: yaml.ScalarNode) -> Value:
+    def _scalar(self, node: yaml.ScalarNode, path: KeyPath) -> Value:
         text: str = node.value
         if node.tag == TAG + "str":
             if "\0" in text:
@@ -179,13 +179,13 @@ class _NodeReader:
             return None
         if node.tag == TAG + "bool":
             return text.lower() == "true"
-        return int(text) if node.tag == TAG + "int" else self._float(node, text)
+        return int(text) if node.tag == TAG + "int" else self._float(node, text, path)
 
-    def _float(self, node: yaml.ScalarNode, text: str) -> Value:
+    def _float(self, node: yaml.ScalarNode, text: str, path: KeyPath) -> Value:
         number = float(text)
         if isinf(number) and "inf" not in text.lower():
-            message = f"expected a number that a 64-bit number can be, got one of {len(text):,} characters"
-            return self._problem(node, message, "value")
+            key = next((f"{key}: " for key in reversed(path) if isinstance(key, str)), "")
+            return self._problem(node, f"{key}expected a number below 1.8e308, got {quoted(text)}", "value")
         return number
 
     def _problem_once(self, node: yaml.Node, message: str, rule: str) -> None:
