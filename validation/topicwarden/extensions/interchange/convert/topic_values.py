@@ -12,7 +12,7 @@ from topicwarden.extensions.interchange.convert.unread_fields import is_word, sh
 from topicwarden.kafka_facts import configs
 from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.contents import NO_CONTENTS, Contents
-from topicwarden.model.message_text import kind_of, quoted, whole_number_hint
+from topicwarden.model.message_text import describe_value, kind_of, quoted, whole_number_hint
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import INTERNAL_TOPICS, Topic
 from topicwarden.specs.schema_files import SchemaText
@@ -72,7 +72,8 @@ class TopicValues:
             message += " here, or in topics/_defaults.yaml"
             missing[part.replace(" ", "_")] = Problem(location, message, "missing")
             return UNKNOWN
-        message = f"expected the {part}, a whole number from 1 to {MAX_COUNTS[part]}, got {kind_of(value)}"
+        got = kind_of(value) if number is None else describe_value(number)
+        message = f"expected the {part}, a whole number from 1 to {MAX_COUNTS[part]}, got {got}"
         reader.add_problem(location, message, "value")
         return None
 
