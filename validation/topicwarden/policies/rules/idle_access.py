@@ -3,6 +3,7 @@
 - Kafka does not have the operation for this type of resource, such as Write on a group. At most, it implies Describe.
 - `*` is a wildcard only if it is the whole literal name. In a prefix, or in a longer name, it is a plain character,
   and no topic name has it.
+- No resource has the name: topics have no other characters, and users are named with their type, as `User:billing`.
 - Another entry allows or denies all of the same: for all hosts, all operations, or more names.
 - A Deny is about all that an Allow is about: Deny always wins.
 
@@ -61,9 +62,24 @@ def _without_effect(acl: Acl, index: _Index) -> str | None:
         and WILDCARD in acl.resource_name
     ):
         return f"{acl}: {_plain_asterisk(acl)}"
-    illegal = acl.resource_type is ResourceType.TOPIC and acl.resource_name != WILDCARD
-    reason = "no topic can have this name" if illegal and not is_legal_part(acl.resource_name) else index.reason(acl)
+    reason = _no_such_name(acl) or index.reason(acl)
     return f"{acl} has no effect: {reason}" if reason else None
+
+
+def _no_such_name(acl: Acl) -> str | None:
+    """Return why no resource can have the name of ``acl``; None if one can."""
+    if acl.resource_name == WILDCARD:
+        return None
+    if acl.resource_type is ResourceType.TOPIC and not is_legal_part(acl.resource_name):
+        return "no topic can have this name"
+    # KafkaApis authorizes a user by its principal, User:NAME (KIP-373).
+    if (
+        acl.resource_type is ResourceType.USER
+        and acl.pattern_type is PatternType.LITERAL
+        and ":" not in acl.resource_name
+    ):
+        return f"a user is named with its type; write User:{acl.resource_name}"
+    return None
 
 
 def _plain_asterisk(acl: Acl) -> str:
