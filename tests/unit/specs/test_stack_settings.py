@@ -77,7 +77,7 @@ WRONG: dict[str, list[Any]] = {
     "topicwarden:kafkaVersion": [4.1, "2.8", "v4.1"],
     "topicwarden:profile": ["Apache", "pulsar", 3, ["apache"]],
     "topicwarden:brokers": [0, "three", True, None],
-    "topicwarden:brokerMessageMaxBytes": [-1, "7d", []],
+    "topicwarden:brokerMessageMaxBytes": [-1, "7d", [], 2**31],
     "topicwarden:metadataMaxAge": [-1, "2MiB", []],
     "topicwarden:partitionFunctions": ["a.b", [5]],
     "topicwarden:schemaRegistry": [
@@ -158,6 +158,11 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
             "config:\n  kafka:bootstrapServers: [a:1]\n  topicwarden:cluster: sandbox\n",
             "3:24: topicwarden:cluster: selects the sandbox, and kafka:bootstrapServers another cluster; remove one of "
             "them [stack-setting]",
+        ),
+        (
+            "config:\n  topicwarden:brokerMessageMaxBytes: 3GiB\n",
+            "2:38: topicwarden:brokerMessageMaxBytes: expected a size of at most 2147483647, the maximum of Kafka's "
+            "setting, got 3221225472 [stack-setting]",
         ),
         (
             "config:\n  kafka:bootstrapServers: [a:1, 1]\n",

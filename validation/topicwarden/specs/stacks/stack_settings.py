@@ -58,6 +58,8 @@ ENCRYPTED: Final = {
 """The JSON Schema of a value that Pulumi encrypted."""
 
 _TEXT: Final = {"type": "string", "minLength": 1}
+_INT: Final = 2**31 - 1
+_LONG: Final = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -97,11 +99,13 @@ def _kafka(value: Any, _root: Path) -> str:
     return match[1]
 
 
-def _number_in(unit: ValueUnit) -> Callable[[Any, Path], int]:
+def _number_in(unit: ValueUnit, most: int) -> Callable[[Any, Path], int]:
     def read(value: Any, _root: Path) -> int:
         number = unit.parse(value) if isinstance(value, str) else value
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
             raise ValueError(f"expected a {unit.noun} such as {unit.example}, got {describe_value(value)}")
+        if number > most:
+            raise ValueError(f"expected a {unit.noun} of at most {most}, the maximum of Kafka's setting, got {number}")
         return number
 
     return read
@@ -248,15 +252,20 @@ SETTINGS: Final = {
     ),
     MESSAGE_MAX_BYTES: StackSetting(
         "The brokers' `message.max.bytes`, if it is not Kafka's default: 2MiB.",
-        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": SIZE.pattern}]},
-        _number_in(SIZE),
+        {"anyOf": [{"type": "integer", "minimum": 0, "maximum": _INT}, {"type": "string", "pattern": SIZE.pattern}]},
+        _number_in(SIZE, _INT),
     ),
     METADATA_MAX_AGE: StackSetting(
         "How long producers may take to notice new partitions; the default is `24h`. It must be at least the "
         "`metadata.max.age.ms` of all producers, which is 5 minutes by default. The check `key-partition` judges "
         "records that were written this time after the first audit that saw today's number of partitions.",
-        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": DURATION.pattern}]},
-        _number_in(DURATION),
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0, "maximum": _LONG},
+                {"type": "string", "pattern": DURATION.pattern},
+            ]
+        },
+        _number_in(DURATION, _LONG),
     ),
     PARTITION_FUNCTIONS: StackSetting(
         "Python functions, `module:function`, that topics may name as partitioners and that the audit may import.",
