@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, WithJsonSchema
 
@@ -13,11 +13,12 @@ from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import FEWEST_ITERATIONS, ScramUser, SecretReference
 from topicwarden.model.access_fields import UserName
 from topicwarden.model.field_types import Nullable, StrictModel, custom_error
-from topicwarden.model.message_text import quoted
+from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.model.problem import Problem
 
 MOST_ITERATIONS: Final = 16384
 """The most iterations that Kafka accepts for both mechanisms (``ScramControlManager``)."""
+MECHANISMS: Final = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 _SECRET_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._:-]{0,254}", re.ASCII)
 
 
@@ -52,6 +53,23 @@ def _secret_reference(value: Any) -> dict[str, str]:
     return {"secret": secret, "version": str(version)}
 
 
+def _mechanisms(value: Any) -> list[Any]:
+    """Return the listed mechanisms. The message never repeats another text: it may be the password."""
+    mechanisms = value if isinstance(value, list) else [value]
+    for each in mechanisms:
+        if each not in MECHANISMS:
+            hint = did_you_mean(each, MECHANISMS) if isinstance(each, str) else ""
+            message = f"expected one of {', '.join(MECHANISMS)}, got something else, which is not repeated here{hint}"
+            raise custom_error("value", message)
+    return mechanisms
+
+
+def _iterations(value: Any) -> Any:
+    if isinstance(value, str):
+        raise custom_error("type", "expected a whole number such as 8192, got text, which is not repeated here")
+    return value
+
+
 def _user_mapping(value: Any) -> Any:
     if value is not None and not isinstance(value, dict):
         expected = (
@@ -69,21 +87,24 @@ class UserSpec(StrictModel):
 
     mechanism: (
         Annotated[
-            list[Literal["SCRAM-SHA-256", "SCRAM-SHA-512"]],
-            BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+            list[str],
+            BeforeValidator(_mechanisms),
             Field(min_length=1),
             WithJsonSchema(
                 {
                     "anyOf": [
-                        {"enum": ["SCRAM-SHA-256", "SCRAM-SHA-512"]},
-                        {"type": "array", "items": {"enum": ["SCRAM-SHA-256", "SCRAM-SHA-512"]}, "minItems": 1},
+                        {"enum": [*MECHANISMS]},
+                        {"type": "array", "items": {"enum": [*MECHANISMS]}, "minItems": 1},
                     ]
                 }
             ),
         ]
         | None
     ) = Field(default=None, description="The mechanism, or a list of both.")
-    iterations: Annotated[int, Field(strict=True, ge=FEWEST_ITERATIONS, le=MOST_ITERATIONS)] | None = Field(
+    iterations: (
+        Annotated[int, Field(strict=True, ge=FEWEST_ITERATIONS, le=MOST_ITERATIONS), BeforeValidator(_iterations)]
+        | None
+    ) = Field(
         default=None, description=f"The number of iterations; by default {FEWEST_ITERATIONS}, as Kafka's tools write."
     )
     password: (
