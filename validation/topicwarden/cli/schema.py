@@ -15,22 +15,6 @@ from topicwarden.report import terminal_output
 app = typer.Typer()
 
 
-@app.command(epilog="Example: topicwarden schema topic > topic.schema.json")
-def schema(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="WHAT", help="topic, access, policy, stack, report, check, plan, doctor, usage or fleet."
-        ),
-    ] = "topic",
-) -> int:
-    """Print the JSON Schema of topic, policy or stack files, of report.json, or of the JSON output of a command."""
-    if name not in SCHEMAS:
-        raise Refusal(f"there is no schema {name!r}: expected one of {', '.join(SCHEMAS)}")
-    terminal_output.write(json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n")
-    return 0
-
-
 # Each function imports only the models that its schema needs.
 
 
@@ -131,3 +115,14 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "notification": _notification,
     "fleet": _fleet,
 }
+
+
+@app.command(epilog="Example: topicwarden schema topic > topic.schema.json")
+def schema(
+    name: Annotated[str, typer.Argument(metavar="WHAT", help=f"One of {', '.join(SCHEMAS)}.")] = "topic",
+) -> int:
+    """Print the JSON Schema of topic, policy or stack files, of report.json, or of the JSON output of a command."""
+    if name not in SCHEMAS:
+        raise Refusal(f"there is no schema {name!r}: expected one of {', '.join(SCHEMAS)}")
+    terminal_output.write(json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n")
+    return 0
