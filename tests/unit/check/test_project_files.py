@@ -284,3 +284,20 @@ def test_a_file_that_cannot_be_written_is_named_and_not_its_draft(tmp_path: Path
     with pytest.raises(NotADirectoryError) as raised:
         replace_file(tmp_path / "folder" / "a.yaml", "")
     assert raised.value.filename == str(tmp_path / "folder" / "a.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Pulumi.a b.yaml", 'Pulumi has no stack "a b": expected ASCII letters, digits'),
+        ("Pulumi.ü.yaml", 'Pulumi has no stack "ü": '),
+        ("Pulumi...yaml", 'Pulumi has no stack ".": '),
+        ("Pulumi.prod.yml", "expected a name that ends in .yaml, got .yml; rename the file"),
+    ],
+)
+def test_a_settings_file_that_is_of_no_stack_is_an_error(root: Path, name: str, message: str) -> None:
+    (root / "stacks" / name).write_text("config: {}\n", encoding="utf-8")
+    done = topicwarden("check", cwd=root)
+    assert done.code == 1
+    assert f"stacks/{name}:1:1: {message}" in done.out
+    assert topicwarden("ci", "stacks", cwd=root).out == '["dev", "prod"]\n'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,12 +64,9 @@ class Project:
         return self.cache / "spark" / "conf"
 
     def stack_names(self) -> list[str]:
-        """Return the names of the stacks that have a settings file, sorted.
-
-        A name is also the name of folders, so that one of dots only is none. Pulumi has no stacks of such names.
-        """
+        """Return the names of the stacks that have a settings file, sorted; other names of files are no stacks."""
         names = (path.name[len("Pulumi.") : -len(".yaml")] for path in self.stacks.glob("Pulumi.*.yaml"))
-        return sorted(name for name in names if name.strip(".") and is_unicode(name))
+        return sorted(filter(is_stack_name, names))
 
 
 def user_project() -> Project:
@@ -76,9 +74,12 @@ def user_project() -> Project:
     return Project(_user_cache() / "undeclared")
 
 
-def is_unicode(name: str) -> bool:
-    """Return whether a name of a file, or an argument, is text: reports cannot have other bytes."""
-    return not any(0xD800 <= ord(character) < 0xE000 for character in name)
+def is_stack_name(name: str) -> bool:
+    """Return whether Pulumi accepts the name of a stack. It is also the name of folders, so not of dots only.
+
+    Source: ``ParseStackName`` in Pulumi's ``sdk/go/common/tokens``.
+    """
+    return bool(re.fullmatch(r"[A-Za-z0-9_.-]{1,100}", name)) and name.strip(".") != ""
 
 
 def find_project(start: Path | None = None) -> Project:

@@ -23,7 +23,7 @@ from topicwarden.policies.usage_policy import ContentsPolicy, CostPolicy, UsageP
 from topicwarden.policies.waivers import Waiver, WaiverEntry, expiry_problem
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.spec_files import SpecFile, read_files
-from topicwarden.specs.stacks.project_file import project_file_problems
+from topicwarden.specs.stacks.project_file import project_file_problems, stack_file_name_problems
 from topicwarden.specs.stacks.stack_file import read_stack_file
 from topicwarden.specs.validation_errors import validation_problems
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument, read_documents
@@ -130,7 +130,7 @@ class _PolicyLoader:
     def policy(self, project: Project) -> Policy:
         """Return the policy of all loaded files, and add the problems that only show when all files are loaded."""
         stack_files = {stack: read_stack_file(project, stack) for stack in self._stacks}
-        self.problems += project_file_problems(project.root)
+        self.problems += [*project_file_problems(project.root), *stack_file_name_problems(project)]
         self._drop_waivers_of_unknown_rules()
         return Policy(
             {name: tuple(self._settings(name)) for name in ALL_RULES},

@@ -22,7 +22,8 @@ PROBLEM_IDS: Final = MappingProxyType(
         "file-hidden": "A YAML file below topics/ has a name that begins with a dot. It is not read.",
         "file-kind": "An entry below topics/ is named like a YAML file but is a folder, a device, a pipe or a socket.",
         "file-link": "A symbolic link points to a folder, outside its tree, or to nothing. It is not followed.",
-        "file-name": "A file's name ends in .yml or in capitals. Only .yaml is read; the error prevents a silent skip.",
+        "file-name": "A file's name ends in .yml or in capitals, or Pulumi has no stack of this name. The error "
+        "prevents a silent skip.",
         "file-size": "A file is too large for a declaration that people write. It is not read.",
         "file-unreadable": "A file or folder cannot be opened.",
         "folder-unknown": "A named folder does not exist in topics/.",

@@ -1,4 +1,4 @@
-"""Reads ``Pulumi.yaml``, without which Pulumi deploys nothing."""
+"""Reads ``Pulumi.yaml``, without which Pulumi deploys nothing, and judges the names of the files of stacks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from topicwarden.model.files import read_regular_file
+from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Location, Problem, limited
+from topicwarden.model.project import Project, is_stack_name
+from topicwarden.specs.spec_files import printable_path
 from topicwarden.specs.validation_errors import validation_problems
 from topicwarden.specs.yaml_nodes import UNREADABLE, ParsedDocument, read_documents
 
@@ -109,3 +112,19 @@ def project_file_problems(root: Path) -> Iterator[Problem]:
             problems += validation_problems(error, document, PulumiProject)
     for problem in limited(problems):
         yield replace(problem, message=f"Pulumi refuses this file: {problem.message}", rule=_RULE)
+
+
+def stack_file_name_problems(project: Project) -> Iterator[Problem]:
+    """Yield a problem for each file of a stack whose name Pulumi does not read, or as the name of no stack."""
+    for path in sorted(project.stacks.glob("Pulumi.*")):
+        if path.suffix.lower() not in (".yaml", ".yml") or path.stem == "Pulumi":
+            continue
+        location = Location(printable_path(path.relative_to(project.root).as_posix()))
+        stack = path.stem.removeprefix("Pulumi.")
+        if path.suffix != ".yaml":
+            message = f"expected a name that ends in .yaml, got {path.suffix}; rename the file"
+            yield Problem(location, message, "file-name")
+        elif not is_stack_name(stack):
+            shown = quoted(printable_path(stack))
+            message = f"Pulumi has no stack {shown}: expected ASCII letters, digits, '.', '_' and '-'; rename the file"
+            yield Problem(location, message, "file-name")
