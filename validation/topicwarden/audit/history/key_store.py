@@ -52,8 +52,7 @@ _READ_KEY = (
 )
 """The columns of known keys and of keys that were read, in the order of ``KeyBatch.java``."""
 _BLOCK = "topic_id string, partition int, block string"
-"""The columns of blocks of offsets. ``block``: all counts as JSON, so that a key, of which there are many, has one
-column of them, which is null."""
+"""The columns of blocks of offsets. ``block`` has all counts as JSON: keys, which are many, have one column for them."""
 
 
 @dataclass(frozen=True)
