@@ -52,7 +52,7 @@ _READ_KEY = (
 )
 """The columns of known keys and of keys that were read, in the order of ``KeyBatch.java``."""
 _BLOCK = "topic_id string, partition int, block string"
-"""The columns of blocks of offsets. ``block`` has all counts as JSON: keys, which are many, have one column for them."""
+"""The columns of blocks of offsets. ``block`` has their counts as JSON, so that keys have one column for them."""
 
 
 @dataclass(frozen=True)
