@@ -130,12 +130,13 @@ def read_epoch_ends(
     of_topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
     by_leader: dict[int, dict[str, list[Any]]] = {}
     for (topic, partition), epoch in epochs.items():
-        asked = of_topic.OffsetForLeaderPartition(partition=partition, current_leader_epoch=-1, leader_epoch=epoch)
-        by_leader.setdefault(leaders[topic, partition], {}).setdefault(topic, []).append(asked)
+        requested = of_topic.OffsetForLeaderPartition(partition=partition, current_leader_epoch=-1, leader_epoch=epoch)
+        by_leader.setdefault(leaders[topic, partition], {}).setdefault(topic, []).append(requested)
     requests = {
         broker: [
             OffsetForLeaderEpochRequest(
-                replica_id=-1, topics=[of_topic(topic=topic, partitions=asked) for topic, asked in topics.items()]
+                replica_id=-1,
+                topics=[of_topic(topic=topic, partitions=requested) for topic, requested in topics.items()],
             )
         ]
         for broker, topics in by_leader.items()
