@@ -47,7 +47,7 @@ def test_the_next_run_completes_a_killed_one(stack_of: Callable[[str, int], Stac
         assert stack.placement().moves == ()
         assert stack.contents() == contents
         assert stack.settings() == settings
-        assert stack.clean()
+        until(stack.clean)
         preview = stack.pulumi("preview", "--expect-no-changes")
         assert preview.returncode == 0, preview.stdout
 
