@@ -269,3 +269,10 @@ def test_only_files_that_were_named_are_touched(tmp_path: Path) -> None:
     root = project(tmp_path, files)
     topicwarden("check", "--fix", "topics/a.yaml", cwd=root)
     assert [(root / file).read_text() for file in files] == ["owner: x\n", "ownr: x\n", "ownr: x\n"]
+
+
+def test_a_number_of_too_many_octal_digits_is_a_problem_of_its_line(tmp_path: Path) -> None:
+    """Python converts no text of more than 4,300 digits to a number."""
+    text = f'partitions: "0{"7" * 5_000}"\nreplication_factor: 1\nconfig: {{retention.bytes: 0{"7" * 5_000}}}\n'
+    root = project(tmp_path, {"topics/a.yaml": text})
+    assert [each.location.line for each in load(root / "topics", root, []).problems] == [1, 3]

@@ -84,6 +84,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {suggestion}?" if suggestion else ""
 
 
+_MOST_DIGITS: Final = 400
+"""Python converts no text of more than 4,300 digits to a number."""
+
+
 def plain_number_hint(text: str) -> str:
     """Return ``; write 1000`` for ``1_000`` and ``"1000"``, the remedy of ``octal_hint``, and else empty text."""
     if hint := octal_hint(text):
@@ -95,9 +99,17 @@ def plain_number_hint(text: str) -> str:
 def octal_hint(text: str) -> str:
     """Return the two readings of a number that is octal in YAML 1.1 only, such as ``010``; else empty text."""
     digits = text.strip().replace("_", "")
-    if not re.fullmatch(r"[-+]?0[0-7]+", digits, re.ASCII) or int(digits, 8) == int(digits):
+    if not re.fullmatch(r"[-+]?0[0-7]+", digits, re.ASCII) or len(digits.lstrip("-+0")) < 2:
         return ""
-    return f"; YAML 1.1 reads {int(digits, 8)}, YAML 1.2 reads {int(digits)}: write the intended number"
+    return f"; {yaml_readings(digits)}: write the intended number"
+
+
+def yaml_readings(digits: str) -> str:
+    """Return how YAML 1.1 and YAML 1.2 read a number with a leading zero, such as ``010``."""
+    if len(digits) > _MOST_DIGITS:
+        return "YAML 1.1 and YAML 1.2 read different numbers"
+    octal_number = int(digits, 8) if set(digits) <= set("-+01234567") else "text"
+    return f"YAML 1.1 reads {octal_number}, YAML 1.2 reads {int(digits)}"
 
 
 def whole_number_hint(number: float) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import MAX_COUNTS, SettingValues
 from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_key
-from topicwarden.model.message_text import did_you_mean, kind_of, quoted
+from topicwarden.model.message_text import did_you_mean, kind_of, quoted, yaml_readings
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -69,8 +69,6 @@ def _report_octal(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> N
     value, location = fields.peek(path)
     written = fields.octal_number(path) if isinstance(value, str) else None
     if written:
-        digits = written.replace("_", "")
-        octal_number = int(digits, 8) if set(digits) <= set("-+01234567") else "text"
-        readings = f"YAML 1.1 reads {octal_number}, YAML 1.2 reads {int(digits)}"
+        readings = yaml_readings(written.replace("_", ""))
         message = f"expected no leading zero, got {written}: {readings}; write the intended number"
         reader.add_problem(location, message, "value")
