@@ -1,5 +1,5 @@
 # Two commands do it all: `make demo` and `make test`. Everything lands in .venv and .cache, once.
-.PHONY: setup packages demo demo-all test test-fast campaigns coverage mutants check types wording site wheel image lock shell clean
+.PHONY: setup packages demo demo-all test test-fast campaigns coverage mutants check static types wording site wheel image lock shell clean
 .SILENT:
 SHELL := bash
 
@@ -26,7 +26,7 @@ test-fast: packages  ## After each change, at most three minutes: ruff, and the 
 	$(VENV)/ruff format --check .
 	$(VENV)/pytest $(PARALLEL) tests/unit
 
-test: setup check  ## Everything: units, then the real cluster, the real engine, real Spark, a real browser, a real Prometheus.
+test: setup static  ## Everything: units, then the real cluster, the real engine, real Spark, a real browser, a real Prometheus.
 	tests/fetch-conformance || echo "The tests that need conformance data are skipped." >&2
 	tests/install-browser || echo "The tests of HTML pages are skipped." >&2
 	tests/install-prometheus || echo "The tests of metrics and alerts are skipped." >&2
@@ -44,7 +44,10 @@ mutants: packages  ## Which changes of a rule, a consequence or a check no unit 
 	ls -d $(CURDIR)/.venv/lib/python*/site-packages > $$(ls -d .cache/mutmut/lib/python*/site-packages)/project.pth
 	.cache/mutmut/bin/python -P tests/mutants.py run
 
-check: packages  ## Style, types, wording, and which package may import which.
+check: static  ## Style, types, wording, which package may import which, and whether pages and schemas are those of the code.
+	$(VENV)/pytest --quiet tests/unit/test_pages.py tests/unit/test_documents.py tests/unit/check/test_editors.py
+
+static: packages
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(MAKE) --no-print-directory -j 2 types wording

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from tests.support.cases import POLICY_CASES as CASES
 from tests.support.cases import TODAY, Case, cases, project_of
 from topicwarden.audit.check_docs import check_docs
-from topicwarden.cli.pages import MONITORING, PAGES
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.contents import Contents, KeyContents, RecordContents, ValueContents
 from topicwarden.model.problem import Level
@@ -186,20 +185,6 @@ def test_good_project_has_none(case: Case, tmp_path: Path) -> None:
 
 
 _PARTS = ["Example", "Confirm", "Remedy", "Prevent", "Source"]
-DOCS = Path(__file__).parents[3] / "docs"
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_the_pages_are_in_step_with_the_rules_and_checks(name: str) -> None:
-    """Run ``topicwarden rules NAME > docs/NAME.md`` to update a page."""
-    assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == PAGES[name]()
-
-
-@pytest.mark.parametrize("name", MONITORING)
-def test_the_files_for_monitoring_are_in_step_with_the_checks(name: str) -> None:
-    """Run ``topicwarden rules NAME > docs/FILE`` to update a file."""
-    file, write = MONITORING[name]
-    assert (DOCS / file).read_text(encoding="utf-8") == write()
 
 
 def test_every_rule_has_a_bad_example() -> None:
