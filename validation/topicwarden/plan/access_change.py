@@ -5,6 +5,7 @@ Only what Pulumi's state has is ever removed: after a deploy, the cluster has (l
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -42,6 +43,11 @@ class AccessChange(AccessComparison):
         """The ACLs on the cluster after the deploy, which does not create again what was deleted by hand."""
         created = {acl for acl, action in self.of(ACLS).items() if action is Action.CREATE}
         return self.before - (self.deployed.acls - self.declared.acls.keys()) | created
+
+    @cached_property
+    def acls_after(self) -> Counter[str]:
+        """The number of ACLs after the deploy, by principal."""
+        return Counter(acl.principal for acl in self.after)
 
     @cached_property
     def changed_acls(self) -> frozenset[Acl]:

@@ -108,8 +108,12 @@ class AccessContext:
         return frozenset(home for part in parts for home in declared.get(part) or deployed.get(part, ()))
 
     def _lacking(self, allowance: AllowedChange, homes: Iterable[str]) -> list[str]:
-        allowed = {**self.allowed, **self.topics.allowed}
-        return sorted(home for home in homes if allowance not in allowed.get(home, ()))
+        of_files, of_topics = self.allowed, self.topics.allowed  # a file has a slash in its name
+        return sorted(
+            home
+            for home in homes
+            if allowance not in of_topics.get(home, ()) and allowance not in of_files.get(home, ())
+        )
 
 
 def acl_reasons(context: AccessContext, acls: Collection[Acl]) -> Iterable[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +22,7 @@ def quota_title(entity: QuotaEntity) -> str:
     return f"quota of {quota_clients(entity)}"
 
 
-def quotas_before_and_after(difference: AccessComparison) -> tuple[Quotas, Quotas]:
+def quotas_before_and_after(difference: AccessComparison) -> tuple[Quotas, dict[QuotaEntity, Mapping[str, float]]]:
     """Return the quotas on the cluster before and after the deploy, which removes only values that the state has.
 
     If the brokers do not report them, those of the last deploy count as the present ones.
@@ -43,7 +44,7 @@ def _rows(difference: AccessComparison) -> Iterator[AccessItem]:
     for entity, action in difference.of(QUOTAS).items():
         after, location = difference.declared.part(QUOTAS).get(entity, {}), difference.declared.location(QUOTAS, entity)
         own = sorted({*after, *difference.deployed.part(QUOTAS).get(entity, {})})
-        texts = _text(before, entity, own), _text({**later, entity: after}, entity, own)
+        texts = _text(before, entity, own), _text(ChainMap({entity: after}, later), entity, own)
         yield row(AccessKind.QUOTA, action, quota_clients(entity), location, texts)
 
 

@@ -6,8 +6,9 @@ Source: ``ClientQuotaManager.DefaultQuotaCallback``, and for addresses ``Connect
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Final, TypeAlias
 
 QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
@@ -105,21 +106,30 @@ def enforced(quotas: Quotas, client: QuotaClient, key: str, *, ip: bool = False)
     return EnforcedQuota()
 
 
-def enforced_change(before: Quotas, after: Quotas, entity: QuotaEntity, key: str) -> EnforcedChange | None:
-    """Return what a change of ``entity`` means for those of its clients that lose most; None if no client loses.
+def lowered(
+    before: Quotas, after: Quotas, entities: Iterable[QuotaEntity]
+) -> Iterator[tuple[QuotaEntity, str, EnforcedChange]]:
+    """Yield each of ``entities`` and keys by whose change clients get a lower limit, sorted.
 
-    A client that other quotas name may have another level than the others of the entity.
+    The change is that of those of its clients that lose most: a client that other quotas name may have another level
+    than the others of the entity.
     """
-    ip = any(kind == _IP for kind, _ in entity)
-    changes = [
-        EnforcedChange(enforced(before, client, key, ip=ip), enforced(after, client, key, ip=ip))
-        for client in _clients(entity, before, after)
-    ]
-    lower = [each for each in changes if each.lower and entity in (each.before.entity, each.after.entity)]
-    return min(lower, key=lambda each: (each.after.limit or 0.0) / (each.before.limit or float("inf")), default=None)
+    parts = [part for quotas in (before, after) for entity in quotas for part in entity]
+    named = {kind: sorted({name for other, name in parts if other == kind and name}) for kind in (_USER, _CLIENT)}
+    for entity in sorted(entities, key=str):
+        ip, clients = any(kind == _IP for kind, _ in entity), list(_clients(entity, named))
+        old, new = before.get(entity, {}), after.get(entity, {})
+        for key in sorted(key for key in {*old, *new} if old.get(key) != new.get(key)):
+            changes = (
+                EnforcedChange(enforced(before, client, key, ip=ip), enforced(after, client, key, ip=ip))
+                for client in clients
+            )
+            lower = [each for each in changes if each.lower and entity in (each.before.entity, each.after.entity)]
+            if lower:
+                yield entity, key, min(lower, key=lambda each: (each.after.limit or 0) / (each.before.limit or inf))
 
 
-def _clients(entity: QuotaEntity, *quotas: Quotas) -> Iterator[QuotaClient]:
+def _clients(entity: QuotaEntity, named: Mapping[str, Sequence[str]]) -> Iterator[QuotaClient]:
     """Yield the clients of ``entity``: the one that it names, or the unnamed ones first, and those named elsewhere."""
     names = dict(entity)
     if _IP in names:
@@ -127,10 +137,6 @@ def _clients(entity: QuotaEntity, *quotas: Quotas) -> Iterator[QuotaClient]:
         return
     user, client_id = names.get(_USER), names.get(_CLIENT)
     yield QuotaClient(user, client_id)
-    named = {
-        kind: sorted({name for each in quotas for other in each for what, name in other if what == kind and name})
-        for kind in (_USER, _CLIENT)
-    }
     if user is None:
         yield from (QuotaClient(each, client_id) for each in named[_USER][:_MOST_PAIRS])
     if client_id is None:
@@ -139,10 +145,3 @@ def _clients(entity: QuotaEntity, *quotas: Quotas) -> Iterator[QuotaClient]:
 
 def _entity(parts: Mapping[str, str | None]) -> QuotaEntity:
     return tuple(sorted(parts.items()))
-
-
-def changed_keys(before: Quotas, after: Quotas, entities: Iterable[QuotaEntity]) -> Iterator[tuple[QuotaEntity, str]]:
-    """Yield each entity with the keys whose own values change, sorted."""
-    for entity in sorted(entities, key=str):
-        old, new = before.get(entity, {}), after.get(entity, {})
-        yield from ((entity, key) for key in sorted({*old, *new}) if old.get(key) != new.get(key))

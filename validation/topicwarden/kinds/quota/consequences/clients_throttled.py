@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from topicwarden.kafka.read.snapshot import LiveTopic
+from topicwarden.kinds.difference import AccessComparison
 from topicwarden.kinds.quota.change import QUOTAS, quotas_before_and_after
-from topicwarden.kinds.quota.levels import EnforcedChange, QuotaEntity, changed_keys, enforced_change, quota_clients
+from topicwarden.kinds.quota.levels import EnforcedChange, QuotaEntity, lowered, quota_clients
 from topicwarden.model.access import Acl, Operation, PermissionType, Resource, ResourceType
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
@@ -53,11 +54,12 @@ _OPERATIONS: Final = {"producer_byte_rate": Operation.WRITE, "consumer_byte_rate
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return each quota by whose change clients get a lower limit than brokers enforce now."""
-    change = context.change
-    before, after = change.once(quotas_before_and_after)
-    for entity, key in changed_keys(before, after, change.of(QUOTAS)):
-        if (enforced := enforced_change(before, after, entity, key)) is not None:
-            yield _consequence(context, entity, key, enforced)
+    for entity, key, enforced in context.change.once(_lowered):
+        yield _consequence(context, entity, key, enforced)
+
+
+def _lowered(difference: AccessComparison) -> list[tuple[QuotaEntity, str, EnforcedChange]]:
+    return list(lowered(*difference.once(quotas_before_and_after), difference.of(QUOTAS)))
 
 
 def _consequence(context: AccessContext, entity: QuotaEntity, key: str, enforced: EnforcedChange) -> Consequence:
@@ -134,21 +136,18 @@ def likely_rates(
 
     A user writes the topics that no other principal may write, and reads each topic that it may read once.
     """
-    before, after = change.once(quotas_before_and_after)
-    lowered = [
+    losing = [
         (entity, key, user)
-        for entity, key in changed_keys(before, after, change.of(QUOTAS))
-        if key in _OPERATIONS
-        and (user := dict(entity).get("user")) is not None
-        and enforced_change(before, after, entity, key)
+        for entity, key, _ in change.once(_lowered)
+        if key in _OPERATIONS and (user := dict(entity).get("user")) is not None
     ]
-    records = earlier.read(cluster_id)[0] if earlier is not None and lowered and change.live.acls is not None else None
+    records = earlier.read(cluster_id)[0] if earlier is not None and losing and change.live.acls is not None else None
     if records is None:
         return {}
     names = {name for name, _ in records.topics}
     used = {
         (entity, key): topics
-        for entity, key, user in lowered
+        for entity, key, user in losing
         if (topics := _topics(change.after, f"User:{user}", _OPERATIONS[key], names))
     }
     live = cluster.snapshot({name for topics in used.values() for name in topics}).topics if used else {}

@@ -6,7 +6,7 @@ have the old one cannot connect again. Kafka never returns passwords, and does n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.message_text import counted
@@ -34,24 +34,21 @@ _MEASURED = "the credentials and ACLs of the cluster; Kafka does not report whic
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return each credential that is deleted, or gets another password."""
-    live = context.change.live.part(USERS) or {}
-    for key, action in sorted(context.change.of(USERS).items()):
+    live, actions = context.change.live.part(USERS) or {}, context.change.of(USERS)
+    remaining: dict[str, list[str]] = {}
+    for user, mechanism in sorted({*live, *context.change.declared.part(USERS)}):
+        if actions.get((user, mechanism)) is not Action.DELETE:
+            remaining.setdefault(user, []).append(mechanism)
+    for key, action in sorted(actions.items()):
         if key not in live:
             continue
         if action is Action.DELETE:
-            yield _deleted(context, *key)
+            yield _deleted(context, *key, remaining.get(key[0], []))
         elif action is Action.UPDATE:
             yield from _changed(context, *key)
 
 
-def _deleted(context: AccessContext, user: str, mechanism: str) -> Consequence:
-    remaining = sorted(
-        {
-            other
-            for name, other in {*(context.change.live.part(USERS) or {}), *context.change.declared.part(USERS)}
-            if name == user and context.change.of(USERS).get((name, other)) is not Action.DELETE
-        }
-    )
+def _deleted(context: AccessContext, user: str, mechanism: str, remaining: Sequence[str]) -> Consequence:
     return Consequence(
         kind=KIND,
         severity=context.severity(AllowedChange.REMOVE_CREDENTIAL, [(user, mechanism)]),
@@ -119,5 +116,5 @@ def _replaced(context: AccessContext, user: str, mechanism: str) -> Consequence:
 
 
 def _acls(context: AccessContext, user: str) -> Iterable[str]:
-    number = sum(acl.principal == f"User:{user}" for acl in context.change.after)
+    number = context.change.acls_after[f"User:{user}"]
     yield f"{counted(number, 'ACL') if number else 'no ACL'} {'name' if number > 1 else 'names'} it after the deploy"

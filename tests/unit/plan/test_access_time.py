@@ -1,0 +1,71 @@
+"""Test that the time to judge a change of access grows with its entries, and not with their square."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import pytest
+
+from tests.support.access_parts import deployed_access, live_access
+from topicwarden.kinds import modules
+from topicwarden.model.access import (
+    Acl,
+    AuthorizerSettings,
+    DeclaredAccess,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    ScramUser,
+)
+from topicwarden.plan.access_change import access_change
+from topicwarden.plan.access_context import OwnClient, StackTopics
+from topicwarden.plan.access_evidence import AccessEvidence
+from topicwarden.plan.predict_access import judge_access
+
+SCRAM: Final = "SCRAM-SHA-512"
+SETTINGS: Final = AuthorizerSettings("org.apache.kafka.metadata.authorizer.StandardAuthorizer", frozenset(), False)
+
+
+def acl(number: int) -> Acl:
+    principal, topic = f"User:u{number}", f"t{number}"
+    return Acl(principal, "*", Operation.READ, PermissionType.ALLOW, ResourceType.TOPIC, topic, PatternType.LITERAL)
+
+
+ENTRIES: Final[Mapping[str, Callable[[int], tuple[Any, Any]]]] = {
+    "acls": lambda number: (acl(number), None),
+    "users": lambda number: ((f"u{number}", SCRAM), ScramUser(f"u{number}", SCRAM, 4096)),
+    "quotas": lambda number: ((("user", f"u{number}"),), {"producer_byte_rate": 1.0 + number}),
+    "group_configs": lambda number: (f"g{number}", {"consumer.session.timeout.ms": "50000"}),
+    "client_metrics": lambda number: (f"m{number}", {"interval.ms": "50000"}),
+}
+
+
+def seconds(part: str, number: int) -> float:
+    """Return the CPU time to judge that a deploy deletes this many entries of a part, beside an ACL for each."""
+    acls = frozenset(map(acl, range(number)))
+    entries = dict(map(ENTRIES[part], range(number)))
+    parts = {} if part == "acls" else {part: entries}
+    deployed_acls = acls if part == "acls" else frozenset[Acl]()
+    deployed = deployed_access(deployed_acls, parts, homes=dict.fromkeys(entries, ("access/all.yaml",)))
+    started = time.process_time()
+    change = access_change(DeclaredAccess(), deployed, live_access(acls, parts, {1: SETTINGS}))
+    plan = judge_access(
+        change, AccessEvidence(), StackTopics(), OwnClient("User:deployer", SCRAM), now=1_800_000_000_000
+    )
+    taken = time.process_time() - started
+    assert len(plan.plan.items) == number
+    return taken
+
+
+def test_each_kind_is_timed() -> None:
+    assert {each.PART.name for each in modules("change")} == ENTRIES.keys()
+
+
+@pytest.mark.parametrize("part", ENTRIES)
+def test_four_times_as_many_entries_take_about_four_times_as_long(part: str) -> None:
+    few = min(seconds(part, 750) for _ in range(3))
+    many = min(seconds(part, 3_000) for _ in range(2))
+    assert many < 8 * few, f"{few:.3f} and {many:.3f} s; the square would be 16 times as long"
