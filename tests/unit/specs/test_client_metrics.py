@@ -24,6 +24,7 @@ from topicwarden.specs.access_files import load_access, resolve_access
         ("{interval.ms: 2h}", "expected an interval of 100ms to 1h, got 7,200,000 ms"),
         ("{metrics: ['a,b']}", "expected text without commas and outer spaces"),
         ("{metrics: ['']}", "metrics"),
+        ("{metrics: [b., a., b.]}", 'expected each item once, got "b." twice'),
         ("{match: {client_software: x}}", 'unknown key "client_software"; did you mean client_software_name?'),
         ("{match: {foo: x}}", 'unknown key "foo"; known are client_instance_id, client_id, client_software_name, '),
         ("{match: {client_id: '['}}", 'a Java regular expression, got "[": a character class has no ]'),
@@ -73,7 +74,7 @@ PATTERNS = ITEMS.filter(lambda text: java_regex_problem(text) is None)
         {},
         optional={
             "interval.ms": st.integers(100, 3_600_000),
-            "metrics": st.lists(ITEMS, min_size=1, max_size=3),
+            "metrics": st.lists(ITEMS, min_size=1, max_size=3, unique=True),
             "match": st.dictionaries(st.sampled_from(["client_id", "client_source_port"]), PATTERNS, min_size=1),
         },
     )

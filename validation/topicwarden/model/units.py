@@ -81,7 +81,7 @@ class ValueUnit:
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,29})", re.ASCII)
 _QUANTITY: Final = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,30})?) *([A-Za-z]+)", re.ASCII)
 
-_PADDED: Final = re.compile(r"[-+]?0+([0-9].*)", re.ASCII)
+_PADDED: Final = re.compile(r"(-?)\+?0+([0-9].*)", re.ASCII)
 
 _BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _CLOCK: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
@@ -90,7 +90,7 @@ _CLOCK: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_0
 def without_leading_zeros(text: str) -> str | None:
     """Return a number or quantity such as ``012`` and ``007d`` without its leading zeros; None if it has none."""
     match = _PADDED.fullmatch(text.strip())
-    return match[1] if match else None
+    return match[1] + match[2] if match else None
 
 
 UNLIMITED: Final = ("forever", "unlimited", "infinite", "none", "never")

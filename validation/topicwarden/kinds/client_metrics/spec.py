@@ -33,6 +33,13 @@ def _one_item(value: str) -> str:
     return value
 
 
+def _distinct(items: list[str]) -> list[str]:
+    """Return items of which none appears twice: brokers refuse that from Kafka 4.2 on (KIP-1161)."""
+    if twice := sorted({item for item in items if items.count(item) > 1}):
+        raise custom_error("value", f"expected each item once, got {', '.join(map(quoted, twice))} twice")
+    return items
+
+
 def _pattern(value: str) -> str:
     """Return a pattern that brokers compile (``ClientMetricsConfigs.parseMatchingPatterns``)."""
     if "=" in value:
@@ -62,7 +69,7 @@ class ClientMetricsSpec(StrictModel):
     interval: Annotated[Period, AfterValidator(_interval)] | None = Field(
         default=None, alias="interval.ms", description="The time between two pushes of a client: 30s; by default 5m."
     )
-    metrics: list[Item] | None = Field(
+    metrics: Annotated[list[Item], AfterValidator(_distinct)] | None = Field(
         default=None, description="Prefixes of names of metrics, such as `org.apache.kafka.producer.`; `*` for all."
     )
     match: dict[Selector, Annotated[Item, AfterValidator(_pattern)]] | None = Field(
@@ -88,7 +95,7 @@ def yaml_settings(settings: Mapping[str, str]) -> dict[str, Any]:
     if "interval.ms" in settings:
         found["interval.ms"] = int(settings["interval.ms"])
     if "metrics" in settings:
-        found["metrics"] = _items(settings["metrics"])
+        found["metrics"] = list(dict.fromkeys(_items(settings["metrics"])))
     if "match" in settings:
         pairs = (item.partition("=") for item in _items(settings["match"]))
         found["match"] = {selector.strip(): pattern.strip() for selector, _, pattern in pairs}
