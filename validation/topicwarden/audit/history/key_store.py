@@ -239,7 +239,8 @@ class KeyStore:
         """Write the rows of a part. Keys and blocks have separate folders."""
         rows = groups.withColumns({name: self._partition_id[name] for name in ("topic_id", "partition")})
         self._spark.conf.set("spark.sql.maxConcurrentOutputFileWriters", "4")
-        columns = [F.col(column).cast(kind) for column, kind in _kinds(_READ_KEY) if column in rows.columns]
+        read_key = StructType.fromDDL(_READ_KEY)
+        columns = [F.col(each.name).cast(each.dataType) for each in read_key if each.name in rows.columns]
         counts = [column for column in groups.columns if column not in {"part", "keyed"}]
         block = F.when(~F.col("keyed"), F.to_json(F.struct(*counts))).alias("block")
         self._store.write(FOLDER, name, rows.select(*columns, block, "keyed"), partition_by="keyed")
@@ -361,10 +362,3 @@ def _with_columns(schema: StructType, columns: Collection[str]) -> Iterator[Colu
     for field_ in schema:
         found = field_.name in columns
         yield F.col(field_.name) if found else F.lit(None).cast(field_.dataType).alias(field_.name)
-
-
-def _kinds(columns: str) -> Iterator[tuple[str, str]]:
-    """Yield the names and the types of ``columns``."""
-    for column in columns.split(","):
-        name, kind = column.strip().split(" ")
-        yield name, kind

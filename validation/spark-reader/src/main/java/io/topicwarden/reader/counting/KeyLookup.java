@@ -53,11 +53,9 @@ public final class KeyLookup {
      * Adds an entry whose key is not in the index, or returns the number of the entry of its key.
      */
     int add(int entry, int partitionId, long hash) {
-      int slot = firstSlot(hash);
-      for (; slots[slot] != 0; slot = slotAfter(slot)) {
-        if (hashes[slot] == hash && partitionIds[slots[slot] - 1] == partitionId) {
-          return slots[slot] - 1;
-        }
+      int slot = slotOf(partitionId, hash);
+      if (slots[slot] != 0) {
+        return slots[slot] - 1;
       }
       slots[slot] = entry + 1;
       hashes[slot] = hash;
@@ -77,12 +75,17 @@ public final class KeyLookup {
 
     /** Returns the number of the entry of a key, or {@link #NOT_FOUND}. */
     int find(int partitionId, long hash) {
-      for (int slot = firstSlot(hash); slots[slot] != 0; slot = slotAfter(slot)) {
-        if (hashes[slot] == hash && partitionIds[slots[slot] - 1] == partitionId) {
-          return slots[slot] - 1;
-        }
+      return slots[slotOf(partitionId, hash)] - 1;
+    }
+
+    /** Returns the slot of a key, or the empty slot where it would be. */
+    private int slotOf(int partitionId, long hash) {
+      int slot = firstSlot(hash);
+      while (slots[slot] != 0
+          && (hashes[slot] != hash || partitionIds[slots[slot] - 1] != partitionId)) {
+        slot = slotAfter(slot);
       }
-      return NOT_FOUND;
+      return slot;
     }
 
     private int firstSlot(long hash) {
