@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,11 @@ from tests.support.projects import project_of
 from topicwarden.model.project import Project
 from topicwarden.model.usage import UseAction, UserKind
 from topicwarden.model.usage_report import UndeclaredUse, UsageReport
+from topicwarden.operations import usage_access
 from topicwarden.operations.usage_access import add_used_access
 from topicwarden.policies.check_specs import check
+from topicwarden.specs.load import LoadedSpecs, load, load_files
+from topicwarden.specs.resolve import resolve
 
 SIZE = "partitions: 1\nreplication_factor: 1\n"
 FLOW = "{partitions: 1, replication_factor: 1}"
@@ -104,6 +108,28 @@ def test_a_file_that_cannot_be_edited_is_left_to_a_person(tmp_path: Path, text: 
     assert [(use.topic, use.reason) for use in added.left] == [
         ("t", "the layout of its file has no position for the entry")
     ]
+
+
+def test_many_topics_are_edited_at_once_and_one_that_cannot_be_edited_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names, bad = [f"t{number}" for number in range(64)], "t37"
+    refused = f"{SIZE}access:\n  produce: &p [User:a]\n  consume: *p\n"
+    documents = [f"topic: {name}\n{refused if name == bad else SIZE}" for name in names]
+    files = {f"{number}.yaml": "---\n".join(documents[number : number + 16]) for number in range(0, 64, 16)}
+    project, loads = project_of(tmp_path, files), list[None]()
+
+    def counted_load(*arguments: Any) -> LoadedSpecs:
+        loads.append(None)
+        return load_files(*arguments)
+
+    monkeypatch.setattr(usage_access, "load_files", counted_load)
+    added = add_used_access(project, report(*map(reads, names)))
+    assert (added.entries, [use.topic for use in added.left]) == (63, [bad])
+    assert len(loads) <= 2 + 2 * 6, "each half is read once"
+    declared = resolve(load(project.topics, project.root, ["dev"]), "dev").declarations
+    users = {each.topic.name: len(each.topic.access.consume) for each in declared}
+    assert users == dict.fromkeys(names, 1)
 
 
 def test_only_exactly_known_principals_are_written_each_once(tmp_path: Path) -> None:

@@ -51,11 +51,13 @@ def add_used_access(project: Project, report: UsageReport, *, dry_run: bool = Fa
         if not use.reason:
             by_topic[use.topic].append(use)
     left = [use for use in report.undeclared if use.reason]
-    entries = 0
-    for name, uses in by_topic.items():
-        added = files_with_access.add(name, uses)
-        entries += added
-        left += [] if added else [use.model_copy(update={"reason": _UNEDITABLE}) for use in uses]
+    added = files_with_access.add(by_topic)
+    left += [
+        use.model_copy(update={"reason": _UNEDITABLE})
+        for name, uses in by_topic.items()
+        if not added.get(name)
+        for use in uses
+    ]
     files = tuple(files_with_access.changed())
     problems: tuple[Problem, ...] = ()
     if files and not dry_run:
@@ -64,7 +66,7 @@ def add_used_access(project: Project, report: UsageReport, *, dry_run: bool = Fa
             write_fixed(project, file)
         after = check(project, [report.stack]).problems
         problems = tuple(problem for problem in after if not before[_identity(problem)])
-    return AddedAccess(files, entries, tuple(sorted(left, key=_order)), problems)
+    return AddedAccess(files, sum(added.values()), tuple(sorted(left, key=_order)), problems)
 
 
 def _identity(problem: Problem) -> tuple[str, str, str]:
@@ -87,26 +89,41 @@ class _Files:
         self._after = dict(self._before)
         self._loaded = self._load(self._after)
 
-    def add(self, topic: str, uses: Sequence[UndeclaredUse]) -> int:
-        """Add the entries of one topic, and return their number; 0 if its file cannot be edited."""
-        loaded = next(each for each in self._loaded.topics if each.name == topic)
-        source = loaded.document.source
-        declared = self._topics(self._loaded, self._stack)[topic]
-        grants = _new_grants(declared, uses)
-        edited: bytes | None = self._after[source.file].data
+    def add(self, uses: Mapping[str, Sequence[UndeclaredUse]]) -> dict[str, int]:
+        """Add the entries of these topics, and return their number by topic, without topics that cannot be edited.
+
+        All files are edited and read again at once. If the loader then reads anything else, the halves are tried.
+        """
+        declared = self._topics(self._loaded, self._stack)
+        grants = {name: _new_grants(declared[name], of_topic) for name, of_topic in uses.items()}
+        after = dict(self._after)
+        for loaded in sorted(self._loaded.topics, key=_line, reverse=True):  # an edit moves the lines below it
+            if loaded.name in grants:
+                spec = after[loaded.document.source.file]
+                data = self._edited(spec.data, loaded, declared[loaded.name], grants[loaded.name])
+                if data is None:
+                    del grants[loaded.name]
+                else:
+                    after[spec.file] = replace(spec, data=data)
+        reloaded = self._load(after)
+        if reloaded.problems == self._loaded.problems and self._only_adds(reloaded, grants):
+            self._after, self._loaded = after, reloaded
+            return {name: sum(map(len, of_topic.values())) for name, of_topic in grants.items()}
+        names = [*grants]
+        halves = (names[: len(names) // 2], names[len(names) // 2 :]) if len(names) > 1 else ()
+        return {name: count for half in halves for name, count in self.add({each: uses[each] for each in half}).items()}
+
+    def _edited(
+        self, data: bytes, loaded: LoadedTopic, declared: Topic, grants: Mapping[UseAction, Sequence[Grant]]
+    ) -> bytes | None:
+        """Return a file with the entries of one topic; None if its layout has no position for them."""
+        edited: bytes | None = data
         for action, new in grants.items():
             key = KEYS[action]
             section, inherited = self._section(loaded, declared, key)
             texts = [grant_text(each, action is UseAction.READ) for each in (*inherited, *new)]
-            edited = None if edited is None else with_entries(edited, source.at(()).line, section, {key: texts})
-        if edited is None:
-            return 0
-        after = {**self._after, source.file: replace(self._after[source.file], data=edited)}
-        reloaded = self._load(after)
-        if reloaded.problems != self._loaded.problems or not self._only_adds(reloaded, topic, grants):
-            return 0
-        self._after, self._loaded = after, reloaded
-        return sum(map(len, grants.values()))
+            edited = None if edited is None else with_entries(edited, _line(loaded), section, {key: texts})
+        return edited
 
     def changed(self) -> Iterator[FixedFile]:
         """Yield the files that have new entries."""
@@ -134,14 +151,23 @@ class _Files:
     def _topics(self, loaded: LoadedSpecs, stack: str) -> dict[str, Topic]:
         return {each.topic.name: each.topic for each in resolve(loaded, stack).declarations}
 
-    def _only_adds(self, after: LoadedSpecs, topic: str, grants: Mapping[UseAction, Sequence[Grant]]) -> bool:
+    def _only_adds(self, after: LoadedSpecs, grants: Mapping[str, Mapping[UseAction, Sequence[Grant]]]) -> bool:
         """Return whether the new entries are all that differs: on this stack, and perhaps on others."""
         for stack in self._stacks:
             before, now = self._topics(self._loaded, stack), self._topics(after, stack)
-            expected = {**before, **({topic: _with_grants(before[topic], grants)} if topic in before else {})}
-            if now != expected and (stack == self._stack or now != before):
+            if before.keys() != now.keys():
                 return False
+            for name, topic in now.items():
+                as_before = topic == before[name]
+                added = topic == _with_grants(before[name], grants.get(name, {}))
+                if not added and (stack == self._stack or not as_before):
+                    return False
         return True
+
+
+def _line(loaded: LoadedTopic) -> int:
+    """Return the line at which the document of a topic begins."""
+    return loaded.document.source.at(()).line
 
 
 def _new_grants(declared: Topic, uses: Iterable[UndeclaredUse]) -> dict[UseAction, list[Grant]]:
