@@ -1,4 +1,4 @@
-"""Test that the time to judge a change of access grows with its entries, and not with their square."""
+"""Test that the time to judge and record a change of access grows with its entries, and not with their square."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any, Final
 import pytest
 
 from tests.support.access_parts import deployed_access, live_access
+from topicwarden.deploy.access_state import recorded_access
 from topicwarden.kinds import modules
+from topicwarden.kinds.client_metrics.change import Subscription
 from topicwarden.model.access import (
     Acl,
     AuthorizerSettings,
@@ -39,12 +41,12 @@ ENTRIES: Final[Mapping[str, Callable[[int], tuple[Any, Any]]]] = {
     "users": lambda number: ((f"u{number}", SCRAM), ScramUser(f"u{number}", SCRAM, 4096)),
     "quotas": lambda number: ((("user", f"u{number}"),), {"producer_byte_rate": 1.0 + number}),
     "group_configs": lambda number: (f"g{number}", {"consumer.session.timeout.ms": "50000"}),
-    "client_metrics": lambda number: (f"m{number}", {"interval.ms": "50000"}),
+    "client_metrics": lambda number: (Subscription(f"m{number}"), {"interval.ms": "50000"}),
 }
 
 
 def seconds(part: str, number: int) -> float:
-    """Return the CPU time to judge that a deploy deletes this many entries of a part, beside an ACL for each."""
+    """Return the CPU time to judge and record that a deploy deletes this many entries, beside an ACL for each."""
     acls = frozenset(map(acl, range(number)))
     entries = dict(map(ENTRIES[part], range(number)))
     parts = {} if part == "acls" else {part: entries}
@@ -55,7 +57,9 @@ def seconds(part: str, number: int) -> float:
     plan = judge_access(
         change, AccessEvidence(), StackTopics(), OwnClient("User:deployer", SCRAM), now=1_800_000_000_000
     )
+    recorded = recorded_access(DeclaredAccess(), departing=deployed)
     taken = time.process_time() - started
+    assert len(recorded["declared"]) == number
     assert len(plan.plan.items) == number
     return taken
 

@@ -81,11 +81,12 @@ def recorded_access(
     written. The record of what is ``departing`` stays, in case that its deletion fails.
     """
     gone = {key: homes for key, homes in departing.homes.items() if key not in access.homes}
-    files = {home for homes in gone.values() for home in homes}
+    homes = {**gone, **access.homes}
+    files = {home for of_gone in gone.values() for home in of_gone}
     allow = {file: words for file, words in departing.allow.items() if file in files} | dict(access.allow)
     return {
         "declared": {
-            resource.name(key): {"in": list({**gone, **access.homes}[key])}
+            resource.name(key): {"in": list(homes[key])}
             | ({"names": sorted(value)} if isinstance(value, Mapping) else {})
             for resource, key, value in [*_entries(departing, gone), *_entries(access, access.homes)]
         },

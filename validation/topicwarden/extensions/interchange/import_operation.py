@@ -186,7 +186,8 @@ def _declare(
     files = (*subjects.files, *draft.files, *of_access.files)
     if not dry_run:
         session.write(files)
-    unadopted = [name for name in chosen if name not in {*deployed.topics, *deployed.duplicates, *draft.refused}]
+    known = {*deployed.topics, *deployed.duplicates, *draft.refused}
+    unadopted = [name for name in chosen if name not in known]
     differences = {name: session.differences({name: chosen[name]}, "on the cluster") for name in unadopted}
     refused = {**live.refused, **draft.refused}
     files, problems, checked = session.check_files(files, chosen.keys() - draft.refused, dry_run)
