@@ -36,7 +36,7 @@ class AccessComparison:
     _computed: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, compute: Callable[[AccessComparison], T]) -> T:
-        """Return ``compute(self)``, computed once: each consequence is evaluated once for each allowance."""
+        """Return ``compute(self)``, computed once, for the consequences and rows that need it."""
         if compute not in self._computed:
             self._computed[compute] = compute(self)
         found: T = self._computed[compute]

@@ -102,7 +102,7 @@ class AccessChange(AccessComparison):
 
     @cached_property
     def rows(self) -> dict[str, list[AccessItem]]:
-        """The changes of each part, sorted by name. Each consequence is evaluated once for each allowance."""
+        """The changes of each part, sorted by name."""
         return {part.name: part.items(self) for part in ACCESS_PARTS}
 
     @property

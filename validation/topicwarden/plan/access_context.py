@@ -51,6 +51,7 @@ class AccessContext:
     """A change of access, and all that is known about it.
 
     ``allowed`` is what each file below ``access/`` allows today, by file; a file that is gone, what it allowed before.
+    ``needed`` are the allowances that the consequences judged so far rely on, each with its topic or file.
     """
 
     change: AccessChange
@@ -62,6 +63,7 @@ class AccessContext:
     own: OwnClient = field(default_factory=OwnClient)
     scope: StackScope = EVERY_TOPIC
     now: int = 0
+    needed: set[tuple[str, AllowedChange]] = field(default_factory=set, compare=False)
 
     def severity(self, allowance: AllowedChange, parts: Iterable[AccessKey]) -> Severity:
         """Return ``REFUSED``, or ``DANGER`` if each file that declares, or declared, ``parts`` allows the change.
@@ -69,7 +71,10 @@ class AccessContext:
         What no file has declared, nothing allows.
         """
         homes = self.homes(parts)
-        return Severity.REFUSED if not homes or self._lacking(allowance, homes) else Severity.DANGER
+        if not homes or self._lacking(allowance, homes):
+            return Severity.REFUSED
+        self.needed.update((home, allowance) for home in homes)
+        return Severity.DANGER
 
     def remedy(self, allowance: AllowedChange, instead: str, parts: Iterable[AccessKey]) -> str:
         """Return the remedy of a refused change: do ``instead``, or allow it; empty if the change is allowed.
@@ -108,12 +113,8 @@ class AccessContext:
         return frozenset(home for part in parts for home in declared.get(part) or deployed.get(part, ()))
 
     def _lacking(self, allowance: AllowedChange, homes: Iterable[str]) -> list[str]:
-        of_files, of_topics = self.allowed, self.topics.allowed  # a file has a slash in its name
-        return sorted(
-            home
-            for home in homes
-            if allowance not in of_topics.get(home, ()) and allowance not in of_files.get(home, ())
-        )
+        files, topics = self.allowed, self.topics.allowed  # only the name of a file has a slash
+        return sorted(home for home in homes if allowance not in topics.get(home, files.get(home, ())))
 
 
 def acl_reasons(context: AccessContext, acls: Collection[Acl]) -> Iterable[str]:

@@ -18,7 +18,6 @@ from topicwarden.model.planned_change import (
     AccessPlan,
     Consequence,
     PrincipalAccess,
-    Severity,
     most_severe_first,
 )
 from topicwarden.model.topic import AllowedChange, allowed_on
@@ -27,7 +26,6 @@ from topicwarden.plan.access_consequences import ACCESS_CONSEQUENCES, RULE_EVIDE
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
 from topicwarden.plan.access_effects import EVERYONE_ELSE, Decisions, PrincipalEffect, access_effects, principal_name
 from topicwarden.plan.access_evidence import AccessEvidence, gather_access
-from topicwarden.plan.change_guard import needed_allowances
 from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
@@ -113,7 +111,7 @@ def judge_access(
         now,
     )
     consequences = _consequences(context)
-    needed = _needed(context, consequences)
+    needed = frozenset(context.needed)
     plan = AccessPlan(
         items=change.items,
         principals=principals(effects),
@@ -153,28 +151,6 @@ def _names(change: AccessChange, evidence: AccessEvidence, topics: StackTopics) 
 
 def _consequences(context: AccessContext) -> list[Consequence]:
     return [consequence for rule in ACCESS_CONSEQUENCES for consequence in rule.evaluate(context)]
-
-
-def _needed(context: AccessContext, consequences: Sequence[Consequence]) -> frozenset[tuple[str, AllowedChange]]:
-    if not any(each.severity is Severity.DANGER for each in consequences):
-        return frozenset()
-    # Only an ACL that changes is judged by what the YAML of its topics allows.
-    of_topics = {
-        home: allowed & _OF_ACCESS
-        for home in context.homes(context.change.changed_acls)
-        if (allowed := context.topics.allowed.get(home)) is not None
-    }
-
-    def consequences_if(home: str, words: frozenset[AllowedChange]) -> list[Consequence]:
-        if home in context.allowed:
-            return _consequences(replace(context, allowed={**context.allowed, home: words}))
-        topics = replace(context.topics, allowed={**context.topics.allowed, home: words})
-        return _consequences(replace(context, topics=topics))
-
-    return needed_allowances({**of_topics, **context.allowed}, consequences, consequences_if)
-
-
-_OF_ACCESS = frozenset(word for rule in ACCESS_CONSEQUENCES for guard in rule.GUARDS for word in guard.allow)
 
 
 def _unseen(change: AccessChange) -> Iterable[str]:
