@@ -66,6 +66,7 @@ CAMPAIGNS: Final[Mapping[str, tuple[ModuleRun | PytestRun, ...]]] = {
         PytestRun(
             (
                 *("tests/engine/importing/test_kills.py", "tests/engine/rebalance/test_kills.py"),
+                "tests/engine/provider/test_access_kills.py",
                 *("tests/engine/predictions/test_agreement.py", "tests/engine/predictions/test_faults.py"),
                 "tests/engine/predictions/test_identity.py",
             )
