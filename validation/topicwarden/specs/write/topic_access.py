@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import StringIO
 from typing import Any, Final
 
 import yaml
@@ -105,6 +106,7 @@ def yaml_key(text: str) -> str:
 
 
 _INDENT: Final = "  "
+_DOCUMENT: Final = re.compile(r"---(\s|$)")
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -120,16 +122,20 @@ def with_entries(data: bytes, line: int, section: KeyPath, entries: Mapping[str,
     # Whole lines are inserted, so libyaml and Python must agree on the lines.
     if any(line_break in text for line_break in "\x85\u2028\u2029"):
         return None
+    lines = list(StringIO(text, newline=""))  # breaks lines where YAML does
+    end = next((number for number in range(line, len(lines)) if _DOCUMENT.match(lines[number])), len(lines))
+    before, document, after = ("".join(each) for each in (lines[: line - 1], lines[line - 1 : end], lines[end:]))
     for key, items in entries.items():
-        edited = _with_items(text, line, (*section, "access", key), items)
+        edited = _with_items(document, (*section, "access", key), items)
         if edited is None:
             return None
-        text = edited
-    return byte_order_mark + text.encode("utf-8")
+        document = edited
+    return byte_order_mark + (before + document + after).encode("utf-8")
 
 
-def _with_items(text: str, line: int, path: KeyPath, items: Sequence[str]) -> str | None:
-    root = next((node for node in compose(text) if node is not None and node.start_mark.line + 1 == line), None)
+def _with_items(text: str, path: KeyPath, items: Sequence[str]) -> str | None:
+    """Return the document ``text`` with ``items`` at the end of the list at ``path``; None as above."""
+    root = next(iter(compose(text)), None)
     node, depth = root, 0
     while depth < len(path) and isinstance(node, yaml.MappingNode) and node.value:
         child = next((value for key, value in node.value if key.value == path[depth]), None)
