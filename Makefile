@@ -24,6 +24,7 @@ demo-all:  ## The demo with all its chapters: a contract, schemas (Java 21), usa
 test-fast: packages  ## After each change, at most three minutes: ruff, and the unit tests, without JVM, broker and Pulumi.
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
+	$(VENV)/python -m tests.style
 	$(VENV)/pytest $(PARALLEL) tests/unit
 
 test: setup static  ## Everything: units, then the real cluster, the real engine, real Spark, a real browser, a real Prometheus.

@@ -30,6 +30,8 @@ def test_story(): pass
 @pytest.mark.parametrize("kind", ["a", "b", "c"])
 def test_matrix(kind): pass
 """
+PLUGINS = ("-p", "tests.support.nightly", "-p", "xdist.plugin")
+"""All that these runs need: each installed plugin would take a fifth of a second to load."""
 PLAIN, STORY, MATRIX = "test_plain", "test_story", {each: f"test_matrix[{each}]" for each in "abc"}
 OWN_CAMPAIGNS = ("tests/campaigns/official_provider", "tests/campaigns/pulumi_versions")
 """Folders whose marked tests need another build with Go, which only the campaigns of these names make."""
@@ -40,10 +42,10 @@ def run(folder: Path, content: str, *options: str, path: str = "") -> tuple[int,
     (folder / "test_it.py").write_text(content)
     (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", "-p", "tests.support.nightly", *options, f"test_it.py{path}"],
+        [sys.executable, "-m", "pytest", "-v", *PLUGINS, *options, f"test_it.py{path}"],
         cwd=folder,
         env={name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
-        | {"PYTHONPATH": str(REPOSITORY)},
+        | {"PYTHONPATH": str(REPOSITORY), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -52,13 +52,14 @@ def run(folder: Path, content: str, *options: str, path: str = "test_it.py", **v
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
     (folder / path).write_text(content)
     (folder / "pytest.ini").write_text("[pytest]\n")
-    own = ["-p", "tests.support.run_summary", "--rootdir", folder, "-c", folder / "pytest.ini"]
+    plugins = ("tests.support.run_summary", "xdist.plugin", "pytest_rerunfailures")
+    own = [*(part for name in plugins for part in ("-p", name)), "--rootdir", folder, "-c", folder / "pytest.ini"]
     unset = ("TOPICWARDEN_REQUIRED", "REPOSITORY_TESTS", "PYTEST_ADDOPTS")
     environment = {name: value for name, value in os.environ.items() if name not in unset}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *map(str, own), *options, str(folder)],
         cwd=REPOSITORY,
-        env=environment | {"PYTHONPATH": str(REPOSITORY)} | variables,
+        env=environment | {"PYTHONPATH": str(REPOSITORY), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | variables,
         capture_output=True,
         text=True,
         check=False,
