@@ -234,14 +234,18 @@ def _stamped(finding: Finding, scene: Scene, truth: Truth) -> str:
 
 
 def _silent(finding: Finding, scene: Scene, truth: Truth) -> str:
-    """Look for a record that brokers stamped within the declared silence; other timestamps prove nothing."""
+    """Look for a record that brokers stamped within the declared silence; other timestamps prove nothing.
+
+    A later time is a producer's: the topic had ``CreateTime`` before.
+    """
     bound = _contents(truth).arrival.max_silence or 0
     if truth.config.get("message.timestamp.type") != "LogAppendTime":
         return ""
     for partition in range(truth.partitions):
         stable = scene.partition(finding.topic, partition).last_stable or 0
         for log in scene.logs(finding.topic, partition):
-            if any(scene.report.started - entry.time <= bound for entry in log.committed(stable)):
+            earliest, latest = scene.report.started - bound, scene.report.finished
+            if any(earliest <= entry.time <= latest for entry in log.committed(stable)):
                 return f"a record in partition {partition} is younger"
     return ""
 
