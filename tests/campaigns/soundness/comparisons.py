@@ -85,7 +85,7 @@ def undecidable_reason(scene: Scene, topic: str) -> str:
         log, stable = scene.before[topic, partition], _stable(scene, topic, partition)
         if len(log.committed(stable)) < log.end:
             return f"partition {partition} has offsets without a committed record"
-    return ""
+    return "" if _is_steady(scene, topic) else "its logs changed during the audit"
 
 
 def lost_reason(scene: Scene, topic: str) -> str:
