@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from copy import copy
 from dataclasses import replace
 from itertools import combinations
@@ -159,3 +160,32 @@ def test_no_rate_is_likely_if_others_may_write_or_nothing_is_known(key: str, acl
 
 def test_a_prefix_counts() -> None:
     assert rates("producer_byte_rate", replace(WRITE, resource_name="or", pattern_type=PatternType.PREFIXED))
+
+
+def seconds(users: int) -> float:
+    """Return the CPU time to find the topics of as many users, of whom each gets a quota and may write one topic."""
+    quotas = {(("user", f"u{each}"),): ({"producer_byte_rate": 1.0}, Location("q.yaml")) for each in range(users)}
+    acls = frozenset(acl(f"User:u{each}", Operation.WRITE, f"t{each}") for each in range(users))
+    topics = {(f"t{each}", "id"): TopicRecord(f"t{each}", "id", 0, DAY_MS) for each in range(users)}
+    selected: list[set[str]] = []
+
+    def snapshot(names: set[str]) -> Any:
+        selected.append(names)
+        return SimpleNamespace(topics={})
+
+    cluster: Any = SimpleNamespace(snapshot=snapshot)
+    earlier: Any = SimpleNamespace(read=lambda cluster_id: (UseRecords("c", DAY_MS, topics), ()))
+    change = access_change(
+        declared_access(parts={"quotas": quotas}), DeployedAccess(), live_access(acls, {"quotas": {}})
+    )
+    started = time.process_time()
+    likely_rates(cast("Cluster", cluster), change, cast("EarlierUse", earlier), "c")
+    taken = time.process_time() - started
+    assert [*map(len, selected)] == [users]
+    return taken
+
+
+def test_the_time_to_find_likely_rates_grows_with_the_quotas() -> None:
+    few = min(seconds(100) for _ in range(3))
+    many = min(seconds(400) for _ in range(2))
+    assert many < 9 * few, f"{few:.4f} and {many:.4f} s"

@@ -8,15 +8,17 @@ so, with the metric that has the rate.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from topicwarden.kafka.read.snapshot import LiveTopic
+from topicwarden.kafka_facts.access.authorizer import Authorizer
 from topicwarden.kinds.difference import AccessComparison
 from topicwarden.kinds.quota.change import QUOTAS, quotas_before_and_after
 from topicwarden.kinds.quota.levels import EnforcedChange, QuotaEntity, lowered, quota_clients
-from topicwarden.model.access import Acl, Operation, PermissionType, Resource, ResourceType
+from topicwarden.model.access import Operation, PermissionType, Resource, ResourceType
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import AllowedChange
@@ -145,24 +147,37 @@ def likely_rates(
     if records is None:
         return {}
     names = {name for name, _ in records.topics}
+    principals = {f"User:{user}" for _, _, user in losing}
+    operations = {_OPERATIONS[key] for _, key, _ in losing}
+    by_use = {each: _topics_by_principal(change, principals, each, names) for each in operations}
     used = {
         (entity, key): topics
         for entity, key, user in losing
-        if (topics := _topics(change.after, f"User:{user}", _OPERATIONS[key], names))
+        if (topics := by_use[_OPERATIONS[key]].get(f"User:{user}"))
     }
     live = cluster.snapshot({name for topics in used.values() for name in topics}).topics if used else {}
     return {each: rate for each, topics in used.items() if (rate := _rate(records, live, topics)) is not None}
 
 
-def _topics(acls: Iterable[Acl], principal: str, operation: Operation, names: Collection[str]) -> list[str]:
-    allowing = [
-        acl for acl in acls if acl.permission is PermissionType.ALLOW and acl.operation in (operation, Operation.ALL)
-    ]
-    found = []
+def _topics_by_principal(
+    change: AccessChange, principals: Collection[str], operation: Operation, names: Collection[str]
+) -> Mapping[str, list[str]]:
+    """Return the topics that each of ``principals`` may read, or that no other principal may write, sorted."""
+    reads = operation is Operation.READ
+    allowing = (
+        acl
+        for acl in change.after
+        if acl.permission is PermissionType.ALLOW
+        and acl.operation in (operation, Operation.ALL)
+        and (acl.principal in principals or not reads)
+    )
+    authorizer = Authorizer(allowing, change.settings[0])
+    found: dict[str, list[str]] = defaultdict(list)
     for name in sorted(names):
-        users = {acl.principal for acl in allowing if acl.matches(Resource(ResourceType.TOPIC, name))}
-        if principal in users and (operation is Operation.READ or users == {principal}):
-            found.append(name)
+        patterns = authorizer.patterns(Resource(ResourceType.TOPIC, name))
+        users = {acl.principal for pattern in patterns for acl in pattern}
+        for user in users if reads or len(users) == 1 else ():
+            found[user].append(name)
     return found
 
 
