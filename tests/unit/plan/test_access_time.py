@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
 from tests.support.access_parts import deployed_access, live_access
 from topicwarden.deploy.access_state import recorded_access
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kinds import modules
 from topicwarden.kinds.client_metrics.change import Subscription
 from topicwarden.model.access import (
@@ -72,4 +74,29 @@ def test_each_kind_is_timed() -> None:
 def test_four_times_as_many_entries_take_about_four_times_as_long(part: str) -> None:
     few = min(seconds(part, 750) for _ in range(3))
     many = min(seconds(part, 3_000) for _ in range(2))
+    assert many < 8 * few, f"{few:.3f} and {many:.3f} s; the square would be 16 times as long"
+
+
+def seconds_with_a_group(number: int) -> float:
+    """Return the CPU time to judge that a group loses one of its topics; each topic has a reader of its own, too."""
+    topics = [f"t{each}" for each in range(number)]
+    own = {replace(acl(0), principal="User:g", resource_name=name) for name in topics}
+    group = replace(acl(0), principal="User:g", resource_type=ResourceType.GROUP, resource_name="g")
+    acls = frozenset({*map(acl, range(number)), *own, group})
+    lost = frozenset({replace(group, resource_type=ResourceType.TOPIC, resource_name="t0")})
+    change = access_change(DeclaredAccess(), deployed_access(lost), live_access(acls, {}, {1: SETTINGS}))
+    offsets = {(name, 0): 5 for name in topics}
+    evidence = AccessEvidence(
+        groups=(ConsumerGroup("g", "Stable", 1, offsets, frozenset(offsets)),), known={ResourceType.TOPIC: topics}
+    )
+    started = time.process_time()
+    judged = judge_access(change, evidence, StackTopics(), OwnClient("User:deployer", SCRAM), now=1_800_000_000_000)
+    taken = time.process_time() - started
+    assert [each.evidence["principal"] for each in judged.plan.consequences if each.kind == "access-lost"] == ["User:g"]
+    return taken
+
+
+def test_a_group_of_four_times_as_many_topics_takes_about_four_times_as_long() -> None:
+    few = min(seconds_with_a_group(60) for _ in range(3))
+    many = min(seconds_with_a_group(240) for _ in range(2))
     assert many < 8 * few, f"{few:.3f} and {many:.3f} s; the square would be 16 times as long"

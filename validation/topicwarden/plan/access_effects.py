@@ -92,6 +92,11 @@ class Decisions:
         self.changed: Final = change.changed_acls
         self._changed: Final = Authorizer(change.changed_acls, change.settings[0])
 
+    @property
+    def super_users(self) -> frozenset[str]:
+        """The principals that may do everything."""
+        return self.pairs[0][0].super_users
+
     def named(self, resource: Resource) -> frozenset[str]:
         """Return the principals that ACLs on ``resource`` name, before or after."""
         return frozenset(acl.principal for acl in self._acls_on(resource)) - {ANY_PRINCIPAL}

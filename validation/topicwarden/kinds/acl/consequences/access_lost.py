@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from topicwarden.kafka.read.transactions import Transaction
@@ -25,7 +26,14 @@ from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.timestamps import utc
 from topicwarden.model.topic import INTERNAL_TOPICS, AllowedChange
 from topicwarden.plan.access_context import AccessContext, acl_reasons, verb
-from topicwarden.plan.access_effects import EVERYONE_ELSE, PrincipalEffect, principal_name, resource_text
+from topicwarden.plan.access_effects import (
+    EVERYONE_ELSE,
+    DecisionChange,
+    Decisions,
+    PrincipalEffect,
+    principal_name,
+    resource_text,
+)
 from topicwarden.plan.change_guard import ChangeGuard
 from topicwarden.plan.consequence_text import shorten
 
@@ -162,22 +170,20 @@ def _loss(context: AccessContext, uses: Sequence[_Use], hosts: Collection[str]) 
     decisions = context.decisions
     if not any(decisions.changed_on(use.resource) for use in uses):
         return None
-    addresses = hosts or {host for use in uses for host in decisions.hosts(use.resource)}
-    principals = {*(name for use in uses for name in decisions.named(use.resource)), EVERYONE_ELSE}
+    resources = dict.fromkeys(use.resource for use in uses)
+    addresses = hosts or {host for resource in resources for host in decisions.hosts(resource)}
     losers: dict[str, tuple[_Use, ...]] = {}
     keepers: set[str] = set()
     acls: set[Acl] = set()
-    for principal in sorted(principals):
+    for principal in sorted(_may_be(decisions, uses, addresses)):
         lost: set[_Use] = set()
         may = False
         for host in addresses:
-            by_use = [decisions.outcomes(principal, use.operation, use.resource, host) for use in uses]
-            for outcomes in zip(*by_use, strict=True):  # with the same settings of the authorizer
-                if all(outcome.before.allowed for outcome in outcomes):
-                    may = True
-                    lost |= {use for use, outcome in zip(uses, outcomes, strict=True) if outcome.lost}
-                    deciding = {acl for each in outcomes if each.lost for acl in (each.before.acl, each.after.acl)}
-                    acls |= {acl for acl in deciding if acl is not None and acl in decisions.changed}
+            for outcomes in _allowed_before(decisions, principal, uses, host):
+                may = True
+                lost |= {use for use, outcome in zip(uses, outcomes, strict=True) if outcome.lost}
+                deciding = {acl for each in outcomes if each.lost for acl in (each.before.acl, each.after.acl)}
+                acls |= {acl for acl in deciding if acl is not None and acl in decisions.changed}
         if may and not lost:
             keepers |= {principal} - {context.own.principal}
         elif revoked := tuple(use for use in uses if use in lost and not decisions.first_acl(use.resource)):
@@ -187,6 +193,34 @@ def _loss(context: AccessContext, uses: Sequence[_Use], hosts: Collection[str]) 
     if not acls:
         acls = {acl for lost_uses in losers.values() for use in lost_uses for acl in decisions.changed_on(use.resource)}
     return _Loss(losers, frozenset(keepers), frozenset(acls))
+
+
+def _may_be(decisions: Decisions, uses: Sequence[_Use], hosts: Collection[str]) -> set[str]:
+    """Return the principals that may have all of ``uses``: those that ACLs name, or everyone else.
+
+    If everyone else may not do one of them, only principals that ACLs on its resource name may, and super users.
+    """
+    named = {use.resource: decisions.named(use.resource) for use in uses}
+    principals = {*chain.from_iterable(named.values()), EVERYONE_ELSE}
+    for use in sorted(uses, key=lambda use: len(named[use.resource])):
+        if not any(_allowed_before(decisions, EVERYONE_ELSE, [use], host) for host in hosts):
+            return principals & (named[use.resource] | decisions.super_users)
+    return principals
+
+
+def _allowed_before(
+    decisions: Decisions, principal: str, uses: Sequence[_Use], host: str
+) -> list[tuple[DecisionChange, ...]]:
+    """Return the outcomes of ``uses`` with each of the authorizer's settings that allows all of them before."""
+    by_use = []
+    settings = {*range(len(decisions.pairs))}
+    for use in uses:
+        outcomes = decisions.outcomes(principal, use.operation, use.resource, host)
+        settings = {each for each in settings if outcomes[each].before.allowed}
+        if not settings:
+            return []
+        by_use.append(outcomes)
+    return [tuple(outcomes[each] for outcomes in by_use) for each in settings]
 
 
 def _group(context: AccessContext, group: ConsumerGroup, loss: _Loss) -> Consequence:
