@@ -163,3 +163,24 @@ def allowances(entry: Mapping[str, Any]) -> frozenset[Allowance]:
         Allowance(AllowedChange(name), until)
         for name, until in (each if isinstance(each, list) else (each, None) for each in entry.get("allow", ()))
     )
+
+
+def test_the_schema_of_a_subject_that_leaves_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def name_of_record(format_name: str, text: str) -> str:
+        parsed.append(text)
+        return text
+
+    monkeypatch.setattr("topicwarden.kinds.subject.change.record_name", name_of_record)
+    location = Location("topics/t.yaml")
+    new = {
+        name: DeclaredSubject(name, schema, "a.avsc", location, uses=(SubjectUse(name, "value"),))
+        for name, schema in ((f"new{each}", RegisteredSchema("avro", f"R{each}")) for each in range(20))
+    }
+    old = {f"old{each}": DeployedSubject(f"old{each}", RegisteredSchema("avro", f"R{each}")) for each in range(20)}
+    live = LiveRegistry({name: LiveSubject(name, SubjectVersion(1, 1, each.schema)) for name, each in old.items()})
+    changes = registry_change(DeclaredSubjects(new), old, live, today=TODAY).changes
+    replaced = {name: [each.name for each in changes[name].replaces] for name in new}
+    assert replaced == {f"new{each}": [f"old{each}"] for each in range(20)}
+    assert len(parsed) <= 5 * len(new)

@@ -6,6 +6,7 @@ and changes nothing: also if another version is the latest.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -130,11 +131,9 @@ def registry_change(
     """
     found: dict[str, SubjectChange] = {}
     schemas: dict[str, RegisteredSchema] = {}
-    replaces = {
-        each.name: _replaced(each, declared, deployed, registry)
-        for each in declared.subjects.values()
-        if each.name not in deployed
-    }
+    new = [each for each in declared.subjects.values() if each.name not in deployed]
+    leaving = _leaving_by_record(declared, deployed) if new else {}
+    replaces = {each.name: _replaced(each, declared, deployed, leaving, registry) for each in new}
     for wave in waves(declared):
         resolved = {each.name: _resolved(each, declared, registry, found, deployed) for each in wave}
         schemas |= resolved
@@ -197,8 +196,21 @@ def _record_name(schema: RegisteredSchema) -> str | None:
     return record_name(schema.format, schema.text)
 
 
+def _leaving_by_record(declared: DeclaredSubjects, deployed: DeployedSubjects) -> Mapping[str | None, list[str]]:
+    """Return the subjects that leave the declaration by the names of their records; None if a name is not known."""
+    found: dict[str | None, list[str]] = defaultdict(list)
+    for name, each in deployed.items():
+        if name not in declared.subjects:
+            found[_record_name(each.schema)].append(name)
+    return found
+
+
 def _replaced(
-    subject: DeclaredSubject, declared: DeclaredSubjects, deployed: DeployedSubjects, registry: LiveRegistry
+    subject: DeclaredSubject,
+    declared: DeclaredSubjects,
+    deployed: DeployedSubjects,
+    leaving: Mapping[str | None, list[str]],
+    registry: LiveRegistry,
 ) -> tuple[LiveSubject, ...]:
     """Return the subjects that readers of the subject's topics use until this deploy, as far as they have versions.
 
@@ -208,13 +220,9 @@ def _replaced(
     """
     if not subject.uses:
         return ()
-    record, earlier = _record_name(subject.schema), earlier_names(subject)
-    names = {
-        name
-        for name, each in deployed.items()
-        if name not in declared.subjects
-        and (name in earlier or (record is not None and record == _record_name(each.schema)))
-    }
+    record = _record_name(subject.schema)
+    names = {name for name in earlier_names(subject) if name in deployed and name not in declared.subjects}
+    names |= {*leaving.get(record, ())} if record is not None else set()
     live = registry.subjects.get(subject.name)
     if live is None or live.latest is None:
         names |= {*_names_by_topic(subject)} - declared.subjects.keys()
