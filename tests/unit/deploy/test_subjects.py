@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,7 +19,7 @@ from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Partitio
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject import before
 from topicwarden.kinds.subject.before import SchemaCheckers, SubjectsBefore, _RegistryReader, subjects_before
-from topicwarden.kinds.subject.change import RegistryChange
+from topicwarden.kinds.subject.change import RegistryChange, earlier_names
 from topicwarden.kinds.subject.evidence import RegistryVerdict, SubjectEvidence
 from topicwarden.kinds.subject.records import RecordsOfTopics
 from topicwarden.model.problem import Location
@@ -30,6 +32,7 @@ from topicwarden.model.subject import (
     LiveRegistry,
     LiveSubject,
     RegisteredSchema,
+    SchemaReference,
     SubjectVersion,
 )
 from topicwarden.model.topic import Topic
@@ -99,6 +102,45 @@ def test_a_topic_that_may_not_be_described_is_not_judged() -> None:
     changed = change("orders-value", ["orders-value"], ["orders-value"])
     reason = "this user may not describe orders (Describe on the topic)"
     assert evidence(changed, Reader(), hidden=True).unscanned == {"orders-value": reason}
+
+
+def test_references_that_several_schemas_share_are_followed_once() -> None:
+    def schema(depth: int) -> RegisteredSchema:
+        below = depth + 1
+        references = tuple(SchemaReference(f"{side}{below}", f"s{below}", 1) for side in "ab" if depth < 14)
+        return RegisteredSchema("avro", json.dumps({"type": "record", "name": f"R{depth}", "fields": []}), references)
+
+    gets: Counter[str] = Counter()
+
+    class Schemas(dict[str, RegisteredSchema]):
+        def get(self, key: str, default: Any = None) -> Any:
+            gets[key] += 1
+            return super().get(key, default)
+
+    changed, reader = change("orders-value", ["orders-value"], ["orders-value"]), Reader()
+    subject = replace(changed.changes["orders-value"], schema=schema(0))
+    schemas = Schemas({f"s{depth}": schema(depth) for depth in range(1, 15)})
+    evidence(replace(changed, changes={"orders-value": subject}, schemas=schemas), reader)
+    (scan,) = reader.scans
+    assert len(scan.references) == 28
+    assert set(gets.values()) == {2}
+
+
+def test_the_earlier_names_of_a_subject_are_found_once_for_all_its_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+
+    def names(subject: DeclaredSubject) -> tuple[str, ...]:
+        counted.append(subject.name)
+        return earlier_names(subject)
+
+    monkeypatch.setattr("topicwarden.kinds.subject.records.earlier_names", names)
+    changed, reader = change("orders-value", ["orders-value"], ["orders-value"]), Reader()
+    subject = changed.changes["orders-value"]
+    assert subject.declared
+    subject = replace(subject, declared=replace(subject.declared, uses=subject.declared.uses * 20))
+    evidence(replace(changed, changes={"orders-value": subject}), reader)
+    assert len(reader.scans) == 20
+    assert counted == ["orders-value"]
 
 
 SCHEMA = RegisteredSchema("avro", '{"type": "string"}')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
@@ -69,11 +70,10 @@ class RecordsOfTopics:
     ) -> Iterable[SchemaScan]:
         if change.declared is None or change.schema is None:
             return
+        earlier = tuple(sorted({*earlier_names(change.declared), *(each.name for each in change.replaces)}))
         for use in change.declared.uses:
             if use.topic in live and _may_have_records(live[use.topic]):
                 message = _message(self.topics.get(use.topic), use.part)
-                names = {*earlier_names(change.declared), *(each.name for each in change.replaces)}
-                earlier = tuple(sorted(names))
                 yield SchemaScan(use.topic, use.part, change.name, change.schema, references, message, earlier)
 
     def _readers(self, scans: Iterable[SchemaScan], live: Mapping[str, LiveTopic]) -> dict[str, TopicReaders]:
@@ -106,9 +106,10 @@ def _message(topic: Topic | None, part: str) -> str | None:
 
 def _reference_texts(change: SubjectChange, registry: RegistryChange) -> Mapping[str, str] | None:
     """Return the texts of all schemas that the new one refers to, the innermost first; None if one is not known."""
-    texts: dict[str, str] = {}
 
-    def add(schema: RegisteredSchema) -> bool:
+    @cache  # several schemas may refer to the same one
+    def below(schema: RegisteredSchema) -> Mapping[str, str] | None:
+        texts: dict[str, str] = {}
         for reference in schema.references:
             declared = registry.schemas.get(reference.subject)
             live = registry.registry.subjects.get(reference.subject)
@@ -117,9 +118,10 @@ def _reference_texts(change: SubjectChange, registry: RegistryChange) -> Mapping
                 target = declared
             else:
                 target = latest.schema if latest else declared
-            if target is None or not add(target):
-                return False
+            if target is None or (inner := below(target)) is None:
+                return None
+            texts |= inner
             texts[reference.name] = target.text
-        return True
+        return texts
 
-    return texts if change.schema is not None and add(change.schema) else None
+    return below(change.schema) if change.schema is not None else None
