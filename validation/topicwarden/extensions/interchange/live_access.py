@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from topicwarden.extensions.interchange.convert.access_values import limits_access
+from topicwarden.extensions.interchange.convert.access_values import limited_by
 from topicwarden.extensions.interchange.convert.topic_reader import AccessKey
 from topicwarden.extensions.interchange.import_session import ImportSession
 from topicwarden.extensions.interchange.write_files import free_name
@@ -99,7 +99,7 @@ def declarable_access(access: LiveAccess) -> tuple[LiveAccess, list[tuple[Access
             kept[kind.part] |= {} if refused else together
     acls = kept[ACLS].keys()
     limits = {acl for acl in access.acls or () if acl.permission is PermissionType.DENY} - acls
-    unlimited = {acl for acl in acls if any(limits_access(deny, acl) for deny in limits)}
+    unlimited = limited_by(limits, acls)
     limited = "a DENY that limits it is not imported"
     reasons += [((ACLS, acl), f"not imported: {acl}: {limited}") for acl in sorted(unlimited, key=str)]
     return replace(access, parts={**kept, ACLS: dict.fromkeys(acls - unlimited, True)}), reasons

@@ -24,7 +24,7 @@ from topicwarden.extensions.interchange.convert import (
     terraform,
     topicctl,
 )
-from topicwarden.extensions.interchange.convert.access_values import limits_access
+from topicwarden.extensions.interchange.convert.access_values import limited_by
 from topicwarden.extensions.interchange.convert.source_file import SourceFile
 from topicwarden.extensions.interchange.convert.topic_reader import (
     AccessKey,
@@ -140,7 +140,8 @@ def read_all(
         limits += reader.limits
         for part, entries in reader.access.items():
             access[part] |= entries
-        access_locations = {**reader.access_locations, **access_locations}
+        for key, location in reader.access_locations.items():
+            access_locations.setdefault(key, location)
         problems += _add_subjects(subjects, reader.subjects)
         for converted in reader.topics:
             first = by_metric_name.setdefault(metric_name(converted.topic.name), converted)
@@ -150,7 +151,7 @@ def read_all(
                 problems.append(_duplicate(converted, first))
     problems += _cluster_problems(clusters, cluster)
     acls: set[Acl] = {*access.pop(ACLS, ())}
-    unlimited = {acl for acl in acls if any(limits_access(deny, acl) for deny in limits)}
+    unlimited = limited_by(limits, acls)
     notes += [_unlimited(acl, access_locations[ACLS, acl]) for acl in sorted(unlimited, key=str)]
     left_out += len(unlimited)
     nothing = not (topics or problems or subjects or access or acls - unlimited)

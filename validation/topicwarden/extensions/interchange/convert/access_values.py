@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from itertools import chain
 from typing import Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -108,16 +110,29 @@ def take_acls(
             reader.add_acls([acl], fields.peek(path)[1])
 
 
-def limits_access(deny: Acl, acl: Acl) -> bool:
-    """Return whether ``deny`` can limit what ``acl`` allows: for a principal and a resource of both.
+def limited_by(denies: Iterable[Acl], acls: Iterable[Acl]) -> set[Acl]:
+    """Return which of ``acls`` allow what ``denies`` can limit: for a principal and a resource of both.
 
     Operations and hosts are not compared, because a DENY of one operation also denies others (``AclAuthorizer``).
     """
-    if acl.permission is not PermissionType.ALLOW or acl.resource_type is not deny.resource_type:
-        return False
-    if ANY_USER not in (deny.principal, acl.principal) and deny.principal != acl.principal:
-        return False
-    return _overlap(deny, acl) or _overlap(acl, deny)
+    every: dict[ResourceType, list[Acl]] = defaultdict(list)
+    by_principal: dict[tuple[ResourceType, str], list[Acl]] = defaultdict(list)
+    for deny in denies:
+        every[deny.resource_type].append(deny)
+        by_principal[deny.resource_type, deny.principal].append(deny)
+
+    def about(acl: Acl) -> Iterable[Acl]:
+        kind = acl.resource_type
+        if acl.principal == ANY_USER:
+            return every[kind]
+        return chain(by_principal[kind, acl.principal], by_principal[kind, ANY_USER])
+
+    return {
+        acl
+        for acl in acls
+        if acl.permission is PermissionType.ALLOW
+        and any(_overlap(deny, acl) or _overlap(acl, deny) for deny in about(acl))
+    }
 
 
 def _overlap(one: Acl, other: Acl) -> bool:

@@ -30,6 +30,7 @@ class UnreadFields:
         self._source = source
         self.document = document
         self._taken_paths: set[KeyPath] = set()
+        self._parents: set[KeyPath] = {()}
 
     def peek(self, path: KeyPath) -> tuple[Any, Location]:
         """Return the value at ``path`` (None if there is none) and its location, without marking it as read."""
@@ -38,11 +39,12 @@ class UnreadFields:
     def take(self, path: KeyPath) -> tuple[Any, Location]:
         """Return the value at ``path`` and its location, and mark it and everything below it as read."""
         self._taken_paths.add(path)
+        self._parents.update(path[:length] for length in range(len(path)))
         return self.peek(path)
 
     def touched(self, path: KeyPath) -> bool:
         """Return whether a part of the value at ``path`` was read."""
-        return any(taken[: len(path)] == path for taken in self._taken_paths)
+        return path in self._taken_paths or (path in self._parents and bool(self._taken_paths))
 
     def take_as_comments(self, path: KeyPath, skip: int = 0) -> Iterator[str]:
         """Mark the value at ``path`` as read, and yield it as comment lines; ``skip`` shortens its path."""
@@ -64,17 +66,16 @@ class UnreadFields:
 
     def unread_parts(self) -> Iterator[UnreadPart]:
         """Yield the outermost fields that are completely unread, in document order."""
-        parents = {(), *(path[:length] for path in self._taken_paths for length in range(len(path)))}
-        yield from self._unread_parts((), self.document.value, parents)
+        yield from self._unread_parts((), self.document.value)
 
-    def _unread_parts(self, path: KeyPath, value: Any, parents: set[KeyPath]) -> Iterator[UnreadPart]:
+    def _unread_parts(self, path: KeyPath, value: Any) -> Iterator[UnreadPart]:
         if path in self._taken_paths:
             return
-        if path not in parents or not isinstance(value, (dict, list)):
+        if path not in self._parents or not isinstance(value, (dict, list)):
             yield self.document.at_key(path), _name(path, value)
             return
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from self._unread_parts((*path, key), item, parents)
+            yield from self._unread_parts((*path, key), item)
 
 
 class UnreadText:

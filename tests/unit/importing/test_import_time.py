@@ -1,0 +1,49 @@
+"""Test that the time of an import grows with what the files of other tools have, and not with its square."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from topicwarden.extensions.interchange.convert import SourceFile
+from topicwarden.extensions.interchange.convert.access_values import limited_by
+from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
+from topicwarden.model.access import Acl, Operation, PermissionType, ResourceType
+
+
+def taken_fields(number: int) -> Callable[[], object]:
+    """Return a call that finds which of as many fields were read: all."""
+    source = SourceFile("t.yaml", b"a: 1\n")
+    fields = UnreadFields(source, source.documents[0])
+    for each in range(number):
+        fields.take(("services", each, "type"))
+    return lambda: [fields.touched(("services", each)) for each in range(number)]
+
+
+def limits(number: int) -> Callable[[], object]:
+    """Return a call that finds what a DENY for each of as many principals limits."""
+
+    def acl(each: int, permission: PermissionType) -> Acl:
+        return Acl(f"User:{each}", "*", Operation.READ, permission, ResourceType.TOPIC, f"t{each}")
+
+    allows = [acl(each, PermissionType.ALLOW) for each in range(number)]
+    denies = [acl(each, PermissionType.DENY) for each in range(number)]
+    return lambda: limited_by(denies, allows)
+
+
+STEPS = {"fields": (taken_fields, 300), "limits": (limits, 300)}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_four_times_as_much_takes_about_four_times_as_long(step: str) -> None:
+    make, number = STEPS[step]
+    few, many = (min(seconds(make(size)) for _ in range(3)) for size in (number, 4 * number))
+    assert many < 9 * few, f"{few:.4f} and {many:.4f} s; the square would be 16 times as long"
+
+
+def seconds(call: Callable[[], object]) -> float:
+    started = time.process_time()
+    call()
+    return time.process_time() - started
