@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from topicwarden.extensions.interchange.convert import SourceFile
+from topicwarden.extensions.interchange.convert import SourceFile, kafka_gitops, read_all
 from topicwarden.extensions.interchange.convert.access_values import limited_by
+from topicwarden.extensions.interchange.convert.source_file import value_at
 from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
 from topicwarden.model.access import Acl, Operation, PermissionType, ResourceType
+from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 
 
 def taken_fields(number: int) -> Callable[[], object]:
@@ -31,6 +33,26 @@ def limits(number: int) -> Callable[[], object]:
     allows = [acl(each, PermissionType.ALLOW) for each in range(number)]
     denies = [acl(each, PermissionType.DENY) for each in range(number)]
     return lambda: limited_by(denies, allows)
+
+
+def test_each_file_of_an_import_is_looked_at_as_often_if_there_are_more_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[int] = []
+
+    def value(document: ParsedDocument, path: KeyPath) -> tuple[object, object]:
+        looked.append(len(path))
+        return value_at(document, path)
+
+    def looks(number: int) -> int:
+        looked.clear()
+        text = "topics: {{t{}: {{partitions: 1, replication: 1}}}}\n"
+        result = read_all([SourceFile(f"{each}.yaml", text.format(each).encode()) for each in range(number)])
+        assert len(result.topics) == number and not result.problems
+        return len(looked)
+
+    monkeypatch.setattr(kafka_gitops, "value_at", value)
+    assert looks(20) == 4 * looks(5)
 
 
 STEPS = {"fields": (taken_fields, 300), "limits": (limits, 300)}

@@ -25,7 +25,7 @@ from topicwarden.extensions.interchange.convert import (
     topicctl,
 )
 from topicwarden.extensions.interchange.convert.access_values import limited_by
-from topicwarden.extensions.interchange.convert.source_file import SourceFile
+from topicwarden.extensions.interchange.convert.source_file import ImportedFiles, SourceFile
 from topicwarden.extensions.interchange.convert.topic_reader import (
     AccessKey,
     ConvertedSubject,
@@ -127,10 +127,10 @@ def read_all(
     access: dict[str, Any] = defaultdict(dict)
     access_locations: dict[AccessKey, Location] = {}
     subjects: dict[str, ConvertedSubject] = {}
+    imported = ImportedFiles(tuple(sources))
     for source in sources:
-        others = tuple(other for other in sources if other is not source)
         reader = _read_file(
-            TopicReader(source, others, include_unmanaged=include_unmanaged, cluster=cluster), format_name
+            TopicReader(source, imported, include_unmanaged=include_unmanaged, cluster=cluster), format_name
         )
         auxiliary += [source] if reader.auxiliary else []
         problems += reader.problems

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from topicwarden.extensions.interchange.convert.access_values import items, take_acls, take_text
 from topicwarden.extensions.interchange.convert.source_file import SourceFile, value_at
@@ -44,7 +44,7 @@ def read(reader: TopicReader) -> None:
     default = _default_replication(reader)
     for fields in reader.documents():
         fields.take(_DEFAULT)
-        if _uses_service_accounts(reader):
+        if reader.imported.once(_use_service_accounts):
             _leave_access_out(fields, reader)
         else:
             _read_access(fields, reader)
@@ -90,29 +90,46 @@ def _default_replication(reader: TopicReader) -> tuple[Any, Location] | None:
 
     kafka-gitops reads the settings of the main file only (``ParserService``).
     """
-    main = [source for source in (reader.source, *reader.others) if recognises(source) and _names_files(source)]
-    for source in (*main, reader.source, *reader.others):
-        for document in source.documents if recognises(source) else ():
-            value, location = UnreadFields(source, document).peek(_DEFAULT)
-            if value is not None:
-                return value, location
-    return None
+    main, every = reader.imported.once(_defaults)
+    defaults = main or every
+    return defaults.get(id(reader.source)) or next(iter(defaults.values()), None)
+
+
+_Defaults: TypeAlias = dict[int, tuple[Any, Location]]
+"""The default replication of each file that has one, by the identity of the file."""
+
+
+def _defaults(sources: tuple[SourceFile, ...]) -> tuple[_Defaults, _Defaults]:
+    """Return the defaults of the files that name others, and those of all files."""
+    main, every = _Defaults(), _Defaults()
+    for source in filter(recognises, sources):
+        found = (UnreadFields(source, document).peek(_DEFAULT) for document in source.documents)
+        default = next((each for each in found if each[0] is not None), None)
+        if default is not None:
+            every[id(source)] = default
+            if _names_files(source):
+                main[id(source)] = default
+    return main, every
 
 
 def _names_files(source: SourceFile) -> bool:
     return any(isinstance(value_at(document, _FILES)[0], dict) for document in source.documents)
 
 
-def _uses_service_accounts(reader: TopicReader) -> bool:
+def _use_service_accounts(sources: tuple[SourceFile, ...]) -> bool:
     """Return whether kafka-gitops replaces principals by service accounts of Confluent Cloud (``StateManager``)."""
-    documents = [document for source in (reader.source, *reader.others) for document in source.documents]
+    documents = (document for source in sources for document in source.documents)
     return any(value_at(document, ("settings", "ccloud", "enabled"))[0] is True for document in documents)
+
+
+def _file_names(sources: tuple[SourceFile, ...]) -> frozenset[str]:
+    return frozenset(PurePosixPath(source.file).name for source in sources)
 
 
 def _check_files(fields: UnreadFields, reader: TopicReader) -> None:
     """Mark the files that ``settings.files`` names as read, and report the file of the topics if it is not passed."""
     files, _ = fields.peek(_FILES)
-    passed = {PurePosixPath(source.file).name for source in (reader.source, *reader.others)}
+    passed = reader.imported.once(_file_names)
     for kind, name in files.items() if isinstance(files, dict) else ():
         path = (*_FILES, kind)
         if isinstance(name, str) and PurePosixPath(name).name in passed:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 import yaml
 
 from topicwarden.model.problem import Location, Problem
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument, read_documents
 
+T = TypeVar("T")
 _MESSAGES: Final = {
     "yaml-merge": "the merge key << is YAML 1.1 and is not supported; write the merged keys here",
     "yaml-tag": "this tag is not supported, or does not fit its value; delete the tag",
@@ -88,6 +89,20 @@ class SourceFile:
     @cached_property
     def _starts(self) -> list[int]:
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+
+@dataclass(frozen=True, eq=False)
+class ImportedFiles:
+    """All files of one import, and what was found in them."""
+
+    sources: tuple[SourceFile, ...] = ()
+    _found: dict[Callable[..., Any], Any] = field(default_factory=dict)
+
+    def once(self, find: Callable[[tuple[SourceFile, ...]], T]) -> T:
+        """Return ``find(sources)``. Each function is called once for the import, and not for each file."""
+        if find not in self._found:
+            self._found[find] = find(self.sources)
+        return cast(T, self._found[find])
 
 
 def value_at(document: ParsedDocument, path: KeyPath) -> tuple[Any, Location]:

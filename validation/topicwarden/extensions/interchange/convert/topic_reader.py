@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from topicwarden.extensions.interchange.convert.source_file import SourceFile
+from topicwarden.extensions.interchange.convert.source_file import ImportedFiles, SourceFile
 from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, UnreadText
 from topicwarden.model.access import ACLS, Acl
 from topicwarden.model.compatibility import Compatibility
@@ -66,7 +66,7 @@ class ConvertedTopic:
 class TopicReader:
     """Collects the topics, problems and notes of one file, and tracks which parts of the file were read.
 
-    ``others`` are the other files of the same import. ``include_unmanaged`` takes entries that the other tool does not
+    ``imported`` are all files of the same import. ``include_unmanaged`` takes entries that the other tool does not
     apply; ``cluster`` takes the entries of one cluster only. ``clusters`` are the clusters of each entry whose file
     names them. ``excluded`` counts the entries that the file itself excludes, such as topics marked for deletion, and
     ``left_out`` those that are valid, and not imported. ``limits`` are the DENY ACLs among them. ``auxiliary`` is set
@@ -75,7 +75,7 @@ class TopicReader:
     """
 
     source: SourceFile
-    others: tuple[SourceFile, ...] = ()
+    imported: ImportedFiles = field(default_factory=ImportedFiles)
     topics: list[ConvertedTopic] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     include_unmanaged: bool = False
@@ -91,6 +91,11 @@ class TopicReader:
     _unread: list[UnreadFields | UnreadText] = field(default_factory=list)
     _notes: dict[str, list[tuple[Location, str]]] = field(default_factory=dict)
     _located: set[str] = field(default_factory=set)
+
+    @property
+    def others(self) -> tuple[SourceFile, ...]:
+        """The other files of the same import."""
+        return tuple(source for source in self.imported.sources if source is not self.source)
 
     def add_access(self, part: str, key: Any, value: Any, location: Location) -> None:
         """Add access that the file declares at ``location``."""
