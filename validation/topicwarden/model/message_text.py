@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from typing import Final
 
 _LOOKALIKE = re.compile("[‘’“”–—−]")
@@ -14,6 +14,11 @@ _BOOLEANS = dict.fromkeys(("yes", "on", "y", "true"), "true") | dict.fromkeys(("
 
 _MOST_DECIMALS: Final = 12
 """More decimals of a number are not significant."""
+
+_MOST_COMPARISONS: Final = 200_000
+"""The most words that one ``Suggestions`` compares, which takes one or two seconds."""
+_LEAST_SIMILAR: Final = 0.6
+"""The smallest ratio of ``SequenceMatcher`` at which a word is suggested."""
 
 
 def counted(number: int, noun: str) -> str:
@@ -74,14 +79,42 @@ def percent_above(share: float, bound: float) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the word of ``known`` that is most similar to ``word``; None if no word is similar enough."""
-    by_lower = {name.lower(): name for name in known}
-    return next((by_lower[match] for match in get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)), None)
+    return Suggestions(known).nearest(word)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ``; did you mean X?`` to end a message about an unknown word, or empty text without a suggestion."""
-    suggestion = nearest(word, known)
-    return f"; did you mean {suggestion}?" if suggestion else ""
+    return Suggestions(known).did_you_mean(word)
+
+
+class Suggestions:
+    """Suggestions for many unknown words from the same known words.
+
+    Each suggestion compares all known words. If both are many, only the first unknown words get a suggestion.
+    """
+
+    def __init__(self, known: Iterable[str], *, ignore_case: bool = True) -> None:
+        self._fold = str.lower if ignore_case else str
+        self._folded = {self._fold(name): name for name in known}
+        self._left = max(1, _MOST_COMPARISONS // max(1, len(self._folded)))
+
+    def nearest(self, word: str) -> str | None:
+        """Return the known word that is most similar to ``word``; None if no word is similar enough."""
+        if self._left == 0:
+            return None
+        self._left -= 1
+        matcher = SequenceMatcher[str](b=self._fold(word))
+        best = _LEAST_SIMILAR, ""
+        for name in sorted(self._folded, reverse=True):  # The last name wins a tie, so others are not compared in full.
+            matcher.set_seq1(name)
+            if (matcher.real_quick_ratio(), name) > best and (matcher.quick_ratio(), name) > best:
+                best = max(best, (matcher.ratio(), name))
+        return self._folded[best[1]] if best[1] else None
+
+    def did_you_mean(self, word: str) -> str:
+        """Return ``; did you mean X?`` to end a message about an unknown word, or empty text without a suggestion."""
+        suggestion = self.nearest(word)
+        return f"; did you mean {suggestion}?" if suggestion else ""
 
 
 _MOST_DIGITS: Final = 400

@@ -6,13 +6,12 @@ The audit compiles schemas with the same code (``record_schemas``), so a schema 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from typing import Final, TypeAlias
 
 from topicwarden.model.arrival import DAY_MS, ArrivalContents
 from topicwarden.model.contents import Contents, EncodedContents
-from topicwarden.model.message_text import quoted
+from topicwarden.model.message_text import Suggestions, quoted
 from topicwarden.model.problem import Problem
 from topicwarden.model.record_rules import path_steps
 from topicwarden.policies.expressions import CelError, compile_record_expression
@@ -41,6 +40,7 @@ def contents_problems(
     the stack, so that references to others are wrong.
     """
     by_name = {declaration.topic.name: declaration for declaration in declarations}
+    suggestions = Suggestions(by_name, ignore_case=False)
     known: dict[int, tuple[_Message, ...]] = {}
     for declaration in declarations:
         contents = declaration.topic.contents
@@ -51,7 +51,7 @@ def contents_problems(
             *messages,
             *_schema_messages(declaration, schemas),
             *record_rule_problems(declaration, schemas),
-            *(reference_problems(declaration, by_name) if complete else ()),
+            *(reference_problems(declaration, by_name, suggestions) if complete else ()),
         ):
             yield Problem(declaration.locations.at(path), message, RULE)
 
@@ -177,16 +177,18 @@ def record_rule_problems(declaration: Declaration, schemas: ProjectSchemas) -> I
                 yield location, f"no record of {path} has {field}: {error}"
 
 
-def reference_problems(declaration: Declaration, declared: Mapping[str, Declaration]) -> Iterator[tuple[KeyPath, str]]:
+def reference_problems(
+    declaration: Declaration, declared: Mapping[str, Declaration], suggestions: Suggestions
+) -> Iterator[tuple[KeyPath, str]]:
     """Yield the path in the YAML and the text of each reference to a topic whose keys cannot be compared.
 
-    ``declared`` are all topics of the stack, by name.
+    ``declared`` are all topics of the stack, by name. ``suggestions`` has the same names.
     """
     for number, rule in enumerate(declaration.topic.contents.references or ()):
         location = ("contents", "references", number, "topic")
         if rule.topic not in declared:
-            close = get_close_matches(rule.topic, declared, 1)
-            hint = f"; did you mean {quoted(close[0])}?" if close else ""
+            close = suggestions.nearest(rule.topic)
+            hint = f"; did you mean {quoted(close)}?" if close else ""
             yield location, f"the stack has no topic {quoted(rule.topic)}{hint}"
             continue
         found = declared[rule.topic].topic.contents.key.format

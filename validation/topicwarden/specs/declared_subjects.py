@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from topicwarden.model.compatibility import Compatibility, SubjectStrategy
 from topicwarden.model.contents import NO_CONTENTS, EncodedContents, RegistryReference
-from topicwarden.model.message_text import did_you_mean, quoted
+from topicwarden.model.message_text import Suggestions, quoted
 from topicwarden.model.problem import MOST_PROBLEMS, Level, Location, Problem
 from topicwarden.model.subject import (
     NO_SUBJECTS,
@@ -324,11 +324,12 @@ class _Collector:
         return ResolvedSubjects(declared, tuple(self.problems), tuple(self.allowances), frozenset(self.idle_allowances))
 
     def _undeclared(self, subjects: Mapping[str, _Claim]) -> None:
+        suggestions = Suggestions(subjects)
         for claim in (claim for claims in self.claims.values() for claim in claims):
             for reference, location in zip(claim.schema.references, claim.reference_locations, strict=True):
                 known = reference.subject in subjects or reference.subject in self.incomplete
                 if not known and reference.version is None:
-                    suggestion = did_you_mean(reference.subject, subjects)
+                    suggestion = suggestions.did_you_mean(reference.subject)
                     message = (
                         f"the subject {quoted(reference.subject)} of the reference {quoted(reference.name)} is not "
                         "declared, and the reference has no version"

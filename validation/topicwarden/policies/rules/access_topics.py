@@ -17,7 +17,7 @@ from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.topic_names import is_legal_part
 from topicwarden.kinds.group_config.change import GROUP_CONFIGS
 from topicwarden.model.access import WILDCARD, Acl, DeclaredAccess, Operation, PatternType, PermissionType, ResourceType
-from topicwarden.model.message_text import counted, did_you_mean
+from topicwarden.model.message_text import Suggestions, counted
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import AccessViolation, AdviceSettings
 
@@ -33,6 +33,7 @@ def judge_access(
     access: DeclaredAccess, topics: Sequence[Topic], settings: Settings, brokers: BrokerSettings
 ) -> Iterable[AccessViolation]:
     names, by_name = sorted(topic.name for topic in topics), {topic.name: topic for topic in topics}
+    suggestions = Suggestions(names)
     creators = {_subject(acl) for acl in access.acls if acl.operation in (Operation.CREATE, Operation.ALL)}
     messages: dict[tuple[PatternType, str], str | None] = {}
     seen: set[tuple[object, str]] = set()
@@ -42,11 +43,13 @@ def judge_access(
             continue
         if acl.resource_name.startswith("__") or not is_legal_part(acl.resource_name):
             continue
+        if _subject(acl) in creators and not _matching(acl, names):
+            continue
         pattern = acl.pattern_type, acl.resource_name
         if pattern not in messages:
-            messages[pattern] = _message(acl, names, by_name)
+            messages[pattern] = _message(acl, names, by_name, suggestions)
         message = messages[pattern]
-        if message is None or (_subject(acl) in creators and not _matching(acl, names)):
+        if message is None:
             continue
         if acl.permission is PermissionType.DENY and acl.pattern_type is PatternType.PREFIXED and _matching(acl, names):
             continue
@@ -56,15 +59,15 @@ def judge_access(
                 yield AccessViolation(source.location, message)
 
     for group, config in access.part(GROUP_CONFIGS).items():
-        if message := _dead_letters(group, config.get("errors.deadletterqueue.topic.name", ""), by_name):
+        if message := _dead_letters(group, config.get("errors.deadletterqueue.topic.name", ""), by_name, suggestions):
             yield AccessViolation(access.sources(GROUP_CONFIGS, group)[0].location, message)
 
 
-def _dead_letters(group: str, name: str, topics: Mapping[str, Topic]) -> str | None:
+def _dead_letters(group: str, name: str, topics: Mapping[str, Topic], suggestions: Suggestions) -> str | None:
     if not name:
         return None
     if name not in topics:
-        remedy = did_you_mean(name, sorted(topics)) or "; declare it, or correct the name"
+        remedy = suggestions.did_you_mean(name) or "; declare it, or correct the name"
         return f"no topic {name} is declared, to which the group {group} writes dead letters{remedy}"
     if topics[name].config.get("errors.deadletterqueue.group.enable") == "true":
         return None
@@ -93,11 +96,13 @@ def _with_prefix(prefix: str, names: Sequence[str]) -> Iterator[str]:
         yield names[index]
 
 
-def _message(acl: Acl, names: Sequence[str], by_name: dict[str, Topic]) -> str | None:
+def _message(acl: Acl, names: Sequence[str], by_name: dict[str, Topic], suggestions: Suggestions) -> str | None:
     matching = _matching(acl, names)
     if acl.pattern_type is PatternType.LITERAL:
-        remedy = did_you_mean(acl.resource_name, names) or "; declare it, or correct the name"
-        return None if matching else f"no topic {acl.resource_name} is declared{remedy}"
+        if matching:
+            return None
+        remedy = suggestions.did_you_mean(acl.resource_name) or "; declare it, or correct the name"
+        return f"no topic {acl.resource_name} is declared{remedy}"
     if not matching:
         return f"no declared topic begins with {acl.resource_name}; correct the prefix"
     by_owner = {by_name[name].owner or "nobody": name for name in reversed(matching)}
