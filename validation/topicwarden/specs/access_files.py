@@ -69,7 +69,8 @@ class _Collector:
     """The access of one stack that was collected so far."""
 
     problems: list[Problem] = field(default_factory=list)
-    acls: dict[Acl, list[AccessSource]] = field(default_factory=dict)
+    acls: dict[Acl, dict[AccessSource, None]] = field(default_factory=lambda: defaultdict(dict))
+    """The sources of each ACL, each once, in the order of the declarations."""
     values: dict[str, dict[Any, tuple[Any, tuple[AccessSource]]]] = field(default_factory=lambda: defaultdict(dict))
     allowances: list[tuple[Allowance, Location]] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
@@ -106,22 +107,21 @@ class _Collector:
 
     def resolved(self) -> ResolvedAccess:
         """Return everything that was added, with the contradictions between ACLs."""
-        self.problems += _contradictions(self.acls)
+        acls = {acl: tuple(sources) for acl, sources in self.acls.items()}
+        self.problems += _contradictions(acls)
         self.values.pop("", None)
+        allow: dict[str, set[Allowance]] = {file: set() for file in sorted(self.files)}
+        for allowance, location in self.allowances:
+            allow[location.file].add(allowance)
         access = DeclaredAccess(
-            {ACLS: {acl: (True, tuple(sources)) for acl, sources in self.acls.items()}, **self.values},
-            allow={
-                file: frozenset(allowance for allowance, location in self.allowances if location.file == file)
-                for file in sorted(self.files)
-            },
+            {ACLS: {acl: (True, sources) for acl, sources in acls.items()}, **self.values},
+            allow={file: frozenset(allowances) for file, allowances in allow.items()},
         )
         return ResolvedAccess(access, tuple(self.problems), tuple(self.allowances))
 
     def _add(self, acls: Iterable[Acl], source: AccessSource) -> None:
         for acl in acls:
-            sources = self.acls.setdefault(acl, [])
-            if source not in sources:
-                sources.append(source)
+            self.acls[acl].setdefault(source)
 
     def _add_once(self, part: str, entry: Entry) -> None:
         """Add an entry; report one that another declaration has already."""
