@@ -15,7 +15,7 @@ from topicwarden.policies.policy import Policy, RuleBlock, StackPolicy
 from topicwarden.policies.rule import AccessViolation, RuleViolation
 from topicwarden.policies.rules import ACCESS_RULES, RULES, STACK_RULES
 from topicwarden.policies.topic_view import view
-from topicwarden.policies.waivers import WaiverEntry
+from topicwarden.policies.waivers import WaiverEntry, WaiverIndex
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def judge_access(access: DeclaredAccess, topics: Sequence[Topic], policy: Policy
             for each in rule.judge_access(access, topics, block.placed.settings, stack_policy.brokers):
                 topic = by_name.get(each.topic or "")
                 if _block_of_access(blocks, topic) is block:
-                    waiver = _access_waiver(name, each, topic, stack_policy.waivers)
+                    waiver = _access_waiver(name, each, topic, stack_policy.waiver_index)
                     applied = (waiver,) if waiver else ()
                     yield RuleResult(name, block.level, each.topic, (), each.message, each.location, waiver, applied)
 
@@ -70,12 +70,12 @@ def _block_of_access(blocks: tuple[RuleBlock, ...], topic: Topic | None) -> Rule
 
 
 def _access_waiver(
-    rule: str, violation: AccessViolation, topic: Topic | None, waivers: Iterable[WaiverEntry]
+    rule: str, violation: AccessViolation, topic: Topic | None, waivers: WaiverIndex
 ) -> WaiverEntry | None:
     if topic is not None:
         return _waiver(rule, topic, waivers)
     file = violation.location.file
-    return next((each for each in waivers if each.waiver.rule == rule and each.covers_file(file)), None)
+    return next((each for each in waivers.candidates(rule, file) if each.covers_file(file)), None)
 
 
 class TopicJudge:
@@ -98,7 +98,7 @@ class TopicJudge:
                 results = tuple(rule_set.results(topic))
                 self._cache[topic.name] = topic, rule_set, results
             for result in results:
-                yield _with_waiver(result, topic, stack_policy.waivers)
+                yield _with_waiver(result, topic, stack_policy.waiver_index)
         yield from _stack_results(topics, stack_policy)
 
     def _rule_set(self, stack_policy: StackPolicy) -> _RuleSet:
@@ -176,7 +176,7 @@ def _stack_results(topics: Iterable[Topic], stack_policy: StackPolicy) -> Iterat
                 continue
             in_scope = [topic for topic in topics if block.matches is None or block.matches(topic)]
             waivers = {
-                topic.name: waiver for topic in in_scope if (waiver := _waiver(name, topic, stack_policy.waivers))
+                topic.name: waiver for topic in in_scope if (waiver := _waiver(name, topic, stack_policy.waiver_index))
             }
             counted = [topic for topic in in_scope if topic.name not in waivers]
             violations = list(rule.judge_stack(in_scope, block.placed.settings))
@@ -216,10 +216,10 @@ def _milder(first: Level, second: Level) -> Level:
     return Level.WARNING if Level.WARNING in (first, second) else Level.ERROR
 
 
-def _with_waiver(result: RuleResult, topic: Topic, waivers: Iterable[WaiverEntry]) -> RuleResult:
+def _with_waiver(result: RuleResult, topic: Topic, waivers: WaiverIndex) -> RuleResult:
     waiver = _waiver(result.rule, topic, waivers)
     return replace(result, waiver=waiver, applied=(waiver,)) if waiver else result
 
 
-def _waiver(rule: str, topic: Topic, waivers: Iterable[WaiverEntry]) -> WaiverEntry | None:
-    return next((waiver for waiver in waivers if waiver.covers(rule, topic)), None)
+def _waiver(rule: str, topic: Topic, waivers: WaiverIndex) -> WaiverEntry | None:
+    return next((waiver for waiver in waivers.candidates(rule, topic.name) if waiver.covers(rule, topic)), None)

@@ -15,7 +15,7 @@ from topicwarden.policies.rule import RuleSettings
 from topicwarden.policies.scope import PlacedPattern
 from topicwarden.policies.topic_view import TopicFields, required_fields
 from topicwarden.policies.usage_policy import ContentsPolicy, CostPolicy, UsagePolicy
-from topicwarden.policies.waivers import WaiverEntry
+from topicwarden.policies.waivers import WaiverEntry, WaiverIndex
 from topicwarden.specs.stacks.stack_file import StackFile
 
 Matches: TypeAlias = Callable[[Topic], Any]
@@ -52,6 +52,11 @@ class StackPolicy:
         """The fields of a topic that the expressions use."""
         expressions = (compiled.expression for compiled, _, _ in self.expressions)
         return required_fields(text for each in expressions for text in (each.when or "", each.require))
+
+    @cached_property
+    def waiver_index(self) -> WaiverIndex:
+        """The waivers by rule and name."""
+        return WaiverIndex(self.waivers)
 
     @property
     def comparison_key(self) -> Any:

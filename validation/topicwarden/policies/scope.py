@@ -56,7 +56,17 @@ class Scope(PolicyBlock):
 
 def name_matcher(patterns: Sequence[str]) -> Callable[[str], Any]:
     """Return a function that is true for names that match a pattern: ``*`` is any text, ``?`` is any character."""
-    return re.compile("|".join(map(translate, patterns))).match
+    literals = frozenset(pattern for pattern in patterns if is_literal(pattern))
+    globs = [pattern for pattern in patterns if pattern not in literals]
+    if not globs:
+        return literals.__contains__
+    matches = re.compile("|".join(map(translate, globs))).match
+    return lambda name: name in literals or matches(name)
+
+
+def is_literal(pattern: str) -> bool:
+    """Return True if the pattern only matches the name that is equal to it."""
+    return not any(special in pattern for special in "*?[")
 
 
 RULE = "topics-unmatched"

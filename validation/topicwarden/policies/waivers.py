@@ -7,9 +7,11 @@ warning. Waived problems are counted, but not shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from heapq import merge
 from typing import Any
 
 from pydantic import Field
@@ -17,7 +19,7 @@ from pydantic import Field
 from topicwarden.model.field_types import Day, Text
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
-from topicwarden.policies.scope import Patterns, Scope, name_matcher
+from topicwarden.policies.scope import Patterns, Scope, is_literal, name_matcher
 
 
 class Waiver(Scope):
@@ -52,6 +54,26 @@ class WaiverEntry:
         """Return the warning that the waiver hides no problem."""
         message = f"this waiver of {self.waiver.rule} hides no problem any more; delete it"
         return Problem(self.location, message, "waiver-unused", Level.WARNING)
+
+
+class WaiverIndex:
+    """Waivers by their rules, and by the names in those of their patterns that match one name only."""
+
+    def __init__(self, waivers: Iterable[WaiverEntry]) -> None:
+        self._waivers = tuple(waivers)
+        self._by_name: dict[tuple[str, str], list[int]] = defaultdict(list)
+        self._others: dict[str, list[int]] = defaultdict(list)
+        for number, waiver in enumerate(each.waiver for each in self._waivers):
+            if all(map(is_literal, waiver.topics)):
+                for name in dict.fromkeys(waiver.topics):
+                    self._by_name[waiver.rule, name].append(number)
+            else:
+                self._others[waiver.rule].append(number)
+
+    def candidates(self, rule: str, name: str) -> Iterator[WaiverEntry]:
+        """Yield the waivers of a rule that may cover a topic or a file of this name, in their order."""
+        for number in merge(self._by_name.get((rule, name), ()), self._others.get(rule, ())):
+            yield self._waivers[number]
 
 
 def expiry_problem(waiver: Waiver, location: Location, today: date) -> Problem | None:
