@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Final
 
-from topicwarden.model.message_text import nearest
+from topicwarden.model.message_text import Suggestions
 from topicwarden.model.problem import Refusal
 
 EXCLUDED: Final = "!"
@@ -31,23 +32,36 @@ def none_selected(topics: str, patterns: Sequence[str], names: Iterable[str], *,
     """
     if not patterns:
         return Refusal(f"there is no {topics}")
-    known = sorted(names)
-    nearest_ones = [found for pattern in patterns if (found := nearest_pattern(pattern, known))]
+    suggestions = PatternSuggestions(sorted(names))
+    nearest_ones = [found for pattern in patterns if (found := suggestions.nearest(pattern))]
     suggestion = f"; did you mean {' or '.join(nearest_ones)}?" if nearest_ones else ""
     return Refusal(f"no {topics} matches {option}{' or '.join(patterns)}{suggestion}")
 
 
-def nearest_pattern(pattern: str, names: Iterable[str]) -> str | None:
-    """Return the pattern that a misspelt ``pattern`` most resembles; None if there is none.
+class PatternSuggestions:
+    """Suggestions for misspelt patterns of the same names of topics."""
 
-    This is the name of a topic, or for ``ordres.*`` the first parts of a name, followed by ``.*``.
-    """
-    if not pattern.endswith(".*"):
-        return nearest(pattern, names)
-    parts = [name.split(".") for name in names]
-    prefixes = dict.fromkeys(".".join(each[:end]) for each in parts for end in range(1, len(each)))
-    prefix = nearest(pattern.removesuffix(".*"), prefixes)
-    return f"{prefix}.*" if prefix else None
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def nearest(self, pattern: str) -> str | None:
+        """Return the pattern that a misspelt ``pattern`` most resembles; None if there is none.
+
+        This is the name of a topic, or for ``ordres.*`` the first parts of a name, followed by ``.*``.
+        """
+        if not pattern.endswith(".*"):
+            return self._of_names.nearest(pattern)
+        prefix = self._of_prefixes.nearest(pattern.removesuffix(".*"))
+        return f"{prefix}.*" if prefix else None
+
+    @cached_property
+    def _of_names(self) -> Suggestions:
+        return Suggestions(self._names)
+
+    @cached_property
+    def _of_prefixes(self) -> Suggestions:
+        parts = [name.split(".") for name in self._names]
+        return Suggestions(dict.fromkeys(".".join(each[:end]) for each in parts for end in range(1, len(each))))
 
 
 def _matches_any(topic: str, patterns: Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ from topicwarden.model.field_types import StrictModel, Text
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
-from topicwarden.model.topic_selection import nearest_pattern
+from topicwarden.model.topic_selection import PatternSuggestions
 
 Patterns = Annotated[
     list[Text],
@@ -84,11 +84,11 @@ class PlacedPattern:
     location: Location
     key: str = "topics"
 
-    def problem(self, names: Iterable[str]) -> Problem:
-        """Return the warning that the pattern matches none of ``names``, the topics of its stacks and domains."""
+    def problem(self, suggestions: PatternSuggestions) -> Problem:
+        """Return the warning that the pattern matches no topic. ``suggestions`` has those of its stacks and domains."""
         domains = self.scope.domains or ()
         where = f" in the folder{'s' if len(domains) > 1 else ''} {', '.join(domains)}" if domains else ""
-        suggestion = nearest_pattern(self.pattern, names)
+        suggestion = suggestions.nearest(self.pattern)
         remedy = f"did you mean {suggestion}?" if suggestion else "correct the pattern, or delete it"
         message = f"{self.key}: {quoted(self.pattern)} matches no topic{where}; {remedy}"
         return Problem(self.location, message, RULE, Level.WARNING)
@@ -101,14 +101,24 @@ def unmatched_patterns(
 
     ``topics`` has all topics of all stacks, by stack. ``files`` are the files below ``access/``.
     """
+    known: dict[Any, tuple[frozenset[str], PatternSuggestions]] = {}
+    paths = frozenset(files)
     for placed in patterns:
-        in_scope = {
-            topic.name
-            for stack, declared in topics.items()
-            if placed.scope.applies_on(stack)
-            for topic in declared
-            if placed.scope.domains is None or topic.domain in placed.scope.domains
-        }
-        matches = name_matcher([placed.pattern])
-        if not any(map(matches, in_scope)) and not any(map(matches, files)):
-            yield placed, placed.problem(sorted(in_scope))
+        scope = placed.scope
+        stacks = tuple(stack for stack in topics if scope.applies_on(stack))
+        key = stacks, None if scope.domains is None else frozenset(scope.domains)
+        if key not in known:
+            in_scope = frozenset(
+                topic.name
+                for stack in stacks
+                for topic in topics[stack]
+                if scope.domains is None or topic.domain in scope.domains
+            )
+            known[key] = in_scope, PatternSuggestions(sorted(in_scope))
+        names, suggestions = known[key]
+        if not _matches_any(placed.pattern, names) and not _matches_any(placed.pattern, paths):
+            yield placed, placed.problem(suggestions)
+
+
+def _matches_any(pattern: str, names: Collection[str]) -> bool:
+    return pattern in names if is_literal(pattern) else any(map(name_matcher([pattern]), names))
