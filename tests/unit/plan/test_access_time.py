@@ -9,10 +9,12 @@ from typing import Any, Final
 
 import pytest
 
-from tests.support.access_parts import deployed_access, live_access
+from tests.support.access_parts import declared_access, deployed_access, live_access
 from topicwarden.deploy.access_state import recorded_access
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.transactions import TopicProducers, Transaction
 from topicwarden.kinds import modules
+from topicwarden.kinds.acl.consequences import first_acl
 from topicwarden.kinds.client_metrics.change import Subscription
 from topicwarden.model.access import (
     Acl,
@@ -25,12 +27,15 @@ from topicwarden.model.access import (
     ScramUser,
 )
 from topicwarden.plan.access_change import access_change
-from topicwarden.plan.access_context import OwnClient, StackTopics
+from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
+from topicwarden.plan.access_effects import Decisions
 from topicwarden.plan.access_evidence import AccessEvidence
 from topicwarden.plan.predict_access import judge_access
 
 SCRAM: Final = "SCRAM-SHA-512"
 SETTINGS: Final = AuthorizerSettings("org.apache.kafka.metadata.authorizer.StandardAuthorizer", frozenset(), False)
+
+OPEN: Final = AuthorizerSettings("org.apache.kafka.metadata.authorizer.StandardAuthorizer", frozenset(), True)
 
 
 def acl(number: int) -> Acl:
@@ -99,4 +104,29 @@ def seconds_with_a_group(number: int) -> float:
 def test_a_group_of_four_times_as_many_topics_takes_about_four_times_as_long() -> None:
     few = min(seconds_with_a_group(60) for _ in range(3))
     many = min(seconds_with_a_group(240) for _ in range(2))
+    assert many < 8 * few, f"{few:.3f} and {many:.3f} s; the square would be 16 times as long"
+
+
+def test_the_users_of_many_topics_that_get_their_first_acl() -> None:
+    def seconds(number: int) -> float:
+        evidence = AccessEvidence(
+            groups=tuple(ConsumerGroup(f"g{each}", "Stable", 1, {(f"t{each}", 0): 1}) for each in range(number)),
+            transactions=tuple(Transaction(f"x{each}", "Empty", each) for each in range(number)),
+            producers={f"t{each}": TopicProducers({each: 1, number: 1}) for each in range(number)},
+        )
+        declared = declared_access({acl(each): () for each in range(number)})
+        change = access_change(declared, deployed_access(), live_access((), {}, {1: OPEN}))
+        names = frozenset(f"t{each}" for each in range(number))
+        decisions = Decisions(change, names)
+        context = AccessContext(change, decisions, evidence=evidence, topics=StackTopics(live=names))
+        started = time.process_time()
+        found = list(first_acl.evaluate(context))
+        taken = time.process_time() - started
+        assert len(found) == number
+        assert found[0].because[1] == (
+            "it is used now by group g0 (active, 1 member), transactional id x0, 1 other producer"
+        )
+        return taken
+
+    few, many = min(seconds(250) for _ in range(3)), min(seconds(1_000) for _ in range(2))
     assert many < 8 * few, f"{few:.3f} and {many:.3f} s; the square would be 16 times as long"

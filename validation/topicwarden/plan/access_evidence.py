@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from topicwarden.kafka.read.groups_by_topic import groups_by_topic
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kafka.read.transactions import TopicProducers, Transaction, Transactions
 from topicwarden.model.access import WILDCARD, Acl, Operation, PatternType, Resource, ResourceType
@@ -44,6 +46,34 @@ class AccessEvidence:
     """The names of existing resources that this user sees, by type."""
     of_rules: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
     """The evidence that only one kind of consequence needs, by its name; see ``RULE_EVIDENCE``."""
+
+    @cached_property
+    def groups_of(self) -> Mapping[Resource, tuple[ConsumerGroup, ...]]:
+        """The groups that read each topic, and those with the name of each group."""
+        found = {Resource(ResourceType.TOPIC, name): each for name, each in groups_by_topic(self.groups).items()}
+        for group in self.groups:
+            named = Resource(ResourceType.GROUP, group.name)
+            found[named] = (*found.get(named, ()), group)
+        return found
+
+    @cached_property
+    def transactions_of(self) -> Mapping[Resource, tuple[Transaction, ...]]:
+        """The transactional ids whose producers write to each topic, and those with each name, in order."""
+        writing: dict[int, list[str]] = {}
+        for topic, producers in self.producers.items():
+            for producer in producers.last_written:
+                writing.setdefault(producer, []).append(topic)
+        found: dict[Resource, list[Transaction]] = {}
+        for each in self.transactions:
+            for topic in writing.get(each.producer_id, ()):
+                found.setdefault(Resource(ResourceType.TOPIC, topic), []).append(each)
+            found.setdefault(Resource(ResourceType.TRANSACTIONAL_ID, each.name), []).append(each)
+        return {resource: tuple(transactions) for resource, transactions in found.items()}
+
+    @cached_property
+    def transactional_producers(self) -> frozenset[int]:
+        """The producer ids of all transactional ids."""
+        return frozenset(each.producer_id for each in self.transactions)
 
 
 def gather_access(cluster: Cluster, snapshot: Snapshot, change: AccessChange) -> AccessEvidence:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.collect.internal_topics import InternalTopic, connect_candidates, recognise_internal_topics
 from topicwarden.kafka.read.group_lags import GroupLag, UnreadRecords, group_lags, unread_positions
+from topicwarden.kafka.read.groups_by_topic import groups_by_topic
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 
 if TYPE_CHECKING:
@@ -129,20 +130,24 @@ def _consumer_groups(
         }
         return older | {partition: offset for partition, (offset, _) in found.items()}
 
-    expiring, removable = first_offsets(expiry_times), first_offsets(tombstone_times)
-    ends = cluster.log_ends(beyond_end)
+    expiring, removable = _by_topic(first_offsets(expiry_times)), _by_topic(first_offsets(tombstone_times))
+    ends = _by_topic(cluster.log_ends(beyond_end))
     complete = snapshot.cluster_described and not any(group.hidden for group in groups)
-
-    def in_topic(name: str, offsets: Mapping[TopicPartition, int]) -> dict[int, int]:
-        return {number: offset for (topic, number), offset in offsets.items() if topic == name}
-
+    groups_of = groups_by_topic(groups)
     return {
         name: GroupProgress(
-            tuple(group for group in groups if name in group.topics),
-            ends={number: log.end for number, log in live.extents.items()} | in_topic(name, ends),
-            expiring_before=in_topic(name, expiring),
-            tombstones_removable_before=in_topic(name, removable),
+            groups_of.get(name, ()),
+            ends={number: log.end for number, log in live.extents.items()} | ends.get(name, {}),
+            expiring_before=expiring.get(name, {}),
+            tombstones_removable_before=removable.get(name, {}),
             complete=complete,
         )
         for name, live in topics.items()
     }
+
+
+def _by_topic(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[int, int]]:
+    found: dict[str, dict[int, int]] = {}
+    for (topic, number), offset in offsets.items():
+        found.setdefault(topic, {})[number] = offset
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final
 
 from kafka import KafkaAdminClient
@@ -104,7 +104,7 @@ class ConsumerGroup:
         """
         return self.active or (bool(self.offsets) and not self.share)
 
-    @property
+    @cached_property
     def topics(self) -> frozenset[str]:
         """The topics for which the group has committed offsets, or which it reads now."""
         return frozenset(topic for topic, _ in (*self.offsets, *self.assigned))

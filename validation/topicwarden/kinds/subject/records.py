@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.read.groups_by_topic import groups_by_topic
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kinds.subject.change import RegistryChange, SubjectChange, earlier_names
 from topicwarden.kinds.subject.evidence import SubjectEvidence, TopicReaders
@@ -78,10 +79,8 @@ class RecordsOfTopics:
 
     def _readers(self, scans: Iterable[SchemaScan], live: Mapping[str, LiveTopic]) -> dict[str, TopicReaders]:
         names = sorted({scan.topic for scan in scans})
-        groups = self.cluster.groups(names)
-        return {
-            name: TopicReaders(tuple(group for group in groups if name in group.topics), live[name]) for name in names
-        }
+        groups_of = groups_by_topic(self.cluster.groups(names))
+        return {name: TopicReaders(groups_of.get(name, ()), live[name]) for name in names}
 
 
 def _has_writers(declared: DeclaredSubject, change: RegistryChange) -> bool:

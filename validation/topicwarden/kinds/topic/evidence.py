@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from topicwarden.kafka.read.groups_by_topic import groups_by_topic
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Snapshot
 from topicwarden.plan.placement.replica_placement import ReplicaPlacement
 from topicwarden.plan.recent_use import NO_USE, PlannedUse, RecentUse
@@ -124,15 +125,12 @@ def gather(
     )
     sizes = cluster.largest_batches(snapshot, [name for name in live if required[name].batches])
     batches, local_starts = _by_topic(sizes), _by_topic(starts)
-    groups_of: dict[str, list[ConsumerGroup]] = {}
-    for group in groups:
-        for name in group.topics:
-            groups_of.setdefault(name, []).append(group)
+    groups_of = groups_by_topic(groups)
     return {
         name: PlanEvidence(
             snapshot,
             first_at=first_at.get(name, {}),
-            groups=tuple(groups_of.get(name, ())) if required[name].groups else (),
+            groups=groups_of.get(name, ()) if required[name].groups else (),
             share_groups=unknown_share_groups if required[name].groups else (),
             groups_complete=complete,
             newest_records=newest_records.get(name),

@@ -86,24 +86,13 @@ def _users(context: AccessContext, resource: Resource) -> Iterator[str]:
         return
     groups = [
         f"group {group.name} ({group_state(group, evidence.lag.get(group.name))})"
-        for group in evidence.groups
+        for group in evidence.groups_of.get(resource, ())
         if group.in_use
-        and (
-            resource.name in group.topics
-            if resource.type is ResourceType.TOPIC
-            else resource.type is ResourceType.GROUP and resource.name == group.name
-        )
     ]
     producers = evidence.producers.get(resource.name) if resource.type is ResourceType.TOPIC else None
     writing = set(producers.last_written) if producers else set()
-    transactions = [
-        f"transactional id {each.name}"
-        for each in evidence.transactions
-        if each.producer_id in writing
-        or (resource.type is ResourceType.TRANSACTIONAL_ID and each.name == resource.name)
-    ]
-    transactional = {each.producer_id for each in evidence.transactions}
-    others = len(writing - transactional)
+    transactions = [f"transactional id {each.name}" for each in evidence.transactions_of.get(resource, ())]
+    others = len(writing - evidence.transactional_producers)
     users = [*groups, *transactions, *([f"{others} other producer{'' if others == 1 else 's'}"] if others else [])]
     yield f"it is used now by {shorten(users)}" if users else "no visible client uses it now"
     hidden = [evidence.groups_missing] if resource.type in (ResourceType.TOPIC, ResourceType.GROUP) else []
