@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import UserDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, ClassVar, cast
 
 import pytest
 
-from tests.support.subjects import NOW
-from topicwarden.audit.collect.cluster_context import read_cluster_context
+from tests.support.subjects import NOW, subject
+from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.checks.common.undeclared_use import _offsets
+from topicwarden.audit.collect.cluster_context import GroupProgress, read_cluster_context
+from topicwarden.audit.judge import results_of
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
 from topicwarden.kinds.subject.records import RecordsOfTopics
+from topicwarden.kinds.topic.evidence import PlanEvidence
 from topicwarden.model.topic import Topic
+from topicwarden.model.usage import Use, UseAction, UserKind
+from topicwarden.plan.consequence_text import reader_reasons
+from topicwarden.usage.observe import _group
 
 
 class Counted(ConsumerGroup):
@@ -26,6 +35,16 @@ class Counted(ConsumerGroup):
     def __getattribute__(self, name: str) -> Any:
         Counted.looks += name == "topics"
         return super().__getattribute__(name)
+
+
+class CountedOffsets(UserDict[tuple[str, int], int]):
+    """Committed offsets that count how often somebody goes through all of them."""
+
+    passes = 0
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        self.passes += 1
+        return super().__iter__()
 
 
 class FakeCluster:
@@ -94,3 +113,38 @@ def test_the_readers_of_topics_with_a_new_schema_are_found_in_one_pass(monkeypat
         f"t{each}": [f"g{each}"] for each in range(20)
     }
     assert Counted.looks == 20
+
+
+def judged_lag(group: ConsumerGroup, live: LiveTopic) -> bool:
+    of = replace(subject(), live=live, consumer_groups=GroupProgress((group,), {0: 100}))
+    messages = [each.message for each in results_of(CHECKS["group-lag"], of) or ()]
+    return messages == ["10 offsets are committed after the log end; most by group g: 10"]
+
+
+def named_readers(group: ConsumerGroup, live: LiveTopic) -> bool:
+    evidence = PlanEvidence(snapshot_of(1), groups=(group,))
+    return any("1 visible consumer group (g)" in each for each in reader_reasons(evidence, live.topic.name, ()))
+
+
+def described_user(group: ConsumerGroup, live: LiveTopic) -> bool:
+    of = SimpleNamespace(live=live, consumer_groups=GroupProgress((group,)))
+    return [*_offsets(cast(Any, of), Use(UseAction.READ, UserKind.GROUP, "g", 0))] == [
+        "its committed offsets: 110 in partition 0"
+    ]
+
+
+def observed_group(group: ConsumerGroup, live: LiveTopic) -> bool:
+    observed = _group(group, live.topic.name)
+    return observed.active and observed.committed == {0: 110}
+
+
+@pytest.mark.parametrize("of_topic", [judged_lag, named_readers, described_user, observed_group])
+def test_the_offsets_of_a_group_are_not_searched_for_each_topic(
+    of_topic: Callable[[ConsumerGroup, LiveTopic], bool],
+) -> None:
+    topics = snapshot_of(20).topics.values()
+    offsets = CountedOffsets({(live.topic.name, 0): 110 for live in topics})
+    group = ConsumerGroup("g", "Stable", 1, offsets, frozenset(offsets))
+    offsets.passes = 0
+    assert all(of_topic(group, live) for live in topics)
+    assert offsets.passes == 1

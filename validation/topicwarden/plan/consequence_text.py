@@ -100,7 +100,7 @@ def reader_reasons(evidence: PlanEvidence, topic: str, unread: Sequence[GroupEff
     if not groups:
         yield "no visible consumer group reads the topic or has committed offsets for it"
         return
-    committed = [group.name for group in groups if any(name == topic for name, _ in group.offsets)]
+    committed = [group.name for group in groups if topic in group.offsets_by_topic]
     if unread:
         unread_records: dict[str, int] = {}
         for effect in unread:
@@ -114,7 +114,7 @@ def reader_reasons(evidence: PlanEvidence, topic: str, unread: Sequence[GroupEff
     elif committed:
         groups_text = f"{counted(len(committed), 'visible consumer group')} ({shorten(committed)})"
         yield f"no committed offset of {groups_text} is before the end of these records"
-    if uncommitted := [group.name for group in groups if group.name not in committed]:
+    if uncommitted := [group.name for group in groups if topic not in group.offsets_by_topic]:
         yield f"reading the topic without committed offsets: {shorten(uncommitted)}"
 
 

@@ -182,8 +182,8 @@ def _group(group: ConsumerGroup, topic: str) -> ObservedGroup:
     return ObservedGroup(
         group.name,
         group.type,
-        active=topic in group.subscribed or any(name == topic for name, _ in group.assigned),
+        active=topic in group.subscribed or topic in group.assigned_topics,
         members=group.members,
         hosts=group.hosts,
-        committed={partition: offset for (name, partition), offset in group.offsets.items() if name == topic},
+        committed=group.offsets_by_topic.get(topic, {}),
     )

@@ -163,12 +163,8 @@ def _count_by_group(
     """
     counts: dict[str, dict[int, int]] = {}
     for group in groups.groups:
-        for (topic, partition), committed in sorted(group.offsets.items()):
-            if (
-                topic == subject.live.topic.name
-                and partition in subject.live.extents
-                and (count := count_offsets(partition, committed)) > 0
-            ):
+        for partition, committed in sorted(group.offsets_by_topic.get(subject.live.topic.name, {}).items()):
+            if partition in subject.live.extents and (count := count_offsets(partition, committed)) > 0:
                 counts.setdefault(group.name, {})[partition] = count
     return counts
 

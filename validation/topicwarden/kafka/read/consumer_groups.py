@@ -107,7 +107,20 @@ class ConsumerGroup:
     @cached_property
     def topics(self) -> frozenset[str]:
         """The topics for which the group has committed offsets, or which it reads now."""
-        return frozenset(topic for topic, _ in (*self.offsets, *self.assigned))
+        return self.assigned_topics.union(self.offsets_by_topic)
+
+    @cached_property
+    def assigned_topics(self) -> frozenset[str]:
+        """The topics that the members read now."""
+        return frozenset(topic for topic, _ in self.assigned)
+
+    @cached_property
+    def offsets_by_topic(self) -> Mapping[str, Mapping[int, int]]:
+        """The next offset to read by partition, for each topic with committed offsets."""
+        found: dict[str, dict[int, int]] = {}
+        for (topic, partition), offset in self.offsets.items():
+            found.setdefault(topic, {})[partition] = offset
+        return found
 
 
 @dataclass(frozen=True)

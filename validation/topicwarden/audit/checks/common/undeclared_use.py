@@ -240,8 +240,7 @@ def _offsets(subject: ObservedUse, user: Use) -> Iterator[str]:
     groups = subject.consumer_groups.groups if subject.consumer_groups and user.kind is UserKind.GROUP else ()
     for group in groups:
         if group.name == user.name:
-            topic = subject.live.topic.name
-            offsets = sorted((number, offset) for (name, number), offset in group.offsets.items() if name == topic)
+            offsets = sorted(group.offsets_by_topic.get(subject.live.topic.name, {}).items())
             if offsets:
                 shown = ", ".join(f"{offset:,} in partition {number}" for number, offset in offsets[:_SHOWN])
                 yield f"its committed offsets: {shown}{', …' if len(offsets) > _SHOWN else ''}"
