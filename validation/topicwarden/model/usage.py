@@ -6,9 +6,10 @@ Times are milliseconds since the epoch, sizes are bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -184,13 +185,23 @@ class GroupUse:
         """The time (ms) of the first observation since which no observation saw any use; the last one if it did."""
         return max(self.observed_since, self.last.until if self.last else 0)
 
-    def keeps_offsets(self, topic: str) -> bool:
-        """Return whether brokers still keep offsets that a consumer may commit again and again without a member.
+    @property
+    def keeps_offsets(self) -> bool:
+        """True if brokers may still keep offsets that a consumer commits again and again without a member.
 
         They delete the offsets of a group without members ``offsets.retention.minutes`` after the last commit, and so
         keep those of a consumer with ``assign()`` that has nothing to read. Share groups have no such consumers.
         """
-        return not self.active and self.group_type != "share" and topic in self.topics
+        return not self.active and self.group_type != "share"
+
+
+def keeping_offsets(groups: Iterable[GroupUse]) -> dict[str, list[str]]:
+    """Return the names of the groups that keep offsets of each topic (``keeps_offsets``), sorted."""
+    found: dict[str, list[str]] = {}
+    for group in sorted(groups, key=lambda group: group.name):
+        for topic in group.topics if group.keeps_offsets else ():
+            found.setdefault(topic, []).append(group.name)
+    return found
 
 
 @dataclass(frozen=True)
@@ -258,3 +269,9 @@ class AuthorizerLogs:
     notes: tuple[str, ...] = ()
     left_out: int = 0
     time_zone: str = "UTC"
+
+    @cached_property
+    def broker_hosts(self) -> frozenset[str]:
+        """The addresses of all brokers in the logs: other brokers allow them ``ClusterAction``."""
+        allowed = (each for each in self.uses if each.operation is Operation.CLUSTER_ACTION and each.allowed)
+        return frozenset(each.host for each in allowed)

@@ -10,7 +10,7 @@ from topicwarden.kafka_facts.access.roles import NamePattern
 from topicwarden.model.access import ANY_PRINCIPAL, AccessSource, Acl, Operation, PermissionType, Resource, ResourceType
 from topicwarden.model.topic import AllowedChange
 from topicwarden.model.units import duration_text
-from topicwarden.model.usage import ACTIONS, DAY_MS, GroupUse, TopicUse, UseAction
+from topicwarden.model.usage import ACTIONS, DAY_MS, GroupUse, TopicUse, UseAction, keeping_offsets
 from topicwarden.model.usage_report import Removable, TopicUsage
 from topicwarden.policies.usage_policy import UsagePolicy
 from topicwarden.specs.resolve import Declaration
@@ -46,7 +46,7 @@ def removable(
 def _idle_topics(
     facts: UsageFacts, uses: Mapping[str, TopicUse], topics: Mapping[str, TopicUsage], policy: UsagePolicy
 ) -> Iterator[Removable]:
-    now = facts.snapshot.taken_at
+    now, keeping_by_topic = facts.snapshot.taken_at, keeping_offsets(facts.remembered.groups.values())
     for name, use in uses.items():
         if policy.idle_after is None or policy.exempts_topic(name) or name in facts.internal or use.active:
             continue
@@ -56,7 +56,7 @@ def _idle_topics(
             continue
         visible = use.groups_complete_since is not None and use.groups_complete_since <= since
         unseen = "" if visible else "; groups that this user does not see may read it"
-        keeping = sorted(each.name for each in facts.remembered.groups.values() if each.keeps_offsets(name))
+        keeping = keeping_by_topic.get(name, ())
         if keeping:
             unseen += f"; group {keeping[0]} has committed offsets, and a consumer with assign() may commit them again"
         yield Removable(

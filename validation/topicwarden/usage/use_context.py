@@ -31,7 +31,17 @@ from topicwarden.model.access import (
     Resource,
     ResourceType,
 )
-from topicwarden.model.usage import NAMED_BY, OPERATIONS, AuthorizerLogs, GroupUse, LoggedUse, Use, UseAction, UserKind
+from topicwarden.model.usage import (
+    NAMED_BY,
+    OPERATIONS,
+    AuthorizerLogs,
+    GroupUse,
+    LoggedUse,
+    Use,
+    UseAction,
+    UserKind,
+    keeping_offsets,
+)
 from topicwarden.policies.usage_policy import UsagePolicy
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.usage.declared_use import AclUse
@@ -209,6 +219,11 @@ class UseContext:
             for source in sources:
                 found[source].append(acl)
         return {source: tuple(acls) for source, acls in found.items()}
+
+    @cached_property
+    def keeping_offsets(self) -> Mapping[str, list[str]]:
+        """The groups without members that keep offsets of each topic."""
+        return keeping_offsets(self.groups.values())
 
     @cached_property
     def logged(self) -> Mapping[Resource, tuple[LoggedUse, ...]]:

@@ -85,8 +85,7 @@ def _idle(subject: Required, since: int, period: int) -> CheckResult:
     use, before = subject.use, subject.previous_use
     observed = subject.use_context.observed_by_reading(subject.live.topic.name)
     again = before is not None and before.observed_at - since >= period and before.unused_since == since
-    groups = subject.use_context.groups.values()
-    keeping = sorted(each.name for each in groups if each.keeps_offsets(subject.live.topic.name))
+    keeping = subject.use_context.keeping_offsets.get(subject.live.topic.name, ())
     last = use.samples[-1] if use.samples else None
     size = last.replica_bytes if last else None
     return CheckResult(

@@ -82,7 +82,7 @@ def incomplete_logs(logs: AuthorizerLogs, brokers: Collection[int], now: int, pe
         return f"not exactly one folder of them has the id of broker {lacking[0]}"
     if logs.left_out:
         return f"{logs.left_out:,} kinds of decisions in them are left out"
-    hosts = {each.host for each in logs.uses if each.allowed and each.operation is Operation.CLUSTER_ACTION}
+    hosts = logs.broker_hosts
     if len(hosts) > len(logs.coverage):
         return f"brokers had {len(hosts):,} addresses, so another broker may have been removed in this time"
     until = min((each.last for each in logs.coverage.values()), default=0)
