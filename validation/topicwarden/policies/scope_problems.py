@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
 from itertools import combinations
 from typing import Final
 
@@ -71,13 +72,18 @@ def overlapping_scopes(
 
     ``declared`` are the names of declared topics. An overlap is only reported with a name that both scopes own.
     """
-    names = sorted(declared)
+    names = frozenset(declared)
+
+    @cache
+    def owned(stack: str) -> frozenset[str]:
+        return frozenset(filter(stack_files[stack].scope.owns, names))
+
     for (one, first), (other, second) in combinations(sorted(stack_files.items()), 2):
         if not {one, other} & {*checked} or first.addresses.isdisjoint(second.addresses):
             continue
         if first.scope_location is None or second.scope_location is None:
             continue
-        both = next((name for name in names if first.scope.owns(name) and second.scope.owns(name)), None)
+        both = min(owned(one) & owned(other), default=None)
         shared = both or shared_name(first.scope, second.scope)
         if shared is not None:
             message = (
