@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from topicwarden.audit.collect.audited_subject import AuditedSubject
@@ -17,7 +18,7 @@ from topicwarden.kafka_facts.broker_settings import DEFAULT_METADATA_MAX_AGE
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess
 from topicwarden.model.finding import OF_CLUSTER
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
-from topicwarden.model.topic_selection import selected
+from topicwarden.model.topic_selection import TopicSelection
 from topicwarden.model.verdict import ReadScope
 from topicwarden.policies.usage_policy import CostPolicy, UsagePolicy
 from topicwarden.specs.resolve import Declaration
@@ -63,7 +64,11 @@ class AuditRequest:
 
     def selects(self, topic: str) -> bool:
         """Return whether the topic is in scope and matches one of the patterns."""
-        return self.scope.owns(topic) and selected(topic, self.patterns)
+        return self.scope.owns(topic) and self._selection.has(topic)
+
+    @cached_property
+    def _selection(self) -> TopicSelection:
+        return TopicSelection(self.patterns)
 
     def reports_access_of(self, subject: str) -> bool:
         """Return whether findings on the access of the topic ``subject`` are reported, or those of ``OF_CLUSTER``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
@@ -9,7 +10,7 @@ from typing import Final
 from topicwarden.audit.audit_process import audit_in_process
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.read_limits import ReadLimits
-from topicwarden.model.finding import AuditReport, Finding
+from topicwarden.model.finding import Finding
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.problem import Refusal
@@ -42,7 +43,15 @@ def try_rules(
     except (Refusal, OSError) as error:
         reason = str(error) if isinstance(error, Refusal) else f"the scan failed: {error}"
         return {name: [_untried(trial, reason)] for name, trial in tried.items()}
-    return {name: found for name, trial in tried.items() if (found := list(_consequences(trial, report, severity)))}
+    records = {each.name: each.records or 0 for each in report.topics}
+    findings: dict[str | None, list[Finding]] = defaultdict(list)
+    for finding in report.findings:
+        findings[finding.topic].append(finding)
+    consequences = {
+        name: list(_consequences(trial, records.get(name, 0), findings[name], report.coverage, severity))
+        for name, trial in tried.items()
+    }
+    return {name: found for name, found in consequences.items() if found}
 
 
 def _request(request: AuditRequest, tried: Mapping[str, RuleTrial]) -> AuditRequest:
@@ -64,18 +73,17 @@ def _without_rules(declaration: Declaration) -> Declaration:
     return replace(declaration, topic=replace(topic, contents=topic.contents.model_copy(update=none)))
 
 
-def _consequences(trial: RuleTrial, report: AuditReport, severity: Severity) -> Iterable[Consequence]:
-    name = trial.declaration.topic.name
-    facts = next((each for each in report.topics if each.name == name), None)
-    records = (facts.records if facts else None) or 0
-    findings = [each for each in report.findings if each.topic == name and each.check in trial.checks]
+def _consequences(
+    trial: RuleTrial, records: int, of_topic: Iterable[Finding], coverage: float, severity: Severity
+) -> Iterable[Consequence]:
+    findings = [each for each in of_topic if each.check in trial.checks]
     for finding in findings:
         if finding.verdict in (Verdict.FAIL, Verdict.SUSPECT):
-            yield _consequence(finding, _would_fail(finding, records, report.coverage), severity)
+            yield _consequence(finding, _would_fail(finding, records, coverage), severity)
         elif finding.verdict is Verdict.UNDECIDABLE and records:
             message = f"the new rule of {finding.check} was not tried on all retained records: {finding.message}"
             yield _consequence(finding, message, Severity.NOTE)
-    if report.coverage < 1 and records and not any(each.verdict is Verdict.UNDECIDABLE for each in findings):
+    if coverage < 1 and records and not any(each.verdict is Verdict.UNDECIDABLE for each in findings):
         yield Consequence(
             kind=KIND,
             severity=Severity.NOTE,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
-from functools import cached_property
+from fnmatch import translate
+from functools import cached_property, lru_cache
 from typing import Final
 
 from topicwarden.model.message_text import Suggestions
@@ -19,9 +20,23 @@ def selected(topic: str, patterns: Sequence[str]) -> bool:
 
     Exclusions always win; the order has no meaning. Without patterns, or with exclusions only, all other topics match.
     """
-    excluded = [pattern[1:] for pattern in patterns if pattern.startswith(EXCLUDED)]
-    included = [pattern for pattern in patterns if not pattern.startswith(EXCLUDED)]
-    return _matches_any(topic, included or ["*"]) and not _matches_any(topic, excluded)
+    return _selection(tuple(patterns)).has(topic)
+
+
+class TopicSelection:
+    """The topics that globs select; see ``selected``. The globs are compiled once."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        included = [pattern for pattern in patterns if not pattern.startswith(EXCLUDED)]
+        self._included = _Globs(included or ["*"])
+        self._excluded = _Globs([pattern[1:] for pattern in patterns if pattern.startswith(EXCLUDED)])
+
+    def has(self, topic: str) -> bool:
+        """Return whether the topic is selected."""
+        return self._included.match(topic) and not self._excluded.match(topic)
+
+
+_selection = lru_cache(maxsize=64)(TopicSelection)
 
 
 def none_selected(topics: str, patterns: Sequence[str], names: Iterable[str], *, option: str = "--topics ") -> Refusal:
@@ -64,5 +79,18 @@ class PatternSuggestions:
         return Suggestions(dict.fromkeys(".".join(each[:end]) for each in parts for end in range(1, len(each))))
 
 
-def _matches_any(topic: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(topic, pattern) for pattern in patterns)
+class _Globs:
+    """Compiled globs; those without a wildcard are compared as text."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._names = frozenset(pattern for pattern in patterns if is_literal(pattern))
+        globs = [pattern for pattern in patterns if pattern not in self._names]
+        self._regex = re.compile("|".join(map(translate, globs))) if globs else None
+
+    def match(self, name: str) -> bool:
+        return name in self._names or (self._regex is not None and self._regex.match(name) is not None)
+
+
+def is_literal(pattern: str) -> bool:
+    """Return True if the pattern only matches the name that is equal to it."""
+    return not any(special in pattern for special in "*?[")

@@ -17,7 +17,7 @@ from topicwarden.model.field_types import StrictModel, Text
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
-from topicwarden.model.topic_selection import PatternSuggestions
+from topicwarden.model.topic_selection import PatternSuggestions, is_literal
 
 Patterns = Annotated[
     list[Text],
@@ -62,11 +62,6 @@ def name_matcher(patterns: Sequence[str]) -> Callable[[str], Any]:
         return literals.__contains__
     matches = re.compile("|".join(map(translate, globs))).match
     return lambda name: name in literals or matches(name)
-
-
-def is_literal(pattern: str) -> bool:
-    """Return True if the pattern only matches the name that is equal to it."""
-    return not any(special in pattern for special in "*?[")
 
 
 RULE = "topics-unmatched"

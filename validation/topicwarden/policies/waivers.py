@@ -19,7 +19,8 @@ from pydantic import Field
 from topicwarden.model.field_types import Day, Text
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
-from topicwarden.policies.scope import Patterns, Scope, is_literal, name_matcher
+from topicwarden.model.topic_selection import is_literal
+from topicwarden.policies.scope import Patterns, Scope, name_matcher
 
 
 class Waiver(Scope):
