@@ -19,6 +19,7 @@ from topicwarden.audit.scan.contracts import Contracts, build_contracts
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.key_placement import KeyPlacement
 from topicwarden.audit.scan.key_scan import TopicKeys, key_placements
+from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.partition_reads import PartitionRead
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.connection import Connection
@@ -138,17 +139,17 @@ def count_committed(
     ``rate`` is the same limit as in ``scan``.
     """
     counts, stable = scan_result.counts, scan_result.stable_reads
+    ranges: dict[str, list[OffsetRange]] = {}
+    for read in stable:
+        if read.range.start < read.range.end:
+            ranges.setdefault(read.range.topic, []).append(read.range)
     keys = [
         TopicKeys(
             live.topic.name,
             live.topic.partitions,
             declared.contents(live.topic.name),
             {p: counts[live.topic.name, p] for p in live.extents if (live.topic.name, p) in counts},
-            tuple(
-                read.range
-                for read in stable
-                if read.range.topic == live.topic.name and read.range.start < read.range.end
-            ),
+            tuple(ranges.get(live.topic.name, ())),
             scan_result.proven_ends(live),
         )
         for live in scan_result.topics

@@ -102,6 +102,14 @@ class DeclaredSubjects:
         for name in sorted(self.subjects):
             yield from self._with_references(name, done)
 
+    def with_references_in_order(self, names: Iterable[str]) -> list[DeclaredSubject]:
+        """Return the subjects of ``with_references``, in the order of ``in_order``."""
+        return [self.subjects[name] for name in sorted(self.with_references(names), key=self._positions.__getitem__)]
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {subject.name: position for position, subject in enumerate(self.in_order())}
+
     def referenced_texts(self, name: str) -> tuple[tuple[str, str | None], ...]:
         """Return everything that the schema of a subject refers to, also by others: names with texts.
 

@@ -42,14 +42,11 @@ class Observation:
 
     def without_records(self, topics: Collection[str], partitions: Collection[TopicPartition] = ()) -> Observation:
         """Return this observation as if no record of some topics and partitions could be read."""
+        snapshot = self.snapshot.without(partitions)
         return replace(
             self,
-            snapshot=self.snapshot.without(partitions),
-            readable=tuple(
-                self.snapshot.without(partitions).topics[live.topic.name]
-                for live in self.readable
-                if live.topic.name not in topics
-            ),
+            snapshot=snapshot,
+            readable=tuple(snapshot.topics[live.topic.name] for live in self.readable if live.topic.name not in topics),
             horizons={
                 partition: horizon
                 for partition, horizon in self.horizons.items()

@@ -87,9 +87,12 @@ def compare_records(
     results |= {number: replace(results[number], broken=result.broken) for number, result in again.results.items()}
     confirmed = _confirmed(session, partial(read, topics=scan.topics, digests=True), rules, by_part, results, now=now)
     by_partition = {(each.topic, each.partition): each for each in scan.ranges}
+    parts_of: dict[str, dict[int, int]] = {}
+    for part, each in by_part.items():
+        parts_of.setdefault(each.topic, {})[part] = each.partition
     for rule in rules:
         notes = first.notes if rule.number in settled else second.notes
-        own = {part: each.partition for part, each in by_part.items() if each.topic == rule.topic}
+        own = parts_of.get(rule.topic, {})
         all_notes = chain.from_iterable(notes.get(part, []) for part in own)
         unjudged = tuple(fault for fault in merge_faults(all_notes, None) if fault.rule == str(rule.number))
         unread = {

@@ -124,8 +124,8 @@ def _referenced(declaration: Declaration, part: str, subjects: DeclaredSubjects)
     managed = subjects.of_use(SubjectUse(declaration.topic.name, part))
     if managed is None:
         return None
-    needed = subjects.with_references([managed.name])
-    used = [subject for subject in subjects.in_order() if subject.name in needed]
+    used = subjects.with_references_in_order([managed.name])
+    needed = {subject.name for subject in used}
     if any(each.subject not in needed or each.version for subject in used for each in subject.schema.references):
         return None
     return [subject.schema.text for subject in used if subject is not managed]
