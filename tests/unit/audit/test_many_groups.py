@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,6 +11,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
+from tests.support.growth import MOST, growth
 from tests.support.subjects import NOW, subject
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.checks.common.undeclared_use import _offsets
@@ -81,15 +81,6 @@ def snapshot_of(number: int) -> Snapshot:
     return Snapshot("c", NOW, {1: ""}, {1: {}}, {f"t{each}": topic(f"t{each}") for each in range(number)})
 
 
-def ratio(seconds: Callable[[int], float], few: int) -> float:
-    """Return how many times as long four times as many take."""
-    gc.disable()
-    try:
-        return min(seconds(4 * few) for _ in range(3)) / min(seconds(few) for _ in range(3))
-    finally:
-        gc.enable()
-
-
 def test_the_context_of_many_topics_with_a_group_each() -> None:
     def seconds(number: int) -> float:
         snapshot = snapshot_of(number)
@@ -105,7 +96,7 @@ def test_the_context_of_many_topics_with_a_group_each() -> None:
         assert (second.ends, second.expiring_before) == ({0: 120}, {})
         return taken
 
-    assert ratio(seconds, 500) < 8
+    assert growth(seconds, 500) < MOST
 
 
 def test_the_readers_of_topics_with_a_new_schema_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.growth import MOST, growth
 from topicwarden.extensions.interchange.convert import SourceFile, kafka_gitops, read_all
 from topicwarden.extensions.interchange.convert.access_values import limited_by
 from topicwarden.extensions.interchange.convert.source_file import value_at
@@ -61,8 +62,7 @@ STEPS = {"fields": (taken_fields, 300), "limits": (limits, 300)}
 @pytest.mark.parametrize("step", STEPS)
 def test_four_times_as_much_takes_about_four_times_as_long(step: str) -> None:
     make, number = STEPS[step]
-    few, many = (min(seconds(make(size)) for _ in range(3)) for size in (number, 4 * number))
-    assert many < 9 * few, f"{few:.4f} and {many:.4f} s; the square would be 16 times as long"
+    assert growth(lambda size: seconds(make(size)), number) < MOST
 
 
 def seconds(call: Callable[[], object]) -> float:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import pytest
 
 from tests.support.access_parts import declared_access, deployed_access, live_access
+from tests.support.growth import MOST, growth
 from topicwarden.deploy.access_state import recorded_access
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.transactions import TopicProducers, Transaction
@@ -77,9 +79,7 @@ def test_each_kind_is_timed() -> None:
 
 @pytest.mark.parametrize("part", ENTRIES)
 def test_four_times_as_many_entries_take_about_four_times_as_long(part: str) -> None:
-    few = min(seconds(part, 750) for _ in range(3))
-    many = min(seconds(part, 3_000) for _ in range(2))
-    assert many < 8 * few, f"{few:.3f} and {many:.3f} s; the square would be 16 times as long"
+    assert growth(partial(seconds, part), 750) < MOST
 
 
 def seconds_with_a_group(number: int) -> float:
@@ -102,9 +102,7 @@ def seconds_with_a_group(number: int) -> float:
 
 
 def test_a_group_of_four_times_as_many_topics_takes_about_four_times_as_long() -> None:
-    few = min(seconds_with_a_group(60) for _ in range(3))
-    many = min(seconds_with_a_group(240) for _ in range(2))
-    assert many < 8 * few, f"{few:.3f} and {many:.3f} s; the square would be 16 times as long"
+    assert growth(seconds_with_a_group, 60) < MOST
 
 
 def test_the_users_of_many_topics_that_get_their_first_acl() -> None:
@@ -128,5 +126,4 @@ def test_the_users_of_many_topics_that_get_their_first_acl() -> None:
         )
         return taken
 
-    few, many = min(seconds(250) for _ in range(3)), min(seconds(1_000) for _ in range(2))
-    assert many < 8 * few, f"{few:.3f} and {many:.3f} s; the square would be 16 times as long"
+    assert growth(seconds, 250) < MOST

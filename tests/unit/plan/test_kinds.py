@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 import pytest
 
 from tests.support.access_parts import declared_access, live_access
+from tests.support.growth import MOST, growth
 from topicwarden import kinds
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas
@@ -186,6 +187,4 @@ def seconds(users: int) -> float:
 
 
 def test_the_time_to_find_likely_rates_grows_with_the_quotas() -> None:
-    few = min(seconds(100) for _ in range(3))
-    many = min(seconds(400) for _ in range(2))
-    assert many < 9 * few, f"{few:.4f} and {many:.4f} s"
+    assert growth(seconds, 100) < MOST

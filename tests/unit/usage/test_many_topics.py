@@ -62,7 +62,8 @@ def test_the_groups_that_keep_offsets_of_idle_topics_are_found_in_one_pass() -> 
 
 
 def test_a_report_finds_the_groups_that_keep_offsets_of_idle_topics_in_one_pass() -> None:
-    assert (use := idle().use)
+    use = idle().use
+    assert use
     uses: dict[str, TopicUse] = {f"t{each}": use for each in range(20)}
     groups = CountedGroups({"g": replace(GROUP, topics=frozenset(uses))})
     facts = UsageFacts("dev", "", Snapshot("c", NOW, {}, {}, {}), RememberedUse(groups=groups), {}, UseContext())

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -239,7 +239,7 @@ class KeyStore:
         """Write the rows of a part. Keys and blocks have separate folders."""
         rows = groups.withColumns({name: self._partition_id[name] for name in ("topic_id", "partition")})
         self._spark.conf.set("spark.sql.maxConcurrentOutputFileWriters", "4")
-        read_key = StructType.fromDDL(_READ_KEY)
+        read_key = cast(StructType, StructType.fromDDL(_READ_KEY))
         columns = [F.col(each.name).cast(each.dataType) for each in read_key if each.name in rows.columns]
         counts = [column for column in groups.columns if column not in {"part", "keyed"}]
         block = F.when(~F.col("keyed"), F.to_json(F.struct(*counts))).alias("block")

@@ -34,7 +34,7 @@ def _one_item(value: str) -> str:
 
 
 def _distinct(items: list[str]) -> list[str]:
-    """Return items of which none appears twice: brokers refuse that from Kafka 4.2 on (KIP-1161)."""
+    """Refuse an item that appears twice, as brokers do from Kafka 4.2 on (KIP-1161)."""
     if twice := sorted({item for item in items if items.count(item) > 1}):
         raise custom_error("value", f"expected each item once, got {', '.join(map(quoted, twice))} twice")
     return items
