@@ -1,9 +1,20 @@
-import com.fasterxml.jackson.databind.ObjectMapper;
+import io.topicwarden.reader.shaded.avro.Schema;
+import io.topicwarden.reader.shaded.avro.generic.GenericDatumReader;
+import io.topicwarden.reader.shaded.avro.io.DecoderFactory;
+import io.topicwarden.reader.shaded.google.protobuf.CodedInputStream;
+import io.topicwarden.reader.shaded.google.protobuf.DescriptorProtos.FileDescriptorSet;
+import io.topicwarden.reader.shaded.google.protobuf.Descriptors.Descriptor;
+import io.topicwarden.reader.shaded.google.protobuf.Descriptors.FileDescriptor;
+import io.topicwarden.reader.shaded.google.protobuf.DynamicMessage;
+import io.topicwarden.reader.shaded.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -24,14 +35,37 @@ import org.apache.kafka.common.serialization.Deserializer;
 /**
  * Reads a topic with one Kafka consumer for each core, which fetches, decompresses and iterates the records.
  *
- * <p>Arguments: bootstrap servers, topic, {@code nothing} or {@code json}. With {@code json}, Jackson parses every value,
- * else nothing looks at the bytes. Each line of standard input starts a pass; the answer is the number of records and the
- * seconds. The process ends with its input.
+ * <p>Arguments: bootstrap servers, topic, the format of values, and their schema. {@code json}, {@code avro} and {@code
+ * protobuf} are parsed with the libraries in the jar of the Spark reader; nothing looks at the bytes of others. The schema
+ * is an Avro schema, or a set of descriptors whose first message is the value. Each line of standard input starts a pass;
+ * the answer is the number of records and the seconds. The process ends with its input.
  */
 public final class WireFloor {
-  private record Reader(String servers, String topic, boolean parses) implements Deserializer<Object> {
-    private static final ObjectMapper JSON = new ObjectMapper();
+  private interface Parser {
+    Object parse(byte[] bytes, int from, int length) throws IOException;
 
+    static Parser of(String format, String schema) throws Exception {
+      switch (format) {
+        case "json":
+          ObjectMapper json = new ObjectMapper();
+          return (bytes, from, length) -> json.readTree(bytes, from, length);
+        case "avro":
+          GenericDatumReader<Object> avro = new GenericDatumReader<>(new Schema.Parser().parse(new File(schema)));
+          DecoderFactory decoders = DecoderFactory.get();
+          return (bytes, from, length) -> avro.read(null, decoders.binaryDecoder(bytes, from, length, null));
+        case "protobuf":
+          FileDescriptorSet files = FileDescriptorSet.parseFrom(Files.readAllBytes(Path.of(schema)));
+          Descriptor message =
+              FileDescriptor.buildFrom(files.getFile(0), new FileDescriptor[0]).getMessageTypes().get(0);
+          return (bytes, from, length) ->
+              DynamicMessage.parseFrom(message, CodedInputStream.newInstance(bytes, from, length));
+        default:
+          return null;
+      }
+    }
+  }
+
+  private record Reader(String servers, String topic, Parser parser) implements Deserializer<Object> {
     @Override
     public Object deserialize(String topic, byte[] data) {
       throw new UnsupportedOperationException("Kafka's consumer passes buffers");
@@ -39,11 +73,11 @@ public final class WireFloor {
 
     @Override
     public Object deserialize(String topic, Headers headers, ByteBuffer data) {
-      if (!parses || data == null) {
+      if (parser == null || data == null) {
         return null;
       }
       try {
-        return JSON.readTree(data.array(), data.arrayOffset() + data.position(), data.remaining());
+        return parser.parse(data.array(), data.arrayOffset() + data.position(), data.remaining());
       } catch (IOException error) {
         throw new UncheckedIOException(error);
       }
@@ -58,7 +92,7 @@ public final class WireFloor {
       settings.put("max.partition.fetch.bytes", String.valueOf(2 << 20));
       settings.put("fetch.max.bytes", String.valueOf(16 << 20));
       settings.put("receive.buffer.bytes", String.valueOf(1 << 20));
-      Reader keys = new Reader(servers, topic, false);
+      Reader keys = new Reader(servers, topic, null);
       try (Consumer<Object, Object> consumer = new KafkaConsumer<>(settings, keys, this)) {
         List<TopicPartition> own = new ArrayList<>();
         consumer.partitionsFor(topic).stream()
@@ -83,7 +117,7 @@ public final class WireFloor {
   private WireFloor() {}
 
   public static void main(String[] arguments) throws Exception {
-    Reader reader = new Reader(arguments[0], arguments[1], arguments[2].equals("json"));
+    String schema = arguments.length > 3 ? arguments[3] : null;
     int threads = Runtime.getRuntime().availableProcessors();
     BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
     while (input.readLine() != null) {
@@ -92,6 +126,7 @@ public final class WireFloor {
       List<Future<Long>> parts = new ArrayList<>();
       for (int thread = 0; thread < threads; thread++) {
         int own = thread;
+        Reader reader = new Reader(arguments[0], arguments[1], Parser.of(arguments[2], schema));
         parts.add(pool.submit(() -> reader.read(own, threads)));
       }
       long records = 0;

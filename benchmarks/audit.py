@@ -5,13 +5,14 @@ readers run in turn, in one Spark session. The consumer is `kafka-consumer-perf-
 settings. The wire floor is `WireFloor.java`: Kafka's consumer with one thread for each core and without values.
 
 `--codec` chooses the compression of the records (default: lz4). With `--no-keys`, the topic is not compacted and
-declares nothing for which an audit counts keys. With `--json`, the values are JSON of 1,000 bytes with a schema, and
-the wire floor parses each value.
+declares nothing for which an audit counts keys. With `--format`, the values have 1,000 bytes and a schema, and a bare
+parse of each value, with the library of the audit, is in place of the wire floor.
 
 `--memory` audits few and many records, and few and many keys. Each audit runs in its own process and prints its peak
 memory::
 
-    .venv/bin/python benchmarks/audit.py [--codec none|gzip|snappy|lz4|zstd] [--no-keys] [--json] [RECORDS]
+    .venv/bin/python benchmarks/audit.py [--codec none|gzip|snappy|lz4|zstd] [--no-keys] [RECORDS]
+        [--format string|json|avro|protobuf]
     .venv/bin/python benchmarks/audit.py --memory [RECORDS]
 """
 
@@ -28,12 +29,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
 from brokers import create_topics, started, use_spark_kafka
 from confluent_kafka import Producer
+from encoded_values import FILES, encoder, write_schema
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.request import AuditRequest
@@ -57,21 +58,10 @@ from topicwarden.model.verdict import Verdict
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
 from topicwarden.specs.yaml_nodes import ParsedDocument
-from topicwarden.toolchain import toolchain
+from topicwarden.toolchain import spark_reader, toolchain
 
 TOPIC, PARTITIONS, ROUNDS = "large", 6, 3
 LARGE_POLLS = {"kafka.max.poll.records": "100000", "kafka.max.partition.fetch.bytes": str(32 << 20)}
-SCHEMA_FILE = "value.json"
-SCHEMA = {
-    "type": "object",
-    "required": ["id", "amount", "lines", "text"],
-    "properties": {
-        "id": {"type": "integer", "minimum": 0},
-        "amount": {"type": "number"},
-        "text": {"type": "string"},
-        "lines": {"type": "array", "items": {"type": "object", "required": ["sku"]}},
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -80,7 +70,7 @@ class Workload:
 
     codec: str = "lz4"
     by_key: bool = True
-    json: bool = False
+    format: str = "string"
 
     @property
     def config(self) -> dict[str, str]:
@@ -89,7 +79,7 @@ class Workload:
     @property
     def contents(self) -> Contents:
         key = KeyContents(required=True, format="string", partitioner="murmur2" if self.by_key else None)
-        value = ValueContents(format="json", schema=SCHEMA_FILE) if self.json else ValueContents(format="string")
+        value = ValueContents(format=self.format, schema=FILES.get(self.format))
         return Contents(
             key=key,
             value=value,
@@ -97,12 +87,6 @@ class Workload:
             records=RecordContents(max_bytes=2_048),
             partitions=PartitionContents(max_skew=4.0),
         )
-
-    def value(self, number: int) -> str:
-        if not self.json:
-            return "x" * 185
-        lines = [{"sku": f"sku-{number + n}", "quantity": n, "price": n + 0.25, "note": "y" * 40} for n in range(8)]
-        return json.dumps({"id": number, "amount": number / 4, "text": "x" * 130, "lines": lines})
 
 
 LZ4 = Workload()
@@ -113,11 +97,11 @@ def main() -> int:
     parser.add_argument("records", nargs="?", type=int, default=20_000_000)
     parser.add_argument("--codec", default="lz4")
     parser.add_argument("--no-keys", action="store_true")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--format", choices=["string", *FILES], default="string")
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--one", metavar="SERVER", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    workload = Workload(chosen.codec, not chosen.no_keys, chosen.json)
+    workload = Workload(chosen.codec, not chosen.no_keys, chosen.format)
     if chosen.one:
         return one(chosen.one, workload)
     return memory(chosen.records, workload) if chosen.memory else speed(chosen.records, workload)
@@ -126,23 +110,20 @@ def main() -> int:
 def speed(records: int, workload: Workload) -> int:
     use_spark_kafka(find_project())
     with (
-        filled(records, records // 2, workload) as (_, connection),
-        spark_session(find_project()) as spark,
         tempfile.TemporaryDirectory() as scratch,
+        filled(records, records // 2, workload, folder := Path(scratch)) as (_, connection),
+        spark_session(find_project()) as spark,
     ):
-        folder = Path(scratch)
-        (folder / SCHEMA_FILE).write_text(json.dumps(SCHEMA))
         with open_cluster(connection) as cluster:
             snapshot = cluster.snapshot()
-        with wire_floor(connection, workload) as floor:
+        with wire_floor(connection, workload, folder) as floor:
             works: dict[str, Callable[[], float]] = {
                 "kafka-consumer-perf-test": lambda: perf_test(connection, records),
-                "wire floor": floor,
-                "bare count, Spark's source": lambda: timed(lambda: bare_count(spark, connection, snapshot)),
+                "wire floor" if workload.format == "string" else "bare parse": floor,
                 "the audit": lambda: timed(lambda: audited(spark, connection, workload, folder)),
             }
-            if workload.json:  # Spark's source ends with an error in the second round; the bare parse is the floor
-                del works["bare count, Spark's source"]
+            if workload.format == "string":  # with large records, Spark's source ends with an error in the second round
+                works["bare count, Spark's source"] = lambda: timed(lambda: bare_count(spark, connection, snapshot))
             seconds: dict[str, list[float]] = {name: [] for name in works}
             for round_ in range(ROUNDS + 1):
                 for name, work in works.items():
@@ -178,8 +159,20 @@ def one(server: str, workload: Workload) -> int:
     return 0
 
 
+def _text(_: int) -> bytes:
+    return b"x" * 185
+
+
 @contextmanager
-def filled(records: int, keys: int, workload: Workload = LZ4) -> Iterator[tuple[Sandbox, Connection]]:
+def filled(
+    records: int, keys: int, workload: Workload = LZ4, schemas: Path = Path()
+) -> Iterator[tuple[Sandbox, Connection]]:
+    """Yield a broker with the topic; the schema of its values is written into the folder ``schemas``."""
+    if workload.format in FILES:
+        write_schema(workload.format, schemas)
+        encode = encoder(workload.format, schemas)
+    else:
+        encode = _text
     with tempfile.TemporaryDirectory() as folder, started(Path(folder)) as sandbox:
         connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
         create_topics(connection.bootstrap_servers, [TOPIC], PARTITIONS, workload.config)
@@ -187,7 +180,7 @@ def filled(records: int, keys: int, workload: Workload = LZ4) -> Iterator[tuple[
         servers = ",".join(connection.bootstrap_servers)
         producer = Producer({"bootstrap.servers": servers, "compression.type": workload.codec, **settings})
         for number in range(records):
-            key, value = f"key-{number % keys:08}", workload.value(number)
+            key, value = f"key-{number % keys:08}", encode(number)
             while True:
                 try:
                     producer.produce(TOPIC, value, key)
@@ -199,16 +192,17 @@ def filled(records: int, keys: int, workload: Workload = LZ4) -> Iterator[tuple[
 
 
 @contextmanager
-def wire_floor(connection: Connection, workload: Workload) -> Iterator[Callable[[], float]]:
-    """Yield a function that reads the topic once in a process of its own, and returns the seconds."""
-    package = find_spec("pyspark")
-    assert package and package.origin
+def wire_floor(connection: Connection, workload: Workload, folder: Path) -> Iterator[Callable[[], float]]:
+    """Yield a function that reads the topic once in a process of its own, and returns the seconds.
+
+    Values with a schema, which is in ``folder``, are parsed with the reader's own copy of the library.
+    """
     tools = toolchain(find_project())
-    jackson = Path(package.origin).parent.glob("jars/jackson-*.jar")  # the version of the reader comes first
-    class_path = os.pathsep.join([*map(str, jackson), f"{tools.kafka_jars}/*"])
+    class_path = os.pathsep.join([str(spark_reader.find_jar(find_project())), f"{tools.kafka_jars}/*"])
     program = [str(Path(__file__).with_name("WireFloor.java")), connection.bootstrap_servers[0], TOPIC]
-    command = [str(tools.java), "-Xmx2g", "-XX:+UseParallelGC", "-cp", class_path, *program]
-    command.append("json" if workload.json else "nothing")
+    command = [str(tools.java), "-Xmx2g", "-XX:+UseParallelGC", "-cp", class_path, *program, workload.format]
+    if workload.format in FILES:
+        command.append(str(write_schema(workload.format, folder)))
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin and process.stdout
         requests, answers = process.stdin, process.stdout
