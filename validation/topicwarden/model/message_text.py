@@ -95,7 +95,8 @@ class Suggestions:
 
     def __init__(self, known: Iterable[str], *, ignore_case: bool = True) -> None:
         self._fold = str.lower if ignore_case else str
-        self._folded = {self._fold(name): name for name in known}
+        folded = {self._fold(name): name for name in known}
+        self._folded = dict(sorted(folded.items(), reverse=True))
         self._left = max(1, _MOST_COMPARISONS // max(1, len(self._folded)))
 
     def nearest(self, word: str) -> str | None:
@@ -105,7 +106,7 @@ class Suggestions:
         self._left -= 1
         matcher = SequenceMatcher[str](b=self._fold(word))
         best = _LEAST_SIMILAR, ""
-        for name in sorted(self._folded, reverse=True):  # The last name wins a tie, so others are not compared in full.
+        for name in self._folded:  # The last name wins a tie, so others are not compared in full.
             matcher.set_seq1(name)
             if (matcher.real_quick_ratio(), name) > best and (matcher.quick_ratio(), name) > best:
                 best = max(best, (matcher.ratio(), name))

@@ -28,8 +28,8 @@ class TopicSelection:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         included = [pattern for pattern in patterns if not pattern.startswith(EXCLUDED)]
-        self._included = _Globs(included or ["*"])
-        self._excluded = _Globs([pattern[1:] for pattern in patterns if pattern.startswith(EXCLUDED)])
+        self._included = Globs(included or ["*"])
+        self._excluded = Globs([pattern[1:] for pattern in patterns if pattern.startswith(EXCLUDED)])
 
     def has(self, topic: str) -> bool:
         """Return whether the topic is selected."""
@@ -79,7 +79,7 @@ class PatternSuggestions:
         return Suggestions(dict.fromkeys(".".join(each[:end]) for each in parts for end in range(1, len(each))))
 
 
-class _Globs:
+class Globs:
     """Compiled globs; those without a wildcard are compared as text."""
 
     def __init__(self, patterns: Sequence[str]) -> None:

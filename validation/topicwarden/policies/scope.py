@@ -5,10 +5,8 @@ Without the warning, a misspelt pattern would silently have no effect.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import translate
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -17,7 +15,7 @@ from topicwarden.model.field_types import StrictModel, Text
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
-from topicwarden.model.topic_selection import PatternSuggestions, is_literal
+from topicwarden.model.topic_selection import Globs, PatternSuggestions, is_literal
 
 Patterns = Annotated[
     list[Text],
@@ -54,14 +52,9 @@ class Scope(PolicyBlock):
         return lambda topic: topic.domain in domains and (matches_name is None or matches_name(topic.name))
 
 
-def name_matcher(patterns: Sequence[str]) -> Callable[[str], Any]:
+def name_matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
     """Return a function that is true for names that match a pattern: ``*`` is any text, ``?`` is any character."""
-    literals = frozenset(pattern for pattern in patterns if is_literal(pattern))
-    globs = [pattern for pattern in patterns if pattern not in literals]
-    if not globs:
-        return literals.__contains__
-    matches = re.compile("|".join(map(translate, globs))).match
-    return lambda name: name in literals or matches(name)
+    return Globs(patterns).match
 
 
 RULE = "topics-unmatched"
