@@ -130,6 +130,16 @@ def kill_one_deploy(stack: KillableStack, change: str, process: str, after_s: fl
     )
 
 
+def deployed_again(up: Callable[[], subprocess.CompletedProcess[str]]) -> int:
+    """Deploy with ``up``, and return the number of attempts: a process that is just ending may still hold the lock."""
+    for attempt in range(1, 4):
+        done = up()
+        if done.returncode == 0:
+            return attempt
+        time.sleep(1)
+    raise AssertionError(done.stdout + done.stderr)
+
+
 def killed_up(project: Project, shell: Shell, process: str, wait: Callable[[], object]) -> bool:
     """Run a deploy and kill one of its processes after ``wait``; return whether the process ran at that moment."""
     command = [sys.executable, "-c", "from topicwarden.cli.main import run; run()", "up", "--stack", "dev", "--yes"]

@@ -12,7 +12,7 @@ import time
 from functools import partial
 
 from tests.engine.subjects.conftest import SubjectStack
-from tests.support.killed_deploys import PROCESSES, killed_up
+from tests.support.killed_deploys import PROCESSES, deployed_again, killed_up
 from topicwarden.kafka.registry.read import read_subject
 
 KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))
@@ -45,17 +45,8 @@ def declare(stack: SubjectStack, number: int, *, declared: bool) -> None:
         (stack.project.root / "subjects/all.yaml").unlink()
 
 
-def deploy(stack: SubjectStack) -> int:
-    """Deploy the stack and return the number of attempts; the lock of a process that is just ending may refuse one."""
-    for attempt in range(1, 4):
-        done = stack.shell.topicwarden("up", "--stack", "dev", "--yes")
-        if done.returncode == 0:
-            return attempt
-        time.sleep(1)
-    raise AssertionError(done.stdout + done.stderr)
-
-
 def test_killed_deploys_of_subjects_converge(stack: SubjectStack) -> None:
+    up = partial(stack.shell.topicwarden, "up", "--stack", "dev", "--yes")
     chosen = random.Random(int(os.environ.get("TOPICWARDEN_SEED", "20261124")))
     names = [f"{stack.name}.{kind}{pair}" for pair in range(SUBJECTS // 2) for kind in ("part", "whole")]
     ids: dict[tuple[str, int], int] = {}
@@ -65,7 +56,7 @@ def test_killed_deploys_of_subjects_converge(stack: SubjectStack) -> None:
         pause = chosen.uniform(0.3, 4.0)
         process = chosen.choice(sorted(PROCESSES))
         running += killed_up(stack.project, stack.shell, process, partial(time.sleep, pause))
-        attempts = deploy(stack)
+        attempts = deployed_again(up)
         print(f"{number}: {process} after {pause:.1f} s, {attempts} attempts")
         state = stack.in_state()
         for name in names:
@@ -84,6 +75,6 @@ def test_killed_deploys_of_subjects_converge(stack: SubjectStack) -> None:
         assert registry is not None and not registry.subjects
     declare(stack, KILLS, declared=False)
     killed_up(stack.project, stack.shell, "engine", lambda: time.sleep(chosen.uniform(1.0, 3.0)))
-    deploy(stack)
+    deployed_again(up)
     assert not stack.in_state()
     print(f"{running} of {KILLS} deploys were killed while they ran")

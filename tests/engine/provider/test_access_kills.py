@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from tests.engine.provider.access_stack import AccessStack
-from tests.support.killed_deploys import PROCESSES, killed_up
+from tests.support.killed_deploys import PROCESSES, deployed_again, killed_up
 from tests.support.stack_state import resources_in_state
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
@@ -98,32 +98,23 @@ def on_the_cluster(stack: AccessStack) -> Drawn:
     }
 
 
-def deploy(stack: AccessStack) -> int:
-    """Deploy the stack and return the number of attempts; the lock of a process that is just ending may refuse one."""
-    for attempt in range(1, 4):
-        done = stack.shell.in_process("up", "--stack", "dev", "--yes")
-        if done.returncode == 0:
-            return attempt
-        time.sleep(1)
-    raise AssertionError(done.stdout + done.stderr)
-
-
 def test_killed_deploys_of_access_converge(access_stack: AccessStack) -> None:
     stack, chance, running = access_stack, random.Random(SEED), 0
+    up = partial(stack.shell.in_process, "up", "--stack", "dev", "--yes")
     stack.set_password("app", "correct-horse")
     for number in range(1, KILLS + 1):
         drawn = draw(chance, stack.name)
         stack.declare(declaration(drawn))
         process, pause = chance.choice(sorted(PROCESSES)), chance.uniform(0.3, 4.0)
         running += killed_up(stack.project, stack.shell, process, partial(time.sleep, pause))
-        attempts = deploy(stack)
+        attempts = deployed_again(up)
         print(f"{number}: {process} after {pause:.1f} s, {attempts} attempts", flush=True)
         assert on_the_cluster(stack) == drawn, number
         plan = json.loads(stack.shell.in_process("plan", "--stack", "dev", "--format", "json").stdout)
         assert plan["access"]["items"] == [], number
     stack.declare(declaration({kind: {} for kind in ENTRIES}))
     killed_up(stack.project, stack.shell, "engine", partial(time.sleep, chance.uniform(1.0, 3.0)))
-    deploy(stack)
+    deployed_again(up)
     assert on_the_cluster(stack) == {kind: {} for kind in ENTRIES}
     kinds = {each["type"] for each in resources_in_state(stack.shell) if each["type"].startswith("kafka:")}
     assert kinds <= {"kafka:index/topic:Topic"}, "nothing of the access stays in the state"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
 from typing import Final
-
-import pytest
 
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.access import (
@@ -24,20 +21,6 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.rules import access_topics
 
 NAMES: Final = [f"orders.entity-{number}" for number in range(3_000)]
-
-
-@pytest.fixture
-def comparisons(monkeypatch: pytest.MonkeyPatch) -> list[None]:
-    """Return a list that gets an item for each comparison of two words, which then are not similar."""
-    compared: list[None] = []
-
-    def ratio(_: SequenceMatcher[str]) -> float:
-        compared.append(None)
-        assert len(compared) <= 250_000
-        return 0.0
-
-    monkeypatch.setattr(SequenceMatcher, "real_quick_ratio", ratio)
-    return compared
 
 
 def messages(named: list[str]) -> list[str]:
