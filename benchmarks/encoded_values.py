@@ -49,6 +49,7 @@ message Line { string sku = 1; int32 quantity = 2; double price = 3; string note
 """
 FILES = {"json": "value.json", "avro": "value.avsc", "protobuf": "value.proto"}
 """The name of the schema's file, by format."""
+_DESCRIPTORS = "value.set"
 _TEXT = {"json": 130, "avro": 520, "protobuf": 470}
 """The length of a text with which each value has about 1,000 bytes."""
 
@@ -60,14 +61,15 @@ def write_schema(format: str, folder: Path) -> Path:
     file.write_text(texts[format], encoding="utf-8")
     if format != "protobuf":
         return file
-    compiled = file.with_suffix(".set")
-    compiled.write_bytes(_descriptors(file))
+    compiled = folder / _DESCRIPTORS
+    protoc = Path(sys.executable).with_name("protoc")
+    subprocess.run([protoc, f"-I{folder}", f"--descriptor_set_out={compiled}", file.name], check=True)
     return compiled
 
 
 def encoder(format: str, folder: Path) -> Callable[[int], bytes]:
     """Return a function that encodes the value with a number. ``folder`` has the schema."""
-    encode = {"json": _as_json, "avro": _as_avro, "protobuf": _as_protobuf(folder)}[format]
+    encode = _as_protobuf(folder) if format == "protobuf" else {"json": _as_json, "avro": _as_avro}[format]
 
     @cache
     def value(number: int) -> bytes:
@@ -88,18 +90,8 @@ def _as_avro(value: dict[str, Any]) -> bytes:
 
 
 def _as_protobuf(folder: Path) -> Callable[[dict[str, Any]], bytes]:
-    def encode(value: dict[str, Any]) -> bytes:
-        pool = descriptor_pool.DescriptorPool()
-        (file,) = descriptor_pb2.FileDescriptorSet.FromString((folder / "value.set").read_bytes()).file
-        pool.Add(file)
-        order = message_factory.GetMessageClass(pool.FindMessageTypeByName("Order"))
-        return bytes(json_format.ParseDict(value, order()).SerializeToString())
-
-    return encode
-
-
-def _descriptors(file: Path) -> bytes:
-    compiled = file.with_suffix(".set")
-    protoc = Path(sys.executable).with_name("protoc")
-    subprocess.run([protoc, f"-I{file.parent}", f"--descriptor_set_out={compiled}", file.name], check=True)
-    return compiled.read_bytes()
+    pool = descriptor_pool.DescriptorPool()
+    (file,) = descriptor_pb2.FileDescriptorSet.FromString((folder / _DESCRIPTORS).read_bytes()).file
+    pool.Add(file)
+    order = message_factory.GetMessageClass(pool.FindMessageTypeByName("Order"))
+    return lambda value: bytes(json_format.ParseDict(value, order()).SerializeToString())
