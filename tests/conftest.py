@@ -18,6 +18,7 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.support.repetition import LAST_RUN
 from topicwarden.extensions.sandbox import ports
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -26,7 +27,7 @@ from topicwarden.toolchain import Toolchain, toolchain
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytest_plugins = ["tests.support.nightly", "tests.support.run_summary"]
+pytest_plugins = ["tests.support.nightly", "tests.support.repetition", "tests.support.run_summary"]
 REPOSITORY = Path(__file__).parents[1]
 # `pytest --hypothesis-profile nightly` tries more examples.
 settings.register_profile("suite", max_examples=20, deadline=None)
@@ -40,7 +41,7 @@ RUN_AGAIN = (
     *(f"campaigns/{name}" for name in ("official_provider", "pulumi_versions", "readability", "redrive")),
     *(f"campaigns/{name}" for name in ("subjects", "usage", "versions", "watch")),
 )
-"""Tests of real processes may run twice: a busy machine can stop Kafka, YARN or Pulumi beyond a deadline."""
+"""Tests of real processes may be repeated: a busy machine can stop Kafka, YARN or Pulumi beyond a deadline."""
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
 """The variable whose options every ``java`` reads."""
 _BY_FILE = (
@@ -95,13 +96,13 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the tests by tier, and let the tests of real processes run again once if they fail.
+    """Sort the tests by tier, and let the tests of real processes run again if they fail.
 
     Workers begin with the longest groups, and go on with the last tier.
     """
     for item in items:
         if _group(item.nodeid).startswith(RUN_AGAIN):
-            item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.flaky(reruns=LAST_RUN - 1))
     items.sort(key=lambda item: TIERS.index(_group(item.nodeid).partition("/")[0]))
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: _turn(_group(item.nodeid)))

@@ -238,10 +238,12 @@ def test_young_records_without_a_timestamp_do_not_count_as_old(
     for since in (ReadScope.ALL, ReadScope.LAST, ReadScope.LAST):
         with auditing(project, "dev", options=AuditOptions(history, since)) as audited:
             report = audited(("h.undated.*",))
-        for topic, (_, also) in UNDATED_CASES.items():
+        for topic, (policy, also) in UNDATED_CASES.items():
             bad = {found.check for found in report.of_topic(topic) if found.verdict in (Verdict.FAIL, Verdict.SUSPECT)}
             assert bad == {"topic-undeclared"}, topic
             if also is None:
                 (partition,) = facts(report, topic).partitions
-                assert (partition.records, partition.first_timestamp, partition.last_timestamp) == (12, None, None)
+                # If writing is slow, the cleaner removes superseded records of closed segments.
+                assert partition.records in (range(5, 13) if policy == "compact,delete" else (12,)), topic
+                assert (partition.first_timestamp, partition.last_timestamp) == (None, None)
                 assert facts(report, topic).ages == []

@@ -29,6 +29,30 @@ def test_repeated():
 def test_steady():
     pass
 """
+ONCE_ONLY = """
+import pytest
+
+runs = []
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    yield set()
+    runs.append("ended")
+
+
+@pytest.mark.flaky(reruns=2)
+def test_creates(cluster):
+    runs.append("ran")
+    assert "topic" not in cluster, "the topic exists"
+    cluster.add("topic")
+    assert len(runs) > 1, "the broker was busy"
+
+
+def test_next(cluster):
+    assert runs == ["ran", "ran", "ended", "ran"]
+    assert "topic" in cluster
+"""
 MISSING = """
 from tests.support.browser import BROWSER_REMEDY
 from tests.support.conformance_data import suite
@@ -52,7 +76,7 @@ def run(folder: Path, content: str, *options: str, path: str = "test_it.py", **v
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
     (folder / path).write_text(content)
     (folder / "pytest.ini").write_text("[pytest]\n")
-    plugins = ("tests.support.run_summary", "xdist.plugin", "pytest_rerunfailures")
+    plugins = ("tests.support.run_summary", "xdist.plugin", "pytest_rerunfailures", "tests.support.repetition")
     own = [*(part for name in plugins for part in ("-p", name)), "--rootdir", folder, "-c", folder / "pytest.ini"]
     unset = ("TOPICWARDEN_REQUIRED", "REPOSITORY_TESTS", "PYTEST_ADDOPTS")
     environment = {name: value for name, value in os.environ.items() if name not in unset}
@@ -78,6 +102,12 @@ def test_a_test_that_passed_only_when_repeated_is_listed_with_its_first_failure(
     assert re.findall(r"^(\S+test_it.py::\S+|test_it.py::\S+): (.*)$", listed, re.MULTILINE) == [
         ("test_it.py::test_repeated", "AssertionError: the broker was busy")
     ]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["one process", "a worker"])
+def test_the_last_repetition_uses_new_fixtures(tmp_path: Path, workers: tuple[str, ...]) -> None:
+    returned, output = run(tmp_path, ONCE_ONLY, *workers)
+    assert (returned, "2 passed, 2 rerun in" in output) == (0, True), output
 
 
 def test_a_run_without_repeated_tests_lists_none(tmp_path: Path) -> None:
