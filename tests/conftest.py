@@ -18,7 +18,6 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.support.repetition import LAST_RUN
 from topicwarden.extensions.sandbox import ports
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -41,7 +40,7 @@ RUN_AGAIN = (
     *(f"campaigns/{name}" for name in ("official_provider", "pulumi_versions", "readability", "redrive")),
     *(f"campaigns/{name}" for name in ("subjects", "usage", "versions", "watch")),
 )
-"""Tests of real processes may be repeated: a busy machine can stop Kafka, YARN or Pulumi beyond a deadline."""
+"""Tests of real processes may be repeated twice: a busy machine can stop Kafka, YARN or Pulumi beyond a deadline."""
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
 """The variable whose options every ``java`` reads."""
 _BY_FILE = (
@@ -102,7 +101,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         if _group(item.nodeid).startswith(RUN_AGAIN):
-            item.add_marker(pytest.mark.flaky(reruns=LAST_RUN - 1))
+            item.add_marker(pytest.mark.flaky(reruns=2))
     items.sort(key=lambda item: TIERS.index(_group(item.nodeid).partition("/")[0]))
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: _turn(_group(item.nodeid)))

@@ -10,13 +10,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from topicwarden.model.files import replace_file
 from topicwarden.model.problem import Refusal
+from topicwarden.toolchain import go_patches as patches
 from topicwarden.toolchain import prerequisites
 
 OLDEST = (3, 230)
@@ -231,7 +232,7 @@ def go_build(program: GoProgram, target: Path, root: Path, say: Callable[[str], 
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     say(f"pulumi: go build of {name}; the first build takes about 3 minutes on two cores, later builds take seconds")
-    process = _start(program, partial / name)
+    process = _start(program, partial / name, patches.options(program.module, partial))
     try:
         _wait(name, process, began, say)
     finally:
@@ -249,14 +250,14 @@ def go_build(program: GoProgram, target: Path, root: Path, say: Callable[[str], 
     shutil.rmtree(partial)
 
 
-def _start(program: GoProgram, target: Path) -> subprocess.Popen[bytes]:
-    command = ["go", "build", "-mod=readonly", "-buildvcs=false", "-trimpath"]
+def _start(program: GoProgram, target: Path, replaced: Sequence[str]) -> subprocess.Popen[bytes]:
+    command = ["go", "build", "-mod=readonly", "-buildvcs=false", "-trimpath", *replaced]
     command += ["-ldflags", f"-s -w -X {program.variable}={program.version}", "-o", str(target), program.package]
     with target.with_suffix(".log").open("wb") as log:
         return subprocess.Popen(
             command,
             cwd=program.module,
-            env={**os.environ, "GO111MODULE": "on", "GOWORK": "off", "CGO_ENABLED": "0"},
+            env={**os.environ, **patches.GO_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
