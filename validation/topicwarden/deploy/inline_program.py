@@ -27,6 +27,7 @@ import pulumi
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import language_pb2, language_pb2_grpc, plugin_pb2
 
+from topicwarden.deploy.engine_connection import NO_LIMIT
 from topicwarden.deploy.program_execution import executed
 from topicwarden.deploy.program_run import ProgramRun, running
 from topicwarden.deploy.provider.adoption_gate import AdoptionGate
@@ -35,7 +36,6 @@ from topicwarden.deploy.provider.server import start_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.model.problem import Refusal
 
-_NO_LIMIT: Final = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 _POLL_S: Final = 0.05
 _GRACE_S: Final = 1.0
 """How long the servers wait for calls that still run when the engine has ended."""
@@ -70,7 +70,7 @@ def inline_program(run: ProgramRun) -> Iterator[EngineOptions]:
     """Serve the program of ``run`` and the provider within the block."""
     runtime = _Runtime(run)
     # One worker runs the program, and the others answer the engine's questions meanwhile.
-    server = grpc.server(ThreadPoolExecutor(max_workers=4), options=_NO_LIMIT)
+    server = grpc.server(ThreadPoolExecutor(max_workers=4), options=NO_LIMIT)
     language_pb2_grpc.add_LanguageRuntimeServicer_to_server(runtime, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()

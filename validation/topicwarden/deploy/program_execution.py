@@ -12,17 +12,18 @@ import runpy
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 import grpc
 import pulumi
 from pulumi.runtime import reset_options, run_in_stack, set_all_config
-from pulumi.runtime.proto import language_pb2
+from pulumi.runtime.proto import engine_pb2_grpc, language_pb2, resource_pb2_grpc
 
+from topicwarden.deploy.engine_connection import engine_channel
 from topicwarden.deploy.program_run import ENDED_EARLY, ProgramRun
 
 BAIL: Final = 32
@@ -38,32 +39,42 @@ def executed(request: Any, file: Path, program: Callable[[], None], prepare: Cal
 
     Its error is logged to the engine. ``request`` is a ``RunRequest`` of ``language.proto``.
     """
-    reset_options(
-        project=request.project,
-        stack=request.stack,
-        organization=request.organization or "organization",
-        monitor_address=request.monitor_address,
-        engine_address=request.args[0] if request.args else "",
-        parallel=request.parallel,
-        preview=request.dryRun,
-    )
-    set_all_config(dict(request.config), list(request.configSecretKeys))
-    loop = asyncio.new_event_loop()
-    # Otherwise each unfinished task of a failed program would be logged after the actual error.
-    loop.set_exception_handler(lambda *_: None)
-    loop.set_default_executor(ThreadPoolExecutor(max_workers=max(request.parallel, 1)))
-    try:
-        prepare()
-        loop.run_until_complete(run_in_stack(program))
-    except grpc.RpcError:
-        raise
-    except BaseException as error:  # noqa: BLE001 - any failure of a program that others write becomes one message
-        pulumi.log.error(_message(error, file))
-        return False
-    finally:
-        _end_tasks(loop)
-        loop.close()
+    with _connected(request) as (monitor, engine):
+        reset_options(
+            project=request.project,
+            stack=request.stack,
+            organization=request.organization or "organization",
+            monitor_address=monitor,
+            engine_address=engine,
+            parallel=request.parallel,
+            preview=request.dryRun,
+        )
+        set_all_config(dict(request.config), list(request.configSecretKeys))
+        loop = asyncio.new_event_loop()
+        # Otherwise each unfinished task of a failed program would be logged after the actual error.
+        loop.set_exception_handler(lambda *_: None)
+        loop.set_default_executor(ThreadPoolExecutor(max_workers=max(request.parallel, 1)))
+        try:
+            prepare()
+            loop.run_until_complete(run_in_stack(program))
+        except grpc.RpcError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - any failure of a program that others write becomes one message
+            pulumi.log.error(_message(error, file))
+            return False
+        finally:
+            _end_tasks(loop)
+            loop.close()
     return True
+
+
+@contextmanager
+def _connected(request: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the stubs of the engine's monitor and of the engine (None without an address); the SDK closes neither."""
+    with ExitStack() as stack:
+        monitor = stack.enter_context(engine_channel(request.monitor_address))
+        engine = stack.enter_context(engine_channel(request.args[0])) if request.args else None
+        yield resource_pb2_grpc.ResourceMonitorStub(monitor), engine and engine_pb2_grpc.EngineStub(engine)
 
 
 def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:

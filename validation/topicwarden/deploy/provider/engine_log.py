@@ -7,6 +7,7 @@ from typing import Final
 
 import grpc
 
+from topicwarden.deploy.engine_connection import engine_channel
 from topicwarden.deploy.provider.stubs import engine_pb2, engine_pb2_grpc
 
 _WARNING_S: Final = 5.0
@@ -22,7 +23,7 @@ class EngineLog:
 
     def attach(self, address: str) -> None:
         """Send messages to the engine at ``address`` from now on."""
-        self._stub = engine_pb2_grpc.EngineStub(grpc.insecure_channel(address))
+        self._stub = engine_pb2_grpc.EngineStub(engine_channel(address))
 
     def progress(self, message: str) -> None:
         """Show a line about work that takes long. It does not stay in the output of a terminal."""

@@ -10,15 +10,15 @@ from typing import Any
 
 import grpc.aio
 
+from topicwarden.deploy.engine_connection import NO_LIMIT
 from topicwarden.deploy.provider.engine_log import EngineLog
 from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.service import KafkaProvider
 from topicwarden.deploy.provider.stubs import provider_pb2_grpc
 
 _MOST_REQUESTS = 1_000_000
-_NO_LIMIT = [
-    ("grpc.max_receive_message_length", -1),
-    ("grpc.max_send_message_length", -1),
+_OPTIONS = [
+    *NO_LIMIT,
     # gRPC cancels requests at random from 1,000 on that no handler has begun; the engine may send all at once.
     ("grpc.server.max_pending_requests", _MOST_REQUESTS),
     ("grpc.server.max_pending_requests_hard_limit", _MOST_REQUESTS),
@@ -57,7 +57,7 @@ for _name in provider_pb2_grpc.ResourceProviderServicer.__dict__.keys() & KafkaP
 
 async def start_provider(engine: str | None, home: ProviderHome) -> tuple[grpc.aio.Server, int]:
     """Return a server of providers for the engine at the address ``engine``, and its port."""
-    server = grpc.aio.server(options=_NO_LIMIT)
+    server = grpc.aio.server(options=_OPTIONS)
     servicer = _ProviderOfConnection(lambda: KafkaProvider(EngineLog(engine), home))
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
