@@ -18,7 +18,7 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from topicwarden.extensions.sandbox import ports
+from topicwarden.extensions.sandbox import ports, sandbox_state
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.toolchain import Toolchain, toolchain
@@ -80,6 +80,7 @@ def pytest_configure() -> None:
     # A worker whose brokers are stopped must find their ports free when it starts them again.
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         ports.BROKERS_FROM += 1_000 * (1 + int(worker.removeprefix("gw")))
+        sandbox_state.PORT_LOCK = f"{worker}-{sandbox_state.PORT_LOCK}"
 
 
 class SharedFolder(pytest.Package):

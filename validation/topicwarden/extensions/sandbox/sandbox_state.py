@@ -103,11 +103,13 @@ def lock(directory: Path, say: Say) -> Iterator[None]:
         yield
 
 
+PORT_LOCK = f"topicwarden-sandbox-{os.getuid()}.lock"
+
+
 @contextmanager
 def port_lock(say: Say) -> Iterator[None]:
     """Lock the ports of this machine until the brokers listen. Otherwise two sandboxes could select the same ports."""
-    name = f"topicwarden-sandbox-{os.getuid()}.lock"
-    with _locked(Path(tempfile.gettempdir()) / name, "another sandbox is starting on this machine", say):
+    with _locked(Path(tempfile.gettempdir()) / PORT_LOCK, "another sandbox is starting on this machine", say):
         yield
 
 

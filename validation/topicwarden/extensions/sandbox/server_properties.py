@@ -57,6 +57,7 @@ def server_properties(state: SandboxState, ports: BrokerPorts, data: Path) -> st
         "transaction.state.log.num.partitions": "5",
         "share.coordinator.state.topic.num.partitions": "5",
         "group.initial.rebalance.delay.ms": "0",
+        "log.cleaner.dedupe.buffer.size": "16777216",
         "log.retention.check.interval.ms": "15000",
         "metadata.max.idle.interval.ms": "5000",
         "num.io.threads": "3",
@@ -70,7 +71,8 @@ def server_properties(state: SandboxState, ports: BrokerPorts, data: Path) -> st
         "# Kafka's defaults are for large clusters. Fewer partitions of internal topics and no wait for further group",
         "# members make a small machine faster. Retention is checked every 15 s instead of every 5 minutes, so that",
         "# its effects are visible soon. The log cleaner checks every 15 s by default. Fewer threads and fewer empty",
-        "# metadata records, which Kafka writes twice a second, let an idle broker use a third less CPU time.",
+        "# metadata records, which Kafka writes twice a second, let an idle broker use a third less CPU time. The",
+        "# cleaner's buffer for 600,000 keys, instead of five million, saves a third of a broker's memory.",
     ]
     lines += _lines({name: value for name, value in faster.items() if name not in overrides})
     if overrides:
