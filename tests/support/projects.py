@@ -15,6 +15,7 @@ import pytest
 
 from tests.conftest import REPOSITORY
 from tests.support.command import topicwarden
+from tests.support.vault import SECRETS_PROVIDER, vault_variables
 from tests.support.warm_python import ENVIRONMENT, warm_python
 from topicwarden.model.project import Project
 from topicwarden.toolchain import environment
@@ -80,19 +81,27 @@ def write_topics(project: Project, files: Mapping[str, str]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def empty_stack(project: Project, state: Path, variables: Mapping[str, str] | None = None) -> Shell:
+def empty_stack(
+    project: Project, state: Path, variables: Mapping[str, str] | None = None, *, passphrase: bool = False
+) -> Shell:
     """Return a shell of ``project``, whose stack ``dev`` is empty and has its state in the new folder ``state``.
 
     ``variables`` replace those of the project's environment. The state is a copy. ``pulumi stack init`` runs only for
-    the first stack of a cache, because it takes a second.
+    the first stack of a cache, because it takes a second. With ``passphrase``, the sandbox's encrypts the secrets.
     """
     variables = {**environment(project), "PULUMI_STACK": "dev", **(variables or {})}
-    template = project.cache / "empty-stack"
+    provider = "passphrase" if passphrase else SECRETS_PROVIDER
+    if not passphrase:
+        variables |= vault_variables()
+    template = project.cache / f"empty-stack-{'passphrase' if passphrase else 'vault'}"
     if not template.exists():
         template.mkdir()
         shell = Shell(project.root, {**variables, "PULUMI_BACKEND_URL": template.as_uri()})
-        done = shell.run("pulumi", "stack", "init", "dev", "--non-interactive")
+        settings = project.stacks / "Pulumi.dev.yaml"
+        before = settings.read_bytes()
+        done = shell.run("pulumi", "stack", "init", "dev", "--secrets-provider", provider, "--non-interactive")
         assert done.returncode == 0, done.stderr
+        settings.write_bytes(before)  # without the key of the first stack
     shutil.copytree(template, state)
     return Shell(project.root, {**variables, "PULUMI_BACKEND_URL": state.as_uri()})
 
