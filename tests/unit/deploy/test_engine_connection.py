@@ -23,7 +23,7 @@ from topicwarden.deploy.program_execution import executed
 
 
 class Monitor(resource_pb2_grpc.ResourceMonitorServicer, engine_pb2_grpc.EngineServicer):
-    """An engine that supports nothing and notes what it is told."""
+    """An engine that supports nothing and notes the messages that it gets."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []

@@ -1,4 +1,4 @@
-"""How the program and the provider connect to Pulumi's engine, and the engine to them."""
+"""Connect the program and the provider to Pulumi's engine, and the engine to them."""
 
 from __future__ import annotations
 
