@@ -38,6 +38,7 @@ def waivers(project: Path, name: str = "imported.yaml") -> list[dict[str, Any]]:
     return loaded["waivers"]
 
 
+@pytest.mark.nightly("The suite keeps one seed.", stays=("0",))
 @pytest.mark.parametrize("seed", range(3))
 def test_three_hundred_topics_have_no_error_with_waivers(tmp_path: Path, seed: int) -> None:
     topics = grown_topics(seed, 300)
@@ -54,6 +55,7 @@ def test_three_hundred_topics_have_no_error_with_waivers(tmp_path: Path, seed: i
     assert len(waivers(project)) <= folders * len(rules)
 
 
+@pytest.mark.nightly("The suite keeps one seed.", stays=("0",))
 @pytest.mark.parametrize("seed", range(3))
 def test_the_problems_of_many_topics_fit_a_screen(tmp_path: Path, seed: int) -> None:
     project = empty_project(tmp_path, described(grown_topics(seed, 200)))
