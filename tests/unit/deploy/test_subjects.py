@@ -107,7 +107,7 @@ def test_a_topic_that_may_not_be_described_is_not_judged() -> None:
 def test_references_that_several_schemas_share_are_followed_once() -> None:
     def schema(depth: int) -> RegisteredSchema:
         below = depth + 1
-        references = tuple(SchemaReference(f"{side}{below}", f"s{below}", 1) for side in "ab" if depth < 14)
+        references = tuple(SchemaReference(f"{side}{below}", f"s{below}") for side in "ab" if depth < 14)
         return RegisteredSchema("avro", json.dumps({"type": "record", "name": f"R{depth}", "fields": []}), references)
 
     gets: Counter[str] = Counter()
@@ -124,6 +124,39 @@ def test_references_that_several_schemas_share_are_followed_once() -> None:
     (scan,) = reader.scans
     assert len(scan.references) == 28
     assert set(gets.values()) == {2}
+
+
+@pytest.mark.parametrize(
+    ("version", "own", "text"),
+    [
+        (None, None, "declared"),  # the deploy registers it
+        (3, 3, "declared"),
+        (2, 2, "declared"),  # the declared schema has an earlier version than the latest
+        (3, None, "latest"),
+        (3, 2, "latest"),
+        (2, 3, None),  # the reference has the number of a version whose text nobody has read
+        (2, None, None),
+        (4, 3, None),
+    ],
+)
+def test_a_new_schema_is_read_with_the_version_that_its_reference_names(
+    version: int | None, own: int | None, text: str | None
+) -> None:
+    changed, reader = change("orders-value", ["orders-value"], ["orders-value"]), Reader()
+    schema = RegisteredSchema("avro", "{}", (SchemaReference("Money", "money", version),))
+    live = LiveSubject("money", SubjectVersion(3, 103, RegisteredSchema("avro", "latest")))
+    found = evidence(
+        replace(
+            changed,
+            changes={"orders-value": replace(changed.changes["orders-value"], schema=schema)},
+            registry=replace(changed.registry, subjects={**changed.registry.subjects, "money": live}),
+            schemas={"money": RegisteredSchema("avro", "declared")},
+            versions={"money": own} if own else {},
+        ),
+        reader,
+    )
+    assert [scan.references for scan in reader.scans] == ([{"Money": text}] if text else [])
+    assert bool(found.unscanned) == (text is None)
 
 
 def test_the_earlier_names_of_a_subject_are_found_once_for_all_its_topics(monkeypatch: pytest.MonkeyPatch) -> None:

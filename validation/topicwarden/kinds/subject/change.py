@@ -82,12 +82,22 @@ class SubjectChange:
         """True if the deploy writes although the declaration is the one that was deployed."""
         return self.deployed is not None and (self.registers or self.written is not None)
 
+    @property
+    def version(self) -> int | None:
+        """The version that the registry has for the declared schema; None if the deploy registers it or none is known."""
+        if self.registers:
+            return None
+        if self.existing is not None:
+            return self.existing.version
+        return self.deployed.version if self.deployed and not self.edited else None
+
 
 @dataclass(frozen=True)
 class RegistryChange:
     """All subjects that change, by name, and the registry as it was read.
 
-    ``schemas`` are the declared schemas with the versions of their references.
+    ``schemas`` are the declared schemas with the versions of their references, and ``versions`` their own versions, if
+    the registry has them.
     """
 
     declared: DeclaredSubjects = NO_SUBJECTS
@@ -95,6 +105,7 @@ class RegistryChange:
     registry: LiveRegistry = UNREAD
     changes: Mapping[str, SubjectChange] = field(default_factory=dict)
     schemas: Mapping[str, RegisteredSchema] = field(default_factory=dict)
+    versions: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def unjudged(self) -> Mapping[str, str]:
@@ -148,11 +159,12 @@ def registry_change(
                 today=today,
                 replaces=replaces.get(each.name, ()),
             )
+    versions = {name: change.version for name, change in found.items() if change.version is not None}
     for name, subject in deployed.items():
         if name not in declared.subjects:
             found[name] = _removed(subject, registry, today)
     changes = {name: change for name, change in sorted(found.items()) if change.action is not None}
-    return RegistryChange(declared, deployed, registry, changes, schemas)
+    return RegistryChange(declared, deployed, registry, changes, schemas, versions)
 
 
 def waves(declared: DeclaredSubjects) -> Iterator[list[DeclaredSubject]]:
@@ -247,11 +259,7 @@ def _resolved(
             return reference.version
         other = found.get(reference.subject)
         if other is not None:
-            if other.registers:
-                return None
-            if other.existing is not None:
-                return other.existing.version
-            return other.deployed.version if other.deployed and not other.edited else None
+            return other.version
         live = registry.subjects.get(reference.subject)
         if live is not None and live.latest is not None:
             return live.latest.version

@@ -1,4 +1,4 @@
-"""Reads the retained records of topics whose schema changes with the new schema, before the deploy is judged."""
+"""Before a deploy is judged, read the retained records of topics whose schema changes, with the new schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from topicwarden.kinds.subject.change import RegistryChange, SubjectChange, earl
 from topicwarden.kinds.subject.evidence import SubjectEvidence, TopicReaders
 from topicwarden.kinds.topic.evidence import non_empty
 from topicwarden.model.readability import Readability, RetainedRecords, SchemaScan
-from topicwarden.model.subject import DeclaredSubject, RegisteredSchema
+from topicwarden.model.subject import DeclaredSubject, RegisteredSchema, SchemaReference
 from topicwarden.model.topic import Topic
 
 
@@ -48,7 +48,7 @@ class RecordsOfTopics:
             texts = _reference_texts(each, change)
             found = list(self._scans(each, live, texts or {}))
             if found and texts is None:
-                unscanned[name] = "it refers to a schema whose text is not known before the deploy"
+                unscanned.setdefault(name, "it refers to a schema whose text is not known before the deploy")
             else:
                 scans += found
         if not scans:
@@ -103,6 +103,14 @@ def _message(topic: Topic | None, part: str) -> str | None:
     return encoded.message if encoded else None
 
 
+def _referenced(reference: SchemaReference, registry: RegistryChange) -> RegisteredSchema | None:
+    """Return the schema of a version, if it is the declared or the latest one: of others, only the number is known."""
+    live = registry.registry.subjects.get(reference.subject)
+    if reference.version in (None, registry.versions.get(reference.subject)):
+        return registry.schemas.get(reference.subject)
+    return live.latest.schema if live and live.latest and live.latest.version == reference.version else None
+
+
 def _reference_texts(change: SubjectChange, registry: RegistryChange) -> Mapping[str, str] | None:
     """Return the texts of all schemas that the new one refers to, the innermost first; None if one is not known."""
 
@@ -110,13 +118,7 @@ def _reference_texts(change: SubjectChange, registry: RegistryChange) -> Mapping
     def below(schema: RegisteredSchema) -> Mapping[str, str] | None:
         texts: dict[str, str] = {}
         for reference in schema.references:
-            declared = registry.schemas.get(reference.subject)
-            live = registry.registry.subjects.get(reference.subject)
-            latest = live.latest if live else None
-            if reference.version is None or (latest and latest.version != reference.version):
-                target = declared
-            else:
-                target = latest.schema if latest else declared
+            target = _referenced(reference, registry)
             if target is None or (inner := below(target)) is None:
                 return None
             texts |= inner
