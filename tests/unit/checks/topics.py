@@ -133,6 +133,13 @@ CASES = (
         evidence={"live": None, "source": None},
         says="retention.bytes is unknown (unknown to this broker), declared 1",
     ),
+    Case(
+        "config-drift",
+        "a deploy does not repair a setting that this broker does not have",
+        subject(declared={"retention.bytes": "1"}),
+        (FAIL,),
+        says="remove it, or upgrade the brokers",
+    ),
     Case("config-drift", "an unknown setting", subject(live={"vendor.x": "1"}, declared={"vendor.x": "1"}), ()),
     Case(
         "config-drift",

@@ -44,6 +44,9 @@ _NOT_DECLARED = (
     "If it stays, it comes from a deleted topic of this name: set it by hand once, then delete it"
 )
 
+_CHANGED = "`topicwarden up --refresh` writes the declared value; if the change was intended, declare it"
+_UNKNOWN = "the broker has no such setting, so the declaration has no effect: remove it, or upgrade the brokers"
+
 
 def applies(subject: Required) -> bool:
     return True
@@ -60,7 +63,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
                 Verdict.FAIL,
                 f"{name} is {live_value if live_value is not None else 'unknown'} ({source}), declared {expected}",
                 path=("config", name),
-                remedy="`topicwarden up --refresh` writes the declared value; if the change was intended, declare it",
+                remedy=_CHANGED if live_value is not None else _UNKNOWN,
                 evidence={"setting": name, "declared": expected, "live": live_value, "source": live.sources.get(name)},
             )
     for name, source in sorted(live.sources.items()):

@@ -16,8 +16,10 @@ def run(demo: DemoRun) -> Iterator[DemoResult]:
     demo.heading("The cache: after an append and a log cleaner run, superseded records are gone")
     compaction.append(demo.servers)
     compaction.speed_up(demo.servers)
-    compaction.wait_until_clean(demo.sandbox, compaction.TOPIC)
-    compaction.restore_default(demo.servers)
+    try:
+        compaction.wait_until_clean(demo.sandbox, compaction.TOPIC)
+    finally:
+        compaction.restore_default(demo.servers)
     cleaned = demo.audit((compaction.TOPIC,))
     terminal.write(audit_document(cleaned, Medium.TERMINAL), demo.console)
     found = findings(cleaned, Verdict.SUSPECT) + findings(cleaned, Verdict.FAIL)

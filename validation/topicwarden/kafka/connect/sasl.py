@@ -35,6 +35,7 @@ _RENEWED_AT: Final = 0.8
 """The share of its lifetime after which a token is renewed, as in Kafka's ``sasl.login.refresh.window.factor``."""
 _REFUSED: Final = (400, 401, 403)
 """The answers of HTTP about a client that the endpoint does not accept (RFC 6749, section 5.2)."""
+_LATER: Final = (408, 425, 429)
 _OF_SERVER: Final = 500
 _LIFETIME_S: Final = 60.0
 """The lifetime of a token whose endpoint does not tell it."""
@@ -59,7 +60,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
             if time.monotonic() >= self._renewed_at:
                 answer = self._request()
                 self._token = str(answer["access_token"])
-                self._renewed_at = time.monotonic() + float(answer.get("expires_in") or _LIFETIME_S) * _RENEWED_AT
+                self._renewed_at = time.monotonic() + _lifetime_s(answer) * _RENEWED_AT
             return self._token
 
     def _request(self) -> dict[str, Any]:
@@ -76,7 +77,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                 f"correct {names.client}"
                 if error.code in _REFUSED
                 else "run the command again later, or look at the log of this service"
-                if error.code >= _OF_SERVER
+                if error.code in _LATER or error.code >= _OF_SERVER
                 else f"correct {names.token_url}"
             )
             raise NoToken(f"the token endpoint {url} answers HTTP {error.code} {error.reason}; {remedy}") from error
@@ -88,6 +89,15 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         if not isinstance(answer, dict) or not isinstance(answer.get("access_token"), str):
             raise NoToken(f"the answer of the token endpoint {url} has no access_token; correct {names.token_url}")
         return answer
+
+
+def _lifetime_s(answer: dict[str, Any]) -> float:
+    """Return the lifetime of a token in seconds; ``expires_in`` is a number, or a text with one at some services."""
+    try:
+        seconds = float(answer.get("expires_in") or _LIFETIME_S)
+    except (TypeError, ValueError):
+        return _LIFETIME_S
+    return seconds if 0 < seconds < float("inf") else _LIFETIME_S
 
 
 class SignedTokens(AbstractTokenProvider):  # type: ignore[misc]
