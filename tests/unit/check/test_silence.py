@@ -56,9 +56,7 @@ def test_progress_moves_on_a_terminal_while_the_output_is_redirected() -> None:
 
 
 @pytest.mark.nightly("The suite keeps NO_COLOR.", stays=("no colour",))
-@pytest.mark.parametrize(
-    "variables", [{"TERM": "dumb"}, {"TERM": "xterm", "NO_COLOR": "1"}], ids=["dumb", "no colour"]
-)
+@pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {"TERM": "xterm", "NO_COLOR": "1"}], ids=["dumb", "no colour"])
 def test_progress_on_a_terminal_without_escapes_is_lines(variables: dict[str, str]) -> None:
     shown = on_terminal(sys.executable, "-c", REDIRECTED, until="starting Spark: ", variables=variables)
     assert shown.count("starting Spark: ") >= 2
@@ -110,9 +108,7 @@ COMMANDS = (
 
 
 @pytest.mark.nightly("The suite keeps NO_COLOR.", stays=("no colour",))
-@pytest.mark.parametrize(
-    "variables", [{"TERM": "dumb"}, {"TERM": "xterm", "NO_COLOR": "1"}], ids=["dumb", "no colour"]
-)
+@pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {"TERM": "xterm", "NO_COLOR": "1"}], ids=["dumb", "no colour"])
 def test_no_command_writes_escapes_to_a_terminal_that_wants_none(variables: dict[str, str], tmp_path: Path) -> None:
     root = project(tmp_path, {"topics/a.yaml": "partitions: x\n"}, ("dev", "prod"))
     for arguments in COMMANDS:

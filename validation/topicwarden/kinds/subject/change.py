@@ -84,7 +84,7 @@ class SubjectChange:
 
     @property
     def version(self) -> int | None:
-        """The version that the registry has for the declared schema; None if the deploy registers it or none is known."""
+        """The version that the registry has for the declared schema; None if the deploy registers it, or if unknown."""
         if self.registers:
             return None
         if self.existing is not None:
