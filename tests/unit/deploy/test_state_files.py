@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from shutil import copy
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -27,7 +27,7 @@ from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import DeclaredAccess, DeployedAccess, LiveAccess
 from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.planned_change import PlanSection
-from topicwarden.model.problem import Problem
+from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.subject import DeployedSubject, RegisteredSchema
 from topicwarden.operations import deploy
@@ -113,6 +113,16 @@ def test_only_topics_missing_in_the_state_are_unfinished() -> None:
     deployed, live = ["in state", "deleted"], ["created", "in state"]
     found = unfinished_writes(PlanSection.TOPICS, intents, declared=["created"], deployed=deployed, live=live)
     assert found.intents == {"created": Intent.CREATE, "deleted": Intent.DELETE}
+
+
+def test_what_cannot_be_seen_stays_announced_and_is_no_problem() -> None:
+    intents = {"hidden": Intent.CREATE, "in state": Intent.CREATE, "deleted": Intent.DELETE, "refused": Intent.CREATE}
+    unseen = ["hidden", "in state", "deleted"]
+    found = unfinished_writes(
+        PlanSection.TOPICS, intents, declared=(), deployed=["in state", "deleted"], live=(), unseen=unseen
+    )
+    assert found.intents == {"hidden": Intent.CREATE, "deleted": Intent.DELETE}
+    assert not found.orphans
 
 
 def created(
@@ -227,3 +237,18 @@ def test_a_plan_shows_no_change(declared: DeclaredAccess) -> None:
     change = access_change(declared, deployed, LiveAccess())
     assert (change.items, change.undeclared, deployed.undeclared) == ([], (), ())
     assert change.unchanged() == declared.size > 20
+
+
+@pytest.mark.parametrize("requested", [False, True])
+def test_no_refresh_begins_on_another_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, requested: bool) -> None:
+    """A refresh of another cluster would remove all topics from the state."""
+
+    def another_cluster(engine: object) -> None:
+        raise Refusal("another cluster")
+
+    monkeypatch.setattr(deploy, "_deletion_was_killed", lambda engine: not requested)
+    monkeypatch.setattr(deploy, "require_same_cluster", another_cluster)
+    monkeypatch.setattr(deploy, "pulumi_up", lambda *_, **__: pytest.fail("the engine must not run"))
+    engine: Any = SimpleNamespace(project=Project(tmp_path), stack="dev")
+    with pytest.raises(Refusal, match="another cluster"):
+        deploy.deploy_topics(engine, cast(Any, None), print, refreshing=requested)

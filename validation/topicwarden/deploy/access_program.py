@@ -40,10 +40,15 @@ def access_before(
         declared=resource_names(declared),
         deployed=resource_names(deployed),
         live=titles,
+        # Names do not tell their part, so a part that could not be read may have any of them.
+        unseen=intents if any(live.part(part.name) is None for part in ACCESS_PARTS) else (),
         title=titles.__getitem__,
     )
     begun = {
-        key for kind, _ in WITH_SECRETS for key in declared.part(kind.part) if kind.name(key) in unfinished.intents
+        key
+        for kind, _ in WITH_SECRETS
+        for key in declared.part(kind.part)
+        if kind.name(key) in unfinished.intents and kind.name(key) in titles
     }
     deployed = replace(deployed, passwords=deployed.passwords | begun)
     return AccessBefore(declared, deployed, live, unfinished)

@@ -216,7 +216,12 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
     run.names = {section: ResourceNames(in_yaml[section], in_state[section]) for section in PlanSection}
     run.prediction = predicted_stack(stack, prediction, declared.topics, deployed, remark, access=declared.access)
     topics = unfinished_writes(
-        PlanSection.TOPICS, intents, declared=declared.names, deployed=deployed.topics, live=live.topics
+        PlanSection.TOPICS,
+        intents,
+        declared=declared.names,
+        deployed=deployed.topics,
+        live=live.topics,
+        unseen=live.hidden,
     )
     unfinished = (topics, access.unfinished, subjects.unfinished)
     return _Observed(deployed, live, access, subjects, prediction, unfinished, remark)

@@ -60,16 +60,22 @@ def unfinished_writes(
     declared: Collection[str],
     deployed: Collection[str],
     live: Collection[str],
+    unseen: Collection[str] = (),
     title: Callable[[str], str] = str,
 ) -> UnfinishedWrites:
-    """Return what killed deploys left of a section, given the names of its resources; ``title`` is one in words."""
+    """Return what killed deploys left of a section, given the names of its resources; ``title`` is one in words.
+
+    ``unseen`` may exist, because this user may not see them now: what was announced for them stays announced.
+    """
     remaining = {
         name: intent
         for name, intent in intents.items()
-        if (intent is Intent.CREATE and name in live and name not in deployed)
+        if (intent is Intent.CREATE and (name in live or name in unseen) and name not in deployed)
         or (intent is Intent.DELETE and name in deployed and name not in live)
     }
-    created = (name for name, intent in remaining.items() if intent is Intent.CREATE and name not in declared)
+    created = (
+        name for name, intent in remaining.items() if intent is Intent.CREATE and name in live and name not in declared
+    )
     if not (titles := sorted(map(title, created))):
         return UnfinishedWrites(section, remaining)
     folder, tools = _ORPHANS[section]

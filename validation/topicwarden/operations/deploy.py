@@ -61,9 +61,9 @@ def deploy_topics(
     Raises Refusal if the cluster or Pulumi does not respond, or if the cluster is another one than that of the last
     deploy.
     """
-    if refreshing:
-        require_same_cluster(engine)
     reason = "as requested" if refreshing else "because a deploy was killed" if _deletion_was_killed(engine) else ""
+    if reason:
+        require_same_cluster(engine)
     stack = engine.stack
     resources = len(checked.declarations[stack]) + checked.access.get(stack, NO_ACCESS).size
     resources += len(checked.subjects.get(stack, NO_SUBJECTS).subjects)
