@@ -27,13 +27,15 @@ The ``kafka`` package also imports modules without a leading underscore that kaf
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from kafka import KafkaAdminClient, TopicPartition
-from kafka.errors import KafkaError, UnknownBrokerIdError
+from kafka.errors import KafkaError, NotControllerError, UnknownBrokerIdError
 from kafka.protocol.consumer import IsolationLevel, OffsetFetchRequest
 from kafka.protocol.metadata import MetadataRequest
+
+T = TypeVar("T")
 
 
 def send_to_broker(admin: KafkaAdminClient, request: Any, broker: int | None) -> Any:
@@ -141,6 +143,22 @@ def broker_ids(admin: KafkaAdminClient) -> list[int]:
 def fetches_offsets_of_several_groups(admin: KafkaAdminClient) -> bool:
     """Return whether one request can fetch the offsets of several groups (KIP-709, Kafka 3.0)."""
     return bool(admin._manager.broker_version_data.api_version(OffsetFetchRequest) >= 8)
+
+
+def from_controller(admin: KafkaAdminClient, request: Callable[[], T]) -> T:
+    """Return the result of ``request``, which asks the controller; after an error, the next one looks for it again.
+
+    The client keeps using the controller that it knew, even after that broker was lost. Raises NotControllerError where
+    the client gives up because the controller moves.
+    """
+    try:
+        return request()
+    except RuntimeError as error:
+        forget_controller(admin)
+        raise NotControllerError(str(error)) from error
+    except KafkaError:
+        forget_controller(admin)
+        raise
 
 
 def forget_controller(admin: KafkaAdminClient) -> None:

@@ -9,6 +9,7 @@ from kafka.errors import (
     ClusterAuthorizationFailedError,
     GroupAuthorizationFailedError,
     KafkaError,
+    NodeNotReadyError,
     SaslAuthenticationFailedError,
     SecurityDisabledError,
     ThrottlingQuotaExceededError,
@@ -47,7 +48,9 @@ def raise_if_refused(answer: Any) -> None:
 def request_error(error: KafkaError) -> RequestError:
     """Return ``error`` of the client by its name in Kafka's protocol."""
     name = str(getattr(error, "message", "")) or type(error).__name__
-    text = str(error.args[0]).strip() if error.args and error.args[0] else name
+    text = str(error.args[0] if error.args else "").strip() or name
+    if isinstance(error, NodeNotReadyError) and text.isdecimal():
+        text = f"broker {text} does not answer"
     return RequestError(name, text, bool(error.retriable))
 
 

@@ -10,7 +10,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import ConfigResourceType
 from kafka.errors import KafkaError, UnknownTopicOrPartitionError, UnsupportedVersionError
 
-from topicwarden.kafka.connect.client_internals import describe_topics, forget_controller
+from topicwarden.kafka.connect.client_internals import describe_topics, forget_controller, from_controller
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.request_errors import retry_transient
 from topicwarden.kafka.read.cluster_service import service_of, setting_source
@@ -105,11 +105,11 @@ def _reassigned(admin: KafkaAdminClient) -> dict[tuple[str, int], Mapping[str, A
 
     def listed_by_controller() -> Any:
         forget_controller(admin)  # the one that the client knows may be lost
-        return admin.list_partition_reassignments()
+        return from_controller(admin, admin.list_partition_reassignments)
 
     try:
         listed = retry_transient(listed_by_controller)
-    except (KafkaError, RuntimeError):
+    except KafkaError:
         return {}
     return {(partition.topic, partition.partition): state for partition, state in listed.items()}
 

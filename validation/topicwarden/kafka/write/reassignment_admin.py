@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from kafka import KafkaAdminClient, TopicPartition
-from kafka.errors import KafkaError, NotControllerError
+from kafka.errors import KafkaError
 from kafka.protocol.admin import ElectionType
 
-from topicwarden.kafka.connect.client_internals import describe_topics, forget_controller
+from topicwarden.kafka.connect.client_internals import describe_topics, from_controller
 from topicwarden.kafka.connect.clients import open_admin
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import Cluster
@@ -112,22 +112,8 @@ class ReassignmentAdmin:
             self._from_controller(lambda: self._admin.elect_leaders(ElectionType.PREFERRED, topics, raise_errors=False))
 
     def _from_controller(self, request: Callable[[], Response]) -> Response:
-        """Return the result of ``request``, and look for the controller again after an error.
-
-        The client keeps using the controller that it knew, even after the controller has moved.
-        """
-
-        def request_once() -> Response:
-            try:
-                return request()
-            except RuntimeError as error:
-                forget_controller(self._admin)
-                raise NotControllerError(str(error)) from error
-            except KafkaError:
-                forget_controller(self._admin)
-                raise
-
-        return request_or_refuse(request_once)
+        """Return the result of ``request``, retried; refuse if the cluster denies it or does not answer."""
+        return request_or_refuse(lambda: from_controller(self._admin, request))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from kafka.admin import ConfigResourceType
 from kafka.errors import IncompatibleBrokerVersion, UnsupportedVersionError
 from kafka.protocol.admin import AlterConfigsRequest, IncrementalAlterConfigsRequest
 
-from topicwarden.kafka.connect.client_internals import send_to_any_broker
+from topicwarden.kafka.connect.client_internals import from_controller, send_to_any_broker
 from topicwarden.kafka.connect.request_errors import RequestError, error_of_code
 from topicwarden.kafka.read.topic_reads import read_own_settings
 
@@ -37,19 +37,21 @@ class NewTopic:
 
 def create_topics(admin: KafkaAdminClient, topics: Collection[NewTopic]) -> Errors:
     """Create ``topics``. An existing topic has the error ``TOPIC_ALREADY_EXISTS``, whatever its settings are."""
-    answer = admin.create_topics({topic.name: _creation(topic) for topic in topics}, raise_errors=False)
+    created = {topic.name: _creation(topic) for topic in topics}
+    answer = from_controller(admin, lambda: admin.create_topics(created, raise_errors=False))
     return _errors(answer["topics"])
 
 
 def delete_topics(admin: KafkaAdminClient, names: Collection[str]) -> Errors:
     """Delete the topics with these names, and their records."""
-    return _errors(admin.delete_topics(list(names), raise_errors=False)["topics"])
+    answer = from_controller(admin, lambda: admin.delete_topics(list(names), raise_errors=False))
+    return _errors(answer["topics"])
 
 
 def add_partitions(admin: KafkaAdminClient, counts: Mapping[str, int]) -> Errors:
     """Add partitions until each topic has its number in ``counts``. Kafka places the new replicas."""
-    answer = admin.create_partitions(dict(counts), raise_errors=False).to_dict()
-    return _errors(answer["results"])
+    answer = from_controller(admin, lambda: admin.create_partitions(dict(counts), raise_errors=False))
+    return _errors(answer.to_dict()["results"])
 
 
 def alter_settings(admin: KafkaAdminClient, changes: Mapping[str, Mapping[str, str | None]]) -> Errors:
