@@ -356,3 +356,12 @@ def test_child_processes_of_a_deploy_start_without_grpc() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "GRPC_ENABLE_FORK_SUPPORT"}
     done = subprocess.run([sys.executable, "-c", FORKS], env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_resources_that_a_program_only_reads_are_not_the_stacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    own, read = {"urn": "own", "type": "t"}, {"urn": "read", "type": "t", "external": True}
+    state = json.dumps({"version": 3, "deployment": {"resources": [own, read]}})
+    monkeypatch.setattr(
+        PulumiEngine, "run", lambda *_: subprocess.CompletedProcess(["pulumi"], 0, stdout=state, stderr="")
+    )
+    assert PulumiEngine(Project(Path()), "dev").resources() == [own]

@@ -65,6 +65,17 @@ def test_corrupt_files_are_removed(tmp_path: Path, file: str, content: bytes) ->
 
 
 @pytest.mark.parametrize(
+    "backend", ["file://~/state", "file://./state", "file://state", "file://~/state?no_tmp_dir=true"]
+)
+def test_the_backend_of_corrupt_files_may_be_below_the_home_or_relative(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    broken = _write(tmp_path, f"{_STATE}.attrs", b"", 60)
+    assert remove_broken_files(Project(tmp_path), "dev", backend) == [broken]
+
+
+@pytest.mark.parametrize(
     ("file", "content", "age_s"),
     [
         (f"{_STATE}.attrs", b"{}", 60),

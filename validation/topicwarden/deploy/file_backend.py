@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Final, TypeAlias
-from urllib.parse import unquote, urlparse
+from urllib.parse import unquote
 
 from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.model.problem import Refusal
@@ -144,7 +144,9 @@ def remove_broken_files(project: Project, stack: str, backend: str) -> list[Path
     """
     if not backend.startswith("file://"):
         return []
-    root = Path(unquote(urlparse(backend).path)).expanduser() / ".pulumi"
+    # Pulumi takes all that follows as a path, and not the first part as a host: `pulumi login --local` is `file://~`.
+    path = unquote(backend.removeprefix("file://").partition("?")[0])
+    root = project.root / Path(path).expanduser() / ".pulumi"
     owner, name = str(project_settings(project).get("name")), stack.rpartition("/")[2]
     attributes = (root / "stacks" / owner).glob(f"{name}.json*.attrs")
     unfinished = frozenset((root / "locks" / "organization" / owner / name).glob("*.json.*.tmp"))

@@ -121,7 +121,10 @@ class PulumiEngine:
         self.resources(remedy)
 
     def resources(self, remedy: str | None = None) -> list[dict[str, Any]]:
-        """Return the resources of the stack's state; refuse a stack that Pulumi does not know, with ``remedy``."""
+        """Return the resources of the stack's state; refuse a stack that Pulumi does not know, with ``remedy``.
+
+        Those that a program only reads, as `Topic.get` does, are left out: Pulumi never changes or deletes them.
+        """
         done = self.run_read_only("stack", "export")
         if done.returncode:
             if done.returncode < 0:
@@ -131,7 +134,7 @@ class PulumiEngine:
                 + (remedy or f"`pulumi stack init {self.stack}` creates it")
             )
         deployment = decoded(done, "pulumi stack export").get("deployment") or {}
-        return deployment.get("resources") or []
+        return [each for each in deployment.get("resources") or [] if not each.get("external")]
 
 
 def decoded(done: subprocess.CompletedProcess[str], command: str) -> dict[str, Any]:

@@ -31,18 +31,23 @@ from topicwarden.specs.resolve import Declaration
 class Rebalance:
     """A rebalance of one stack, on an open connection.
 
-    ``names`` are all topics of the stack, ``chosen`` the selected ones. ``rate`` is the throttle in bytes per second;
-    None for no throttle. ``engine`` is None if Pulumi's state is not refreshed afterwards. ``remark`` is what could not
+    ``declared`` are all topics of the stack, ``chosen`` the selected ones. ``rate`` is the throttle in bytes per
+    second; None for no throttle. ``engine`` is None if Pulumi's state is not refreshed afterwards. ``remark`` is what could not
     be compared with the cluster of the last deploy.
     """
 
     session: ReassignmentSession
-    names: frozenset[str]
+    declared: Sequence[Declaration]
     chosen: tuple[Declaration, ...]
     rate: int | None
     engine: PulumiEngine | None
     remark: str | None
     listener: ProgressListener
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all topics of the stack."""
+        return frozenset(declaration.topic.name for declaration in self.declared)
 
     def targets(self) -> Targets:
         """Return the moves that the selected topics need, and what prevents others. Moves nothing."""
@@ -93,7 +98,7 @@ class Rebalance:
 
     def _without_declared(self, released: ThrottleRemoval) -> ThrottleRemoval:
         """Return ``released`` without the throttle lists of others that the YAML of their topics declares."""
-        declaring = {each.topic.name for each in self.chosen if each.topic.config.keys() & {*REPLICAS}}
+        declaring = {each.topic.name for each in self.declared if each.topic.config.keys() & {*REPLICAS}}
         others = tuple(topic for topic in released.lists_of_others if topic not in declaring)
         return replace(released, lists_of_others=others)
 
@@ -121,11 +126,10 @@ def rebalancing(
     engine = writing_engine_of(project, stack, listener) if refreshing else None
     if engine is not None:
         engine.require_stack(remedy="--no-refresh does not use Pulumi's state")
-    names = frozenset(declaration.topic.name for declaration in declarations)
     with open_reassignment_session(connection) as session:
         _check_service(session)
         remark = _check_cluster(project, stack, connection, session)
-        yield Rebalance(session, names, chosen, rate, engine, remark, listener)
+        yield Rebalance(session, declarations, chosen, rate, engine, remark, listener)
 
 
 def _check_service(session: ReassignmentSession) -> None:
