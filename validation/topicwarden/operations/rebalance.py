@@ -32,8 +32,8 @@ class Rebalance:
     """A rebalance of one stack, on an open connection.
 
     ``declared`` are all topics of the stack, ``chosen`` the selected ones. ``rate`` is the throttle in bytes per
-    second; None for no throttle. ``engine`` is None if Pulumi's state is not refreshed afterwards. ``remark`` is what could not
-    be compared with the cluster of the last deploy.
+    second; None for no throttle. ``engine`` is None if Pulumi's state is not refreshed afterwards. ``remark`` is what
+    could not be compared with the cluster of the last deploy.
     """
 
     session: ReassignmentSession
