@@ -100,7 +100,7 @@ def gather(
         Refusal: the cluster is unreachable, or the scan failed.
     """
     connection = request.connection
-    previous_states = history.last_states(observed.snapshot.cluster_id)
+    previous_states = history.last_states(observed.snapshot.cluster_id, observed.snapshot.taken_at)
     known = _states_of_same_topics(observed.readable, previous_states)
     started = time.monotonic()
     try:

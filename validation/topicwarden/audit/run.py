@@ -170,7 +170,7 @@ def must_read(request: AuditRequest, snapshot: Snapshot) -> bool:
 
     The history must be on this machine. Topics that this user may not read count as well.
     """
-    states = AuditHistory(_no_spark, request.history).last_states(snapshot.cluster_id)
+    states = AuditHistory(_no_spark, request.history).last_states(snapshot.cluster_id, snapshot.taken_at)
     selected = (live for name, live in snapshot.topics.items() if request.selects(name))
     return has_new_records(selected, states)
 

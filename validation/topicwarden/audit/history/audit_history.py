@@ -59,16 +59,23 @@ class AuditHistory:
             "(--history none)"
         )
 
-    def last_states(self, cluster_id: str | None) -> dict[str, TopicState]:
-        """Return the last saved state of each topic of this cluster, by topic name."""
+    def last_states(self, cluster_id: str | None, before: int | None = None) -> dict[str, TopicState]:
+        """Return the last saved state of each topic of this cluster, by topic name.
+
+        ``before``: the time of the snapshot (ms) that is compared with them. Another audit may have saved later states
+        meanwhile, or the clock of its machine is ahead. Those are left out.
+        """
         if self._store is None or cluster_id is None:
             return {}
         try:
-            other_versions, states = self._store.other_versions(), self._store.last_states()
+            other_versions, states = self._store.other_versions(), self._store.last_states(before)
+            is_overtaken = before is not None and self._store.has_audit_since(before)
         except HistoryUnavailable as error:
             self.add_note(f"cannot be read, and is ignored: {error}; findings that need two audits stay open")
             return {}
-        if other_versions and not states:
+        if is_overtaken:
+            self.add_note("has states of a later audit: this audit compares with an earlier one, if there is one")
+        if other_versions and not states and not is_overtaken:
             names = ", ".join(other_versions)
             self.add_note(f"was written by another version ({names}) and is ignored: this counts as a first audit")
         return {state.topic: state for state in states if state.cluster_id == cluster_id}

@@ -86,13 +86,15 @@ class HistoryStore(HistoryParts):
     def _spark(self) -> SparkSession:
         return self._source()
 
-    def last_states(self) -> list[TopicState]:
-        """Return the last saved state of each topic; raises ``HistoryUnavailable``."""
+    def last_states(self, before: int | None = None) -> list[TopicState]:
+        """Return the last saved state of each topic, of those ``before`` a time (ms); raises ``HistoryUnavailable``."""
         try:
             newest: dict[_Topic, tuple[int, str]] = {}
             parts = self.parts("states")
             for part in parts:
                 for topic, taken_at in self._topics(part).items():
+                    if before is not None and taken_at >= before:
+                        continue
                     newest[topic] = max(newest.get(topic, (taken_at, part.name)), (taken_at, part.name))
             needed: dict[str, set[_Topic]] = {}
             for topic, (_, name) in newest.items():
@@ -104,6 +106,13 @@ class HistoryStore(HistoryParts):
                 for state in self._states(part)
                 if (state.cluster_id, state.topic) in needed[part.name]
             ]
+        except FAILURES as error:
+            raise HistoryUnavailable(reason_of(error)) from error
+
+    def has_audit_since(self, time: int) -> bool:
+        """Return whether an audit of ``time`` (ms) or later has saved states; raises ``HistoryUnavailable``."""
+        try:
+            return any(part.started >= time for part in self.parts("states"))
         except FAILURES as error:
             raise HistoryUnavailable(reason_of(error)) from error
 
