@@ -53,7 +53,8 @@ def committed_counts(
 
     ``reads`` end at the last stable offset. The smallest are read again, up to ``MOST_RECORDS`` records in total. Of
     the others, only the offsets in their faults are looked up; a number that may be too high is marked ``at_most``.
-    ``now`` (ms) and ``rate`` (bytes a second) as in ``scan``.
+    If the reader gives up a partition, its faults are ``unconfirmed``. ``now`` (ms) and ``rate`` (bytes a second) as in
+    ``scan``.
     """
     in_full: list[PartitionRead] = []
     sampled: list[PartitionRead] = []
@@ -64,14 +65,10 @@ def committed_counts(
     nonempty = [read for read in in_full if read.range.start < read.range.end]
     exact = scan(spark(), connection, nonempty, now, contracts, rate=rate, consumer=READ_COMMITTED) if nonempty else {}
     committed = _committed_offsets(spark, connection, sampled, counts)
-    given_up = {partition for partition, found in exact.items() if found.unread}
-    return {
-        read.topic_partition: exact.get(read.topic_partition, PartitionCounts())
-        for read in in_full
-        if read.topic_partition not in given_up
-    } | {
+    again = {read.topic_partition: exact.get(read.topic_partition, PartitionCounts()) for read in in_full}
+    return {at: _bounded(counts[at], None) if found.unread else found for at, found in again.items()} | {
         read.topic_partition: _bounded(counts[read.topic_partition], committed.get(read.range.part, frozenset()))
-        for read in (*sampled, *(read for read in in_full if read.topic_partition in given_up))
+        for read in sampled
     }
 
 
@@ -112,8 +109,11 @@ def _committed_offsets(
     return {number: frozenset(offsets) for number, offsets in found.items()}
 
 
-def _bounded(counts: PartitionCounts, committed: Container[int]) -> PartitionCounts:
-    """Return ``counts`` as upper bounds; the records at the ``committed`` offsets are known to be committed."""
+def _bounded(counts: PartitionCounts, committed: Container[int] | None) -> PartitionCounts:
+    """Return ``counts`` as upper bounds.
+
+    ``committed``: those of the reported offsets whose records are committed; None if that could not be looked up.
+    """
     null_keys, first_null_key = _first(counts.null_keys, counts.first_null_key, committed)
     empty_values, first_empty_value = _first(counts.empty_values, counts.first_empty_value, committed)
     return replace(
@@ -128,20 +128,20 @@ def _bounded(counts: PartitionCounts, committed: Container[int]) -> PartitionCou
     )
 
 
-def _bounded_ids(found: SchemaIdCount, committed: Container[int]) -> SchemaIdCount | None:
-    if found.first in committed:
+def _bounded_ids(found: SchemaIdCount, committed: Container[int] | None) -> SchemaIdCount | None:
+    if committed is not None and found.first in committed:
         return replace(found, at_most=found.records > 1)
-    return replace(found, at_most=True, unconfirmed=True) if found.records > 1 else None
+    return replace(found, at_most=True, unconfirmed=True) if committed is None or found.records > 1 else None
 
 
-def _first(count: int, first: int | None, committed: Container[int]) -> tuple[int, int | None]:
-    if first in committed:
+def _first(count: int, first: int | None, committed: Container[int] | None) -> tuple[int, int | None]:
+    if committed is not None and first in committed:
         return count, first
-    return (0 if count == 1 else count), None
+    return (0 if committed is not None and count == 1 else count), None
 
 
-def _bounded_fault(fault: ContentFault, committed: Container[int]) -> ContentFault:
-    if fault.rule in _DEPENDS_ON_EARLIER_RECORDS:
+def _bounded_fault(fault: ContentFault, committed: Container[int] | None) -> ContentFault:
+    if committed is None or fault.rule in _DEPENDS_ON_EARLIER_RECORDS:
         return replace(fault, at_most=True, unconfirmed=True)
     found = tuple(offset for offset in fault.offsets if offset in committed)
     if fault.count == len(fault.offsets):

@@ -15,9 +15,9 @@ from topicwarden.model.verdict import Verdict
 _MAX_REASONS = 5
 
 AT_MOST = (
-    "at most: some of the records may belong to aborted or open transactions, and there are too many to read them again"
+    "at most: some of the records may belong to aborted or open transactions, and not all of them could be read again"
 )
-"""The reason why a number is an upper bound; see ``committed.MOST_RECORDS``."""
+"""The reason why a number is an upper bound; see ``committed_scan.committed_counts``."""
 
 _AT_LEAST = (
     "at least: records that are late only compared with a record that another task, or an earlier audit, read are not "
