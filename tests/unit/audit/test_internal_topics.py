@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from tests.support.repeated_audits import DEAD, DIRTY, Log, seen_empty
-from tests.support.subjects import HORIZON, internal, subject, unreadable, with_brokers
+from tests.support.subjects import HORIZON, NOW, internal, subject, unreadable, with_brokers
 from tests.unit.checks.groups import seen_unread
 from topicwarden.audit.audited_topic import AuditedTopic, ReadRecords
 from topicwarden.audit.check import CheckResult
@@ -21,11 +22,13 @@ from topicwarden.audit.collect.internal_topics import (
 )
 from topicwarden.audit.evidence import Counts
 from topicwarden.audit.judge import judge, results_of
+from topicwarden.audit.scan.contracts import NO_CONTRACTS
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.partition_reads import (
     INTERNAL_BYTES,
     INTERNAL_OFFSETS,
     PartitionRead,
+    counting_options,
     limit_internal_topics,
 )
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
@@ -186,6 +189,14 @@ def test_only_the_head_of_an_endless_log_is_read(size: int | None, offsets: int)
         assert (head.horizon.rolled, head.horizon.cleanable, head.horizon.lagging) == (7 + offsets, 7 + offsets, 5)
     other = replace(live, topic=replace(live.topic, name="orders"))
     assert limit_internal_topics([whole], {GROUPS: other}) == [whole]
+
+
+def test_deleted_keys_are_looked_for_only_if_their_tombstone_is_read() -> None:
+    """The head that is read gets shorter when the bytes of an offset grow. A tombstone after it was not read."""
+    read = PartitionRead(OffsetRange(0, GROUPS, 0, 7, 50), True, HORIZON)
+    keys = [(GROUPS, 0, 5, 49), (GROUPS, 0, 6, 50), (GROUPS, 1, 7, 49)]
+    options = json.loads(counting_options([read], NO_CONTRACTS, NOW, keys))
+    assert options["parts"][0]["graves"] == [[5, 49]]
 
 
 @pytest.mark.parametrize(

@@ -146,10 +146,10 @@ def test_counts_before_a_border_that_moved_are_those_of_a_full_audit(rolled: int
 KNOWN = range(100, 20_000)
 
 
-def planned(log: range, rules: Contracts, *, kept: bool = True) -> tuple[ScanStep, bool]:
+def planned(log: range, rules: Contracts, *, kept: bool = True, read_to: int | None = None) -> tuple[ScanStep, bool]:
     """Return the step for the partition, whose log now has the offsets of ``log``, and ``has_new_records``.
 
-    ``kept``: the leader has all known records.
+    ``kept``: the leader has all known records. ``read_to``: the end of the part that is read; by default, of the log.
     """
     of = subject()
     assert of.live
@@ -167,7 +167,7 @@ def planned(log: range, rules: Contracts, *, kept: bool = True) -> tuple[ScanSte
     partition = PartitionState(0, KNOWN.start, KNOWN.stop, KNOWN.stop, None, 1, 1, 0, known)
     states = {"t": TopicState("c", "t", live.id, NOW - 1, {}, {}, (partition,))}
     history = HistoryState(states, {}, frozenset({"part"}), frozenset({("t", 0)} if kept else ()))
-    (step,) = plan_scan([read(log)], snapshot, rules, history)
+    (step,) = plan_scan([read(range(log.start, read_to or log.stop))], snapshot, rules, history)
     return step, has_new_records([live], states)
 
 
@@ -205,6 +205,17 @@ def test_a_log_that_lost_known_records_is_read_in_full_even_if_it_has_grown_sinc
     step, _ = planned(range(KNOWN.start, end), rules, kept=False)
     assert step.reason == "the leader changed, and the log may have been truncated"
     assert (step.read.range.start, step.read.range.end, step.known) == (KNOWN.start, end, None)
+
+
+def test_a_log_that_was_truncated_is_read_in_full() -> None:
+    step, _ = planned(range(KNOWN.start, KNOWN.stop - 1), NO_CONTRACTS)
+    assert step.reason == "the log was truncated"
+
+
+def test_an_internal_topic_of_which_less_is_read_was_not_truncated() -> None:
+    step, _ = planned(range(KNOWN.start, KNOWN.stop + 5), NO_CONTRACTS, read_to=KNOWN.stop - 1)
+    assert step.reason == "a smaller part of an internal topic is read than last time"
+    assert (step.read.range.start, step.read.range.end) == (KNOWN.start, KNOWN.stop - 1)
 
 
 def test_records_with_keys_that_were_deleted_need_a_full_read() -> None:

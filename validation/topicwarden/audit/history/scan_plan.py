@@ -148,7 +148,8 @@ def _reason_for_full_read(
     reasons = {
         "the history of keys is incomplete": not set(known.parts) <= history.parts,
         "judged by other rules than last time": known.terms != terms_digest(live, rules),
-        "the log was truncated": read.range.end < known.end,
+        "the log was truncated": live.extents[read.range.partition].end < known.end,
+        "a smaller part of an internal topic is read than last time": read.range.end < known.end,
         "the leader changed, and the log may have been truncated": read.topic_partition not in history.kept,
         # A killed broker forgets a log start that it has not written to its checkpoint yet.
         "deleted records are present again": start < known.start,

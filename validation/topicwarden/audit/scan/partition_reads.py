@@ -65,7 +65,11 @@ def partition_reads(topics: Iterable[LiveTopic], horizons: Mapping[TopicPartitio
 def counting_options(
     reads: list[PartitionRead], contracts: Contracts, now: int, deleted_keys: Iterable[DeletedKey]
 ) -> str:
-    """Return the JSON that tells the reader how to count; see ``CountingRules.java``."""
+    """Return the JSON that tells the reader how to count; see ``CountingRules.java``.
+
+    The reader looks only for deleted keys whose tombstone is in the range: an earlier audit may have read more of an
+    internal topic.
+    """
     deleted: dict[TopicPartition, list[tuple[int, int]]] = {}
     for topic, partition, key, offset in deleted_keys:
         deleted.setdefault((topic, partition), []).append((key, offset))
@@ -77,7 +81,7 @@ def counting_options(
             "cleanable_border": read.horizon.cleanable,
             "expired_time": read.horizon.expired_time,
             "future_offset": read.horizon.future_offset,
-            "graves": deleted.get(read.topic_partition, []),
+            "graves": [key for key in deleted.get(read.topic_partition, ()) if key[1] < read.range.end],
         }
         for read in reads
     ]
