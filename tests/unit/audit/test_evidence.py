@@ -9,21 +9,27 @@ from typing import get_type_hints
 import pytest
 
 from tests.support.repeated_audits import DEAD, Log
-from tests.support.subjects import ALL_CONTENTS, internal, subject, unreadable
+from tests.support.subjects import ALL_CONTENTS, internal, subject, unreadable, with_brokers
 from tests.unit.checks.cases import seen_again
-from tests.unit.checks.retention import INTERVAL_MS, OVERDUE, expired, overdue
+from tests.unit.checks.contents import stamped
+from tests.unit.checks.internal_topics import QUEUE, REPARTITION, connects, streams
+from tests.unit.checks.placement import keys, scattered
+from tests.unit.checks.replicas import in_sync
+from tests.unit.checks.retention import INTERVAL_MS, OVERDUE, blocked, expired, overdue
 from topicwarden.audit import compare_audits
 from topicwarden.audit.audit_evidence import topic_facts
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.checks.common.persistence import unknown_grace_remedy
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit
+from topicwarden.audit.collect.internal_topics import InternalRole
 from topicwarden.audit.evidence import ApacheLog, Counts, EveryRecord, LiveSettings, Placement, PreviousState, view_of
 from topicwarden.audit.judge import judge
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.kafka.read.snapshot import SET_ON_TOPIC, LogDirsAnswer
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.kafka_facts.services.profile import ServiceProfile
+from topicwarden.model.contents import Contents
 from topicwarden.model.verdict import Verdict
 
 # Test that a check uses no evidence that it does not require, and that all checks report missing evidence alike.
@@ -230,3 +236,56 @@ def test_the_leader_may_have_another_value_than_the_broker_that_answered(
     assert result.verdict is verdict
     reported = "retention.ms is not set on the topic, and differs by broker: 7d on 1; 14d on 2"
     assert (reported in result.because) is (verdict is Verdict.UNDECIDABLE)
+
+
+POLICIES = {"log.cleanup.policy": "compact"}, {"log.cleanup.policy": "delete"}
+KEYLESS = PartitionCounts(records=3, null_keys=1, first_null_key=7)
+COMPACT = {"cleanup.policy": "compact"}
+
+
+@pytest.mark.parametrize(
+    ("check", "of", "brokers"),
+    [
+        ("min-insync-replicas", in_sync(1), ({"min.insync.replicas": "2"}, {"min.insync.replicas": "1"})),
+        ("retention-blocked", blocked(), ({"log.retention.ms": "60000"}, {"log.retention.ms": "600000"})),
+        ("retention-blocked", blocked(), POLICIES),
+        (
+            "timestamp-type",
+            stamped(9, 8),
+            ({"log.message.timestamp.type": "CreateTime"}, {"log.message.timestamp.type": "LogAppendTime"}),
+        ),
+        ("null-key", subject(KEYLESS, live=COMPACT), POLICIES),
+        (
+            "empty-value",
+            subject(PartitionCounts(records=3, empty_values=1, first_empty_value=7), live=COMPACT),
+            POLICIES,
+        ),
+        ("key-in-several-partitions", keys(scattered(5), Contents(), live=COMPACT), POLICIES),
+        ("internal-policy", connects(InternalRole.CONNECT_OFFSETS, settings={"cleanup.policy": "delete"}), POLICIES),
+        (
+            "internal-policy",
+            streams(REPARTITION, {**QUEUE, "retention.ms": "0"}),
+            ({"log.retention.ms": "0"}, {"log.retention.ms": "-1"}),
+        ),
+    ],
+)
+def test_no_check_fails_by_a_setting_in_which_brokers_differ(
+    check: str, of: AuditedTopic, brokers: tuple[Mapping[str, str], ...]
+) -> None:
+    (failed,) = judge(with_brokers(of, brokers[0], brokers[0]))[check]
+    assert failed.verdict is Verdict.FAIL
+    (limited,) = judge(with_brokers(of, *brokers))[check]
+    assert limited.verdict is Verdict.UNDECIDABLE
+    assert "is not set on the topic, and differs by broker" in limited.because[-1]
+
+
+def test_writes_that_every_value_of_the_brokers_refuses_are_a_fail() -> None:
+    of = with_brokers(in_sync(1), {"min.insync.replicas": "2"}, {"min.insync.replicas": "3"})
+    (result,) = judge(of)["min-insync-replicas"]
+    assert result.verdict is Verdict.FAIL
+
+
+def test_a_key_that_is_required_is_missing_whatever_policy_brokers_have() -> None:
+    required = Contents.model_validate({"key": {"required": True}})
+    (result,) = judge(with_brokers(subject(KEYLESS, live=COMPACT, contents=required), *POLICIES))["null-key"]
+    assert result.verdict is Verdict.FAIL

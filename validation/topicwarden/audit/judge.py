@@ -10,6 +10,7 @@ from typing import Any, Final
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import Check, CheckResult
 from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.checks.common.inherited_settings import limit_by_defaults
 from topicwarden.audit.compare_audits import ResultsByCheck
 from topicwarden.audit.evidence import (
     Counts,
@@ -21,13 +22,11 @@ from topicwarden.audit.evidence import (
     unknown_subjects,
     view_of,
 )
-from topicwarden.kafka.read.effective_defaults import differing_defaults
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.finding import Finding
 from topicwarden.model.message_text import first_of
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
-from topicwarden.plan.consequence_text import by_broker
 from topicwarden.policies.judge_topics import judge_topics
 from topicwarden.policies.policy import PlacedSettings, Policy
 from topicwarden.policies.rule import RuleSettings
@@ -59,7 +58,7 @@ def results_of(check: Check[Any], subject: AuditedTopic) -> tuple[CheckResult, .
     unread = [*missing_partitions(required, subject), *hidden_users(required, subject)]
     judged = () if unread and issubclass(required, EveryPartition) else check.judge(view)
     unread += unknown_subjects(required, subject)
-    results = [_limit_by_defaults(subject, result) for result in (*judged, *unread)]
+    results = [limit_by_defaults(subject, result, result.relevant_settings) for result in (*judged, *unread)]
     return tuple(_limit_by_coverage(subject, results) if reads_records else results)
 
 
@@ -80,22 +79,6 @@ def _limit_by_coverage(subject: AuditedTopic, results: list[CheckResult]) -> lis
         return results
     message = f"no fault in the records that were read: the newest {subject.share_read} of the offsets"
     return [*results, CheckResult(Verdict.PASS, message)]
-
-
-def _limit_by_defaults(subject: AuditedTopic, result: CheckResult) -> CheckResult:
-    """Return ``result``; undecidable if it fails by a setting that the topic inherits, and in which brokers differ.
-
-    The value in the snapshot is of the broker that answered. The leader deletes and cleans by its own.
-    """
-    if result.verdict is not Verdict.FAIL or subject.live is None:
-        return result
-    for name in result.relevant_settings:
-        brokers = {} if name in subject.live.own_config else differing_defaults(subject.snapshot, name)
-        if brokers:
-            reason = f"{name} is not set on the topic, and differs by broker: {by_broker(name, brokers)}"
-            remedy = f"give all brokers the same value, or declare {name}"
-            return replace(result, verdict=Verdict.UNDECIDABLE, because=(*result.because, reason), remedy=remedy)
-    return result
 
 
 def _finding(check_id: str, topic: str, result: CheckResult, declaration: Declaration | None) -> Finding:

@@ -41,4 +41,4 @@ def judge(subject: Required) -> Iterable[CheckResult]:
     because = "an empty value is not a tombstone: compaction keeps it as the latest value of the key"
     remedy = "write null, not '', to delete a key; send a real tombstone for each of these keys"
     for result in results_of_faults(empty, what, path, remedy):
-        yield replace(result, because=(because, *result.because))
+        yield replace(result, because=(because, *result.because), relevant_settings=("cleanup.policy",))

@@ -30,6 +30,7 @@ Source: KAFKA-9216, ``TopicAdmin.verifyTopicCleanupPolicyOnlyCompact``, ``GroupC
 from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
+from topicwarden.audit.checks.common.inherited_settings import limit_by_defaults
 from topicwarden.audit.collect.internal_topics import InternalRole, InternalTopic
 from topicwarden.audit.evidence import SETTINGS_HIDDEN, KnownRole
 from topicwarden.model.verdict import Verdict
@@ -66,7 +67,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         changed = _was_compact(subject) and internal.role is InternalRole.CHANGELOG
         required = " or ".join(",".join(sorted(alternative)) for alternative in policy.policies)
         reported = ",".join(sorted(policies or ())) or "empty"
-        yield _result(
+        result = _result(
             internal,
             f"cleanup.policy is {reported}, but {policy.contents} needs {required}",
             ("config", "cleanup.policy"),
@@ -75,16 +76,19 @@ def judge(subject: Required) -> Iterable[CheckResult]:
             proven=internal.role is not InternalRole.CHANGELOG or changed,
             tracked_facts={0: _WAS_COMPACT} if changed else {},
         )
+        # Not as relevant_settings: the audit remembers that the topic was compacted under any policy.
+        yield limit_by_defaults(subject, result, ("cleanup.policy",))
     for setting in _UNLIMITED if policy.keeps_every_record else ():
         limit = live.topic.number(setting)
         if limit is not None and limit >= 0:
-            yield _result(
+            result = _result(
                 internal,
                 f"{setting} is {limit:,}: older records are lost before the owner of the topic processes them",
                 ("config", setting),
                 f"set {setting}=-1",
                 {setting: limit},
             )
+            yield limit_by_defaults(subject, result, (setting,))
 
 
 def _was_compact(subject: Required) -> bool:

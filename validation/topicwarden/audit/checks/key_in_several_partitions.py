@@ -68,4 +68,5 @@ def judge(subject: Required) -> Iterable[CheckResult]:
             "producers first"
         ),
         evidence={"keys_in_several": several, **evidence},
+        relevant_settings=() if subject.contents.key.placed else ("cleanup.policy",),
     )

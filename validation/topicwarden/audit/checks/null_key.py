@@ -42,6 +42,7 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         for partition, counts in subject.committed.items()
     }
     because: tuple[str, ...] = ()
+    relevant = () if subject.contents.key.required else ("cleanup.policy",)
     if subject.compacted:
         what, path = "without a key in a compacted topic", _COMPACTED
         because = ("written before the topic was compacted; the next cleaning removes them",)
@@ -50,4 +51,4 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         what, path = "without a key, although keys are required", _REQUIRED
         remedy = "find the producer that sends no key"
     for result in results_of_faults(keyless, what, path, remedy):
-        yield replace(result, because=(*because, *result.because))
+        yield replace(result, because=(*because, *result.because), relevant_settings=relevant)

@@ -72,4 +72,5 @@ def judge(subject: Required) -> Iterable[CheckResult]:
                 "expires_not_before": timestamp + retention,
                 "expired_behind": counts.expired_behind_future,
             },
+            relevant_settings=("cleanup.policy", "retention.ms"),
         )

@@ -65,5 +65,6 @@ def judge(subject: Required) -> Iterable[CheckResult]:
         because=(f"{_SETTING}={effective} is in effect, and brokers set timestamps by it",),
         remedy=f"declare config: {{{_SETTING}: {declared}}} and deploy; existing records keep their timestamps",
         evidence={"offset": offset, "actual": name, "in_force": effective},
+        relevant_settings=(_SETTING,),
     )
     yield undecidable_if_upper_bound((subject.committed[number] for number in wrong), result)
