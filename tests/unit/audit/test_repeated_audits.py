@@ -55,6 +55,35 @@ def test_the_cleaner_gets_more_time_for_a_log_of_100_gigabytes() -> None:
     assert verdicts_of(log.look(after=600 * MINUTE)) == both(Verdict.FAIL)
 
 
+LIMIT = "log.cleaner.io.max.bytes.per.second"
+
+
+def test_a_limited_cleaner_gets_the_time_that_its_limit_takes() -> None:
+    """At 1 MiB/s, reading 100 GiB twice and writing them takes 85.3 hours."""
+    log = one_key()
+    log.size, log.brokers = 100 << 30, {LIMIT: "1048576.0"}
+    log.look()
+    assert verdicts_of(log.look(after=85 * 60 * MINUTE)) == both(Verdict.SUSPECT)
+    assert verdicts_of(log.look(after=60 * MINUTE)) == both(Verdict.FAIL)
+
+
+def test_a_cleaner_is_not_limited_by_default() -> None:
+    log = one_key()
+    log.size, log.brokers = 100 << 30, {LIMIT: "1.7976931348623157E308"}
+    log.look()
+    assert verdicts_of(log.look(after=600 * MINUTE)) == both(Verdict.FAIL)
+
+
+@pytest.mark.parametrize("limit", ["1048576.0", "0.0", "-1.0"])
+def test_a_lifted_limit_says_nothing_about_the_time_before(limit: str) -> None:
+    log = one_key()
+    log.size, log.brokers = 100 << 30, {LIMIT: limit}
+    log.look()
+    log.brokers = {}
+    assert verdicts_of(log.look(after=600 * MINUTE)) == both(Verdict.SUSPECT)
+    assert verdicts_of(log.look(after=600 * MINUTE)) == both(Verdict.FAIL)
+
+
 def test_without_the_sizes_of_the_logs_nothing_is_suspected() -> None:
     log = one_key()
     log.size = None

@@ -16,6 +16,10 @@ _DEFAULT_BACKOFF_MS = 15_000
 _MAX_AHEAD_SETTING = "message.timestamp.after.max.ms"
 _CLEANED_BYTES_PER_SECOND = 5 << 20
 """The assumed minimum throughput of one cleaner thread, which may have to clean every other log first."""
+_CLEANER_LIMIT_SETTING, _NO_LIMIT = "log.cleaner.io.max.bytes.per.second", "inf"
+_CLEANER_TRANSFERS = 3
+"""How often the limit counts a byte of a log: the cleaner reads it for the offsets of keys, reads it again, and writes
+it (``Cleaner.buildOffsetMapForSegment``, ``Cleaner.cleanInto``)."""
 
 OUT_OF_SYNC = "a replica is out of sync, and brokers delete only records that all in-sync replicas have"
 
@@ -62,12 +66,18 @@ def leader_facts(subject: Live, partition: int) -> dict[str, int]:
 
 
 def log_start_facts(subject: Live, partition: int) -> dict[str, int]:
-    """Return the leader epoch and the log start offset as tracked facts.
+    """Return the leader epoch, the log start offset and the throughput of a limited cleaner as tracked facts.
 
-    Record ages are only valid from the time this log start was first seen.
+    Record ages are only valid from the time this log start was first seen. Brokers change the limit of the cleaner
+    without a restart, and a new limit says nothing about the time before.
     """
-    log = extent(subject, partition)
-    return leader_facts(subject, partition) | ({} if log is None else {"start": log.start})
+    log, throughput = extent(subject, partition), _cleaned_bytes_per_second(subject.snapshot)
+    limited = subject.compacted and throughput < _CLEANED_BYTES_PER_SECOND
+    return (
+        leader_facts(subject, partition)
+        | ({} if log is None else {"start": log.start})
+        | ({"cleaned_bytes_per_second": throughput} if limited else {})
+    )
 
 
 def latest_hidden_timestamp(subject: Live, partition: int, persisted_ms: int) -> int | None:
@@ -205,8 +215,8 @@ def cleaner_grace_ms(subject: AuditedTopic) -> int | None:
     """Return how long a healthy cleaner may leave a log uncleaned, in milliseconds.
 
     This is twice ``log.cleaner.backoff.ms``, plus the time in which one thread cleans every compacted log of the
-    cluster, also of other teams. A log whose settings or topic this user may not see counts as compacted. None if the
-    brokers' settings or log sizes are not known.
+    cluster, also of other teams, within ``log.cleaner.io.max.bytes.per.second``. A log whose settings or topic this
+    user may not see counts as compacted. None if the brokers' settings or log sizes are not known.
     """
     sizes = [
         log.log_bytes
@@ -219,7 +229,14 @@ def cleaner_grace_ms(subject: AuditedTopic) -> int | None:
     if not known_sizes or backoff is None:
         return None
     cleaned = sum(known_sizes) + subject.snapshot.other_log_bytes
-    return 2 * backoff + CLOCK_MS + cleaned * 1_000 // _CLEANED_BYTES_PER_SECOND
+    return 2 * backoff + CLOCK_MS + cleaned * 1_000 // _cleaned_bytes_per_second(subject.snapshot)
+
+
+def _cleaned_bytes_per_second(snapshot: Snapshot) -> int:
+    """Return how many bytes of logs a healthy cleaner cleans in a second, on the broker with the lowest limit."""
+    limits = (float(settings.get(_CLEANER_LIMIT_SETTING, _NO_LIMIT)) for settings in snapshot.broker_configs.values())
+    limited = min((limit / _CLEANER_TRANSFERS for limit in limits), default=_CLEANED_BYTES_PER_SECOND)
+    return max(1, int(min(limited, _CLEANED_BYTES_PER_SECOND)))
 
 
 UNMOVED: Final = "the brokers have checked retention since the previous audit, and the log start has not moved"
