@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.support.subjects import subject
-from tests.unit.checks.cases import FAIL, Case, absent, without
+from tests.unit.checks.cases import FAIL, UNDECIDABLE, Case, absent, without
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.kafka.read.snapshot import PartitionReplicas
 
@@ -18,6 +18,11 @@ def two_partitions(*replicas: PartitionReplicas, of: AuditedTopic | None = None)
     topic = subject() if of is None else of
     assert topic.live
     return replace(topic, live=replace(topic.live, replicas=replicas))
+
+
+def unlisted(of: AuditedTopic) -> AuditedTopic:
+    """Return the same topic of a cluster that did not list its reassignments."""
+    return replace(of, snapshot=replace(of.snapshot, reassignments_error="ClusterAuthorizationFailedError"))
 
 
 CASES = (
@@ -66,6 +71,24 @@ CASES = (
         subject(replicas=PartitionReplicas(0, 1, (1, 2, 3, 4), (1, 2), adding=(4,))),
         (FAIL,),
         says="broker 3 is up, but behind the leader bring back broker 3,",
+    ),
+    Case(
+        "under-replicated",
+        "one replica behind, and the cluster does not list reassignments",
+        unlisted(in_sync(1, 2)),
+        (UNDECIDABLE,),
+        partitions=(0,),
+        says="up, but behind the leader the cluster did not list its reassignments (ClusterAuthorizationFailedError)",
+    ),
+    Case(
+        "under-replicated",
+        "no leader, one replica behind, and the cluster does not list reassignments",
+        unlisted(two_partitions(PartitionReplicas(0, None, (1, 2, 3), ()), PartitionReplicas(1, 1, (1, 2, 3), (1, 2)))),
+        (FAIL, UNDECIDABLE),
+        partitions=(1,),
+    ),
+    Case(
+        "under-replicated", "all in sync, and the cluster does not list reassignments", unlisted(in_sync(1, 2, 3)), ()
     ),
     Case("under-replicated", "not on the cluster", absent(subject()), None),
     Case(

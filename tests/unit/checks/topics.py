@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.support.repeated_audits import Log
 from tests.support.subjects import internal, subject, unreadable, with_brokers
 from tests.unit.checks.cases import FAIL, PASS, UNDECIDABLE, Case, absent, seen_again
+from tests.unit.checks.replicas import unlisted
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.kafka.read.snapshot import PartitionReplicas
@@ -45,6 +46,14 @@ def on_brokers(*replicas: tuple[int, ...], expected: int = 3, adding: tuple[int,
         PartitionReplicas(number, 1, brokers, brokers, adding=tuple(broker for broker in adding if broker in brokers))
         for number, brokers in enumerate(replicas)
     )
+    return replace(of, live=replace(of.live, replicas=states))
+
+
+def behind_on_brokers(*replicas: tuple[int, ...]) -> AuditedTopic:
+    """Return the topic ``on_brokers``; the last replica of each partition is not in sync."""
+    of = on_brokers(*replicas)
+    assert of.live
+    states = tuple(replace(state, in_sync=state.replicas[:-1]) for state in of.live.replicas)
     return replace(of, live=replace(of.live, replicas=states))
 
 
@@ -224,6 +233,28 @@ CASES = (
     ),
     Case("replication-factor", "as declared", on_brokers((1, 2, 3), (3, 1, 2)), ()),
     Case("replication-factor", "a reassignment moves a replica", on_brokers((1, 2, 3, 4), (3, 1, 2), adding=(4,)), ()),
+    Case(
+        "replication-factor",
+        "one too many, which is not in sync, and the cluster does not list reassignments",
+        unlisted(behind_on_brokers((1, 2, 3, 4), (1, 2, 3))),
+        (UNDECIDABLE,),
+        partitions=(0,),
+        evidence={"declared": 3, "most": 4},
+        says="the cluster did not list its reassignments (ClusterAuthorizationFailedError), and replicas that",
+    ),
+    Case(
+        "replication-factor",
+        "one too few and one too many, which is not in sync, and the cluster does not list reassignments",
+        unlisted(behind_on_brokers((1, 2, 3, 4), (1, 2))),
+        (FAIL, UNDECIDABLE),
+        partitions=(0,),
+    ),
+    Case(
+        "replication-factor",
+        "one too many, all in sync, and the cluster does not list reassignments",
+        unlisted(on_brokers((1, 2, 3, 4))),
+        (FAIL,),
+    ),
     Case("replication-factor", "not declared", undeclared(on_brokers((1,))), None),
     Case("replication-factor", "not on the cluster", absent(on_brokers((1,))), None),
 )

@@ -6,7 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka.errors import KafkaTimeoutError, ThrottlingQuotaExceededError, UnsupportedVersionError
+from kafka import TopicPartition
+from kafka.errors import (
+    ClusterAuthorizationFailedError,
+    KafkaTimeoutError,
+    ThrottlingQuotaExceededError,
+    UnsupportedVersionError,
+)
 
 from tests.support.command import project
 from topicwarden.kafka.connect import request_errors
@@ -15,7 +21,7 @@ from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster_service import setting_source
 from topicwarden.kafka.read.partition_extents import log_dirs_answer, log_sizes
 from topicwarden.kafka.read.snapshot import SET_BY_SERVICE, SET_ON_TOPIC, LogDirsAnswer
-from topicwarden.kafka.read.snapshot_reads import _cluster_described, eligible_leaders
+from topicwarden.kafka.read.snapshot_reads import _cluster_described, eligible_leaders, reassignments
 from topicwarden.kafka.read.topic_reads import TopicProperties
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.problem import Refusal
@@ -125,6 +131,27 @@ def test_every_page_is_read() -> None:
 def test_brokers_that_do_not_know_the_request_have_none() -> None:
     assert eligible_leaders(Old(), ["a"]) == {}
     assert eligible_leaders(Old(), []) == {}
+
+
+class Reassigning:
+    """An Admin client whose cluster moves a partition, or refuses to list what it moves."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self._error = error
+
+    def list_partition_reassignments(self) -> dict[TopicPartition, dict[str, Any]]:
+        if self._error:
+            raise self._error
+        return {TopicPartition("a", 0): {"adding_replicas": [4]}}
+
+
+def test_the_cluster_lists_its_reassignments() -> None:
+    assert reassignments(Reassigning()) == ({("a", 0): {"adding_replicas": [4]}}, "")
+
+
+@pytest.mark.parametrize("error", [ClusterAuthorizationFailedError(), UnsupportedVersionError(), RuntimeError()])
+def test_reassignments_that_the_cluster_does_not_list_are_unknown(error: Exception) -> None:
+    assert reassignments(Reassigning(error)) == ({}, type(error).__name__)
 
 
 # Which settings of a topic count as set by somebody, and which service a connection is of.

@@ -274,6 +274,12 @@ def _other_log(topic: AuditedTopic) -> CheckResult:
     )
 
 
+def unknown_reassignments(error: str) -> str:
+    """Return the reason of a check that cannot tell the replicas that a reassignment adds from the others."""
+    return f"the cluster did not list its reassignments ({error}), and replicas that a reassignment adds do not count"
+
+
+REASSIGNMENTS_REMEDY: Final = "grant Describe on the Cluster resource, then audit again"
 SETTINGS_HIDDEN = _undecidable(
     "the brokers did not return the topic's configuration", "grant DescribeConfigs on the topic"
 )

@@ -158,6 +158,11 @@ class Snapshot:
 
     Other users see only the consumer groups that are granted one by one (``KafkaApis``, ListGroups).
     """
+    reassignments_error: str = ""
+    """Why it is not known which replicas reassignments in progress add, such as ``ClusterAuthorizationFailedError``.
+
+    Empty if the cluster listed them, or if no partition moves. ``adding`` and ``removing`` are empty otherwise.
+    """
     service: ServiceProfile = APACHE
     """The profile of the managed or compatible service."""
     derived: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False, compare=False)

@@ -50,7 +50,7 @@ def take_snapshot(
     settings = _settings(admin, [topic["name"] for topic in described], service)
     at_risk = [str(topic["name"]) for topic in described if any(map(_lacks_replicas, topic["partitions"]))]
     eligible = eligible_leaders(admin, at_risk)
-    reassigned = _reassigned(admin) if at_risk else {}
+    reassigned, reassignments_error = reassignments(admin) if at_risk else ({}, "")
     replicas = {topic["name"]: _replicas(topic, eligible, reassigned) for topic in described}
     read, sizes, log_dirs = read_extents(admin, replicas, list(racks)) if extents else ({}, {}, None)
     return Snapshot(
@@ -70,6 +70,7 @@ def take_snapshot(
         },
         hidden=_hidden(admin, {*expected} - replicas.keys()),
         other_log_bytes=_other_log_bytes(sizes, replicas),
+        reassignments_error=reassignments_error,
         service=service,
         log_dirs=log_dirs or LogDirsAnswer(),
         cluster_described=_cluster_described(cluster, log_dirs, service),
@@ -95,11 +96,11 @@ def _hidden(admin: KafkaAdminClient, names: Collection[str]) -> frozenset[str]:
     return frozenset(str(topic["name"]) for topic in described if topic["error_code"] != missing)
 
 
-def _reassigned(admin: KafkaAdminClient) -> dict[tuple[str, int], Mapping[str, Any]]:
-    """Return the reassignments in progress (KIP-455), by (topic, partition).
+def reassignments(admin: KafkaAdminClient) -> tuple[dict[tuple[str, int], Mapping[str, Any]], str]:
+    """Return the reassignments in progress (KIP-455) by (topic, partition), and the name of the error.
 
-    Empty if the cluster does not report them, such as without Describe on the Cluster resource. A partition is out
-    of sync while it moves: the change that adds the last replica to the in-sync replicas also ends the reassignment
+    The error is empty if the cluster lists them. This takes Describe on the Cluster resource. A partition is out of
+    sync while it moves: the change that adds the last replica to the in-sync replicas also ends the reassignment
     (``PartitionChangeBuilder.completeReassignmentIfNeeded`` of the controller).
     """
 
@@ -109,9 +110,9 @@ def _reassigned(admin: KafkaAdminClient) -> dict[tuple[str, int], Mapping[str, A
 
     try:
         listed = retry_transient(listed_by_controller)
-    except KafkaError:
-        return {}
-    return {(partition.topic, partition.partition): state for partition, state in listed.items()}
+    except KafkaError as error:
+        return {}, type(error).__name__
+    return {(partition.topic, partition.partition): state for partition, state in listed.items()}, ""
 
 
 def _settings(admin: KafkaAdminClient, topic_names: list[str], service: ServiceProfile) -> dict[str, Settings]:
