@@ -142,7 +142,7 @@ def judged(case: Mapping[str, Any]) -> AccessPrediction:
         frozenset(live),
     )
     own = case.get("own", "User:deployer")
-    scope = StackScope(principals=tuple(case.get("scope", ())))
+    scope = StackScope(principals=tuple(case.get("scope", ())), groups=tuple(case.get("scope_groups", ())))
     client = OwnClient(own, "SCRAM-SHA-512") if own else OwnClient(unknown="OAUTHBEARER gets it from a token")
     return judge_access(change, evidence_of(case, live), stack, client, now=NOW, scope=scope)
 

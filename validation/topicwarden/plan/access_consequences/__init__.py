@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from topicwarden.kinds import modules
 from topicwarden.plan.access_change import AccessChange
-from topicwarden.plan.access_consequences import access_drift, access_unseen, undeclared_resource
+from topicwarden.plan.access_consequences import access_drift, access_outside_scope, access_unseen, undeclared_resource
 from topicwarden.plan.access_context import AccessContext
 from topicwarden.plan.change_guard import GuardedConsequence
 
@@ -24,6 +24,7 @@ RuleEvidence: TypeAlias = Callable[["Cluster", AccessChange, "EarlierUse | None"
 ACCESS_CONSEQUENCES: Final[tuple[GuardedConsequence[AccessContext], ...]] = (
     access_unseen,
     undeclared_resource,
+    access_outside_scope,
     *(rule for each in modules("consequences") for rule in each.CONSEQUENCES),
     access_drift,
 )
