@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.access_parts import declared_access, deployed_access
+from tests.support.access_parts import declared_access, deployed_access, live_access
 from topicwarden.audit.checks import CHECKS as AUDITED
+from topicwarden.kinds.scram_user.change import USERS
+from topicwarden.model.access import NO_ACCESS, AccessSource, DeclaredAccess, ScramUser, SecretReference
 from topicwarden.model.contents import Contents
 from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.planned_change import (
@@ -25,9 +27,13 @@ from topicwarden.model.planned_change import (
 )
 from topicwarden.model.problem import Location
 from topicwarden.model.subject import DeclaredSubject, DeclaredSubjects, DeployedSubject, RegisteredSchema
-from topicwarden.model.topic import Allowance, AllowedChange, Topic
+from topicwarden.model.topic import Allowance, AllowedChange, Topic, allowed_on
+from topicwarden.plan.access_change import access_change
+from topicwarden.plan.access_context import OwnClient, StackTopics
+from topicwarden.plan.access_evidence import AccessEvidence
 from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.changed_rules import CHECKS, recorded_rules, rule_trial
+from topicwarden.plan.predict_access import judge_access
 from topicwarden.plan.withdrawn_words import with_withdrawn_subjects, without_withdrawn
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas
@@ -193,6 +199,34 @@ def test_only_words_that_a_file_which_is_there_still_has_remain(
     declared = found.topics["t"].declared
     assert declared is not None
     assert (declared.allow, found.allow["t"], found.access.allow[FILE]) == (remaining, remaining, remaining)
+
+
+USER = ("billing", "SCRAM-SHA-512")
+CREDENTIAL = ScramUser(*USER, 4096, SecretReference("p", "1"))
+REMOVE = frozenset({Allowance(AllowedChange.REMOVE_CREDENTIAL)})
+
+
+@pytest.mark.parametrize("words", [frozenset(), REMOVE])
+@pytest.mark.parametrize("home", [FILE, "access/renamed.yaml", "t"])
+def test_a_destroy_needs_the_word_of_the_file_that_declares_access_now(home: str, words: frozenset[Allowance]) -> None:
+    deployed = deployed_access(parts={USERS: {USER: CREDENTIAL}}, homes={USER: (FILE,)}, allow={FILE: REMOVE})
+    topic = Topic("t", 1, 1, allow=words)
+    source = AccessSource(Location(home), "users", topic="t" if home == "t" else None)
+    now = DeclaredAccess({USERS: {USER: (CREDENTIAL, (source,))}}, {} if home == "t" else {home: words})
+    declarations = [Declaration(topic, SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))]
+    state = without_withdrawn(DeployedStack({}, access=deployed), declarations, now, TODAY)
+    change = access_change(NO_ACCESS, state.access, live_access([], {USERS: {USER: CREDENTIAL}}, {}), destroying=True)
+    topics = StackTopics(allowed={name: allowed_on(allow, TODAY) for name, allow in state.allow.items()})
+    consequences = judge_access(change, AccessEvidence(), topics, OwnClient("User:x"), now=0).plan.consequences
+    assert [each.severity for each in consequences if each.kind == "credential-removed"] == [
+        Severity.DANGER if words else Severity.REFUSED
+    ]
+
+
+def test_access_that_no_deploy_declared_gets_no_word_by_its_declaration() -> None:
+    now = DeclaredAccess({USERS: {USER: (CREDENTIAL, (AccessSource(Location(FILE), "users"),))}}, {FILE: REMOVE})
+    state = DeployedStack({}, access=deployed_access(parts={USERS: {USER: CREDENTIAL}}))
+    assert without_withdrawn(state, (), now, TODAY).access.homes == {}
 
 
 @pytest.mark.parametrize(("deployed", "now", "refused"), [(True, False, 1), (True, True, 0), (False, False, 0)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 
@@ -17,9 +17,14 @@ from topicwarden.specs.resolve import Declaration
 def without_withdrawn(
     deployed: DeployedStack, declarations: Iterable[Declaration], access: DeclaredAccess, today: date
 ) -> DeployedStack:
-    """Return ``deployed`` with only the words that the topics and files which are declared now still have."""
+    """Return ``deployed`` with only the words that the topics and files which are declared now still have.
+
+    Access that another topic or file declares now needs the words of that one, too.
+    """
     topics = {each.topic.name: each.topic.allow for each in declarations}
     now = {**topics, **access.allow}
+    homes = {key: tuple(sorted({*own, *access.homes.get(key, ())})) for key, own in deployed.access.homes.items()}
+    moved = {home for each in homes.values() for home in each}
 
     def kept(words: Mapping[str, frozenset[Allowance]]) -> dict[str, frozenset[Allowance]]:
         return {home: _kept(allow, now.get(home), today) for home, allow in words.items()}
@@ -34,8 +39,8 @@ def without_withdrawn(
             )
             for name, topic in deployed.topics.items()
         },
-        access=replace(deployed.access, allow=kept(deployed.access.allow)),
-        allow=kept(deployed.allow),
+        access=replace(deployed.access, homes=homes, allow=_chosen(access.allow, moved) | kept(deployed.access.allow)),
+        allow=_chosen(topics, moved) | kept(deployed.allow),
     )
 
 
@@ -66,3 +71,7 @@ def with_withdrawn_subjects(
 def _kept(allow: frozenset[Allowance], now: frozenset[Allowance] | None, today: date) -> frozenset[Allowance]:
     """Return the words in ``allow`` that ``now``, what the same file allows now, still has; all if it is gone."""
     return allow if now is None else frozenset(each for each in allow if each.change in allowed_on(now, today))
+
+
+def _chosen(words: Mapping[str, frozenset[Allowance]], homes: Collection[str]) -> dict[str, frozenset[Allowance]]:
+    return {home: allow for home, allow in words.items() if home in homes}
