@@ -36,7 +36,15 @@ from topicwarden.model.access import (
     SecretReference,
     UndeclaredResource,
 )
-from topicwarden.model.planned_change import AccessKind, AccessPlan, Action, Consequence
+from topicwarden.model.planned_change import (
+    AccessKind,
+    AccessPlan,
+    Action,
+    Consequence,
+    PlanReport,
+    PreviewResult,
+    Severity,
+)
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.operations.doctor.command_permissions import COMMANDS
@@ -44,6 +52,7 @@ from topicwarden.plan import predict_access
 from topicwarden.plan.access_change import access_change
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
 from topicwarden.plan.access_evidence import AccessEvidence
+from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.predict_access import AccessPrediction, judge_access, own_client
 from topicwarden.specs.stacks.stack_scope import StackScope
 
@@ -60,6 +69,31 @@ def test_consequences_of_a_change_of_access(name: str) -> None:
     assert lines(plan) == case["expected"].splitlines()
     if "principals" in case:
         assert principals(plan) == case["principals"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_two_losses_of_a_plan_are_taken_for_the_same_one(name: str) -> None:
+    losses = [
+        each
+        for each in judged(CASES[name]).plan.consequences
+        if each.severity is Severity.DANGER or "allow:" in each.remedy
+    ]
+    for index, each in enumerate(losses):
+        shown = planned([*losses[:index], *losses[index + 1 :]])
+        assert new_losses(shown, planned(losses)) == [f"access: {each.message}"]
+
+
+def planned(consequences: list[Consequence]) -> PlanReport:
+    return PlanReport(
+        topicwarden="",
+        stack="dev",
+        cluster_id=None,
+        taken_at=0,
+        topics=[],
+        unchanged=0,
+        access=AccessPlan(items=[], consequences=consequences),
+        engine=PreviewResult(ran=True),
+    )
 
 
 def lines(plan: AccessPlan) -> list[str]:

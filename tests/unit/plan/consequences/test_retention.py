@@ -44,6 +44,7 @@ def test_shorter_retention_deletes_all_records_that_it_does_not_protect() -> Non
         "keep the retention; if the loss is intended, write `allow: [{change: shrink-retention, until: DATE}]`"
     )
     assert cut.evidence == {
+        "setting": "retention.ms",
         "records": 216,
         "records within a day": 240,
         "records within a week": 240,
@@ -187,7 +188,13 @@ def test_a_lower_size_limit_deletes_the_bytes_above_it() -> None:
     assert "every partition keeps less than before" in cut.because
     assert "about 2 of 12 records, estimated by bytes; at most all" in cut.because
     assert "not read yet by slow (at most 9 records)" in cut.because
-    assert cut.evidence == {"bytes": 250, "records": 12, "retention.bytes": 750, "partitions not seen": 0}
+    assert cut.evidence == {
+        "setting": "retention.bytes",
+        "bytes": 250,
+        "records": 12,
+        "retention.bytes": 750,
+        "partitions not seen": 0,
+    }
     assert cut.partitions == [PartitionEffect(partition=0, bytes=250, first_offset=10)]
     assert [(each.group, each.partition, each.records) for each in cut.groups] == [("slow", 0, 9)]
     assert cut.measured
@@ -223,7 +230,13 @@ def test_logs_of_unknown_size_may_lose_all_records() -> None:
     )
     assert cut.message == "a partition will keep 750 B: how much is deleted at once is not known"
     assert "the size of 1 partition is not known: this user lacks Describe on the cluster" in cut.because
-    assert cut.evidence == {"bytes": None, "records": 10, "retention.bytes": 750, "partitions not seen": 1}
+    assert cut.evidence == {
+        "setting": "retention.bytes",
+        "bytes": None,
+        "records": 10,
+        "retention.bytes": 750,
+        "partitions not seen": 1,
+    }
     assert [(each.group, each.records) for each in cut.groups] == [("slow", 6)]
     by_time = only("retention-cut", Scenario({"retention.ms": "1"}, {}, logs))
     assert (by_time.evidence["bytes"], by_time.partitions[0].bytes) == (None, None)

@@ -10,8 +10,17 @@ from tests.unit.plan.consequences.scenario import DAY, HOUR, Scenario, hourly, o
 from topicwarden.kafka.read.effective_defaults import differing_defaults, effective_defaults
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.deployed_stack import DuplicateResource
-from topicwarden.model.planned_change import PartitionEffect, Severity
+from topicwarden.model.planned_change import (
+    Action,
+    Consequence,
+    PartitionEffect,
+    PlanReport,
+    PreviewResult,
+    Severity,
+    TopicPlan,
+)
 from topicwarden.model.topic import AllowedChange
+from topicwarden.plan.changed_plan import new_losses
 
 # What the plan says about settings that were changed by hand, that differ by broker, or that refuse records.
 
@@ -29,7 +38,7 @@ def test_brokers_that_differ_in_a_setting_that_the_topic_leaves_to_them() -> Non
     )
     assert found.severity is Severity.DANGER
     assert found.remedy == "declare retention.ms, or give all brokers the same value"
-    assert found.evidence == {f"brokers with {DAY}": 2, f"brokers with {HOUR}": 1}
+    assert found.evidence == {"setting": "retention.ms", f"brokers with {DAY}": 2, f"brokers with {HOUR}": 1}
     assert found.because and found.measured
     assert len(predicted("broker-defaults", replace(scenario, declared={"segment.ms": "9"}))) == 2
     assert predicted("broker-defaults", replace(scenario, declared=None)) == []
@@ -346,3 +355,30 @@ def test_segments_that_are_copied_to_remote_storage_later_are_a_danger(
     assert [each.severity for each in found] == [Severity.DANGER] * dangerous
     local = {"remote.storage.enable": "false"}
     assert predicted("remote-copy", Scenario(declared | local, live | local)) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "declared", "live"),
+    [
+        ("retention-cut", {"retention.ms": str(HOUR), "retention.bytes": "5"}, {}),
+        ("flush", {"flush.messages": "100", "flush.ms": "60000"}, {"flush.messages": "1", "flush.ms": "1000"}),
+        ("timestamps", dict.fromkeys((f"message.timestamp.{each}.max.ms" for each in ("before", "after")), "1"), {}),
+    ],
+)
+def test_a_loss_by_another_setting_is_a_new_loss(rule: str, declared: dict[str, str], live: dict[str, str]) -> None:
+    first, second = predicted(rule, Scenario(declared, live, (hourly(240),)))
+    for shown in (first, second):
+        (new,) = new_losses(plan_of(shown), plan_of(first, second))
+        assert new == f"t: {(second if shown is first else first).message}"
+
+
+def plan_of(*consequences: Consequence) -> PlanReport:
+    return PlanReport(
+        topicwarden="",
+        stack="dev",
+        cluster_id=None,
+        taken_at=0,
+        topics=[TopicPlan(topic="t", action=Action.UPDATE, consequences=list(consequences))],
+        unchanged=0,
+        engine=PreviewResult(ran=True),
+    )

@@ -385,7 +385,7 @@ def _unused(context: AccessContext, used: Collection[str]) -> Iterator[Consequen
             remedy=context.remedy(AllowedChange.REVOKE_ACCESS, "grant the missing permission, and plan again", acls)
             if hidden
             else "",
-            evidence={"principal": principal},
+            evidence={"principal": principal, "loses": ", ".join(uses)},
             location=context.location(acls),
         )
 

@@ -76,6 +76,7 @@ def _everyone(context: AccessContext, effects: list[PrincipalEffect]) -> Consequ
         f"everyone gains {_joined(effects)}",
         reasons,
         "keep an ACL on it" if last else "name the principals",
+        evidence={"principal": EVERYONE_ELSE, "gains": _joined(effects)},
     )
 
 
@@ -111,6 +112,7 @@ def _outsiders(context: AccessContext, gains: Iterable[PrincipalEffect]) -> Iter
                 f"{principal} gains Write on {shorten(sorted(set(topics)))} of {owner}",
                 [*acl_reasons(context, acls), f"{principal} writes {others}, and no topic of {owner} until now"],
                 f"let a principal of {owner} write",
+                evidence={"principal": principal, "gains": f"Write on {', '.join(sorted(set(topics)))}"},
             )
         if undeclared:
             concerned = [effect for effect in effects if effect.pattern]
@@ -121,6 +123,7 @@ def _outsiders(context: AccessContext, gains: Iterable[PrincipalEffect]) -> Iter
                 f"{principal} gains Write on {shorten(undeclared)}, which this stack does not declare",
                 [*acl_reasons(context, acls)],
                 "grant a longer prefix, or the names",
+                evidence={"principal": principal, "gains": f"Write on {', '.join(undeclared)}"},
             )
 
 
@@ -134,6 +137,7 @@ def _administrators(context: AccessContext, gains: Iterable[PrincipalEffect]) ->
                 f"{effect.principal} gains Alter on Cluster, by which it can grant itself everything",
                 [*acl_reasons(context, acls), "Alter on Cluster creates and deletes ACLs (KafkaApis.handleCreateAcls)"],
                 "grant Describe, or operations on topics and groups",
+                evidence={"principal": effect.principal, "gains": "Alter on Cluster"},
             )
 
 
@@ -171,7 +175,13 @@ def _joined(effects: list[PrincipalEffect]) -> str:
 
 
 def _consequence(
-    context: AccessContext, acls: list[Acl], message: str, because: list[str], instead: str
+    context: AccessContext,
+    acls: list[Acl],
+    message: str,
+    because: list[str],
+    instead: str,
+    *,
+    evidence: dict[str, int | float | str | None],
 ) -> Consequence:
     return Consequence(
         kind=KIND,
@@ -180,5 +190,6 @@ def _consequence(
         because=because,
         measured="the decisions of Kafka's authorizer on the ACLs before and after the deploy",
         remedy=context.remedy(AllowedChange.OPEN_ACCESS, instead, acls),
+        evidence=evidence,
         location=context.location(acls),
     )

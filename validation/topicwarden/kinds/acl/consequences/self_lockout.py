@@ -158,6 +158,7 @@ def _could_be(context: AccessContext) -> Iterator[Consequence]:
             remedy=context.remedy(
                 AllowedChange.REVOKE_ACCESS, f"keep the access unless the stack does not connect as {principal}", acls
             ),
+            evidence={"principal": principal, "loses": ", ".join(sorted(effect.text for effect in own))},
             location=context.location(acls),
         )
 

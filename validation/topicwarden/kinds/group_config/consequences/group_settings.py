@@ -112,7 +112,7 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
                     message=f"{key} of group {group} goes from {_text(key, live)} to {_text(key, after)}: "
                     f"{effect.what}",
                     measured="the settings of the group as the brokers report them",
-                    evidence={"group": group, "before": old, "after": new},
+                    evidence={"group": group, "setting": key, "before": old, "after": new},
                     location=change.declared.location(GROUP_CONFIGS, group),
                 )
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.kafka_facts.access.authorizer import Authorizer
 from topicwarden.kinds.difference import AccessComparison
-from topicwarden.kinds.quota.change import QUOTAS, quotas_before_and_after
+from topicwarden.kinds.quota.change import QUOTAS, quota_title, quotas_before_and_after
 from topicwarden.kinds.quota.levels import EnforcedChange, QuotaEntity, lowered, quota_clients
 from topicwarden.model.access import Operation, PermissionType, Resource, ResourceType
 from topicwarden.model.message_text import counted
@@ -73,7 +73,13 @@ def _consequence(context: AccessContext, entity: QuotaEntity, key: str, enforced
         f"{key} of {quota_clients(entity)} goes from {enforced.before.text(entity)} to {enforced.after.text(entity)}"
     )
     known = rate if rate is not None else likely.per_broker if likely else None
-    evidence: dict[str, int | float | str | None] = {"before": before, "after": after, "rate": known}
+    evidence: dict[str, int | float | str | None] = {
+        "quota": quota_title(entity),
+        "key": key,
+        "before": before,
+        "after": after,
+        "rate": known,
+    }
     if rate is not None and rate <= limit:
         return Consequence(
             kind=KIND,

@@ -36,6 +36,6 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
                 because=["each broker applies its own value to its replicas"],
                 measured="the configuration of every living broker",
                 remedy=f"declare {name}, or give all brokers the same value",
-                evidence={f"brokers with {value}": len(ids) for value, ids in brokers.items()},
+                evidence={"setting": name, **{f"brokers with {value}": len(ids) for value, ids in brokers.items()}},
                 location=change.at("config"),
             )

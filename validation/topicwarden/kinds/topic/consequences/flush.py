@@ -29,5 +29,6 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             message=f"{changes_text([name], change.before, change.after)}: more acknowledged records are only in "
             "memory, and are lost if all replicas lose power at once",
             remedy=remedy_of(change, AllowedChange.RELAX_FLUSH, "leave it as it is"),
+            evidence={"setting": name},
             location=change.at("config", name),
         )

@@ -85,6 +85,7 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
         measured="offsets by time from the brokers",
         remedy=remedy_of(change, AllowedChange.SHRINK_RETENTION, "keep the retention") if not empty else "",
         evidence={
+            "setting": "retention.ms",
             "records": records["at once"],
             "records within a day": records["within a day"],
             "records within a week": records["within a week"],
@@ -153,6 +154,7 @@ def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequ
         measured="bytes of the leaders' logs",
         remedy=remedy_of(change, AllowedChange.SHRINK_RETENTION, "keep the size") if not empty else "",
         evidence={
+            "setting": "retention.bytes",
             "bytes": None if unknown else sum(excess_bytes.values()),
             "records": total if excess_bytes or unknown else 0,
             "retention.bytes": limit,

@@ -30,6 +30,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             severity=Severity.DANGER,
             message=f"{changes_text([name], change.before, change.after)}: records outside this limit are "
             "refused with INVALID_TIMESTAMP",
+            evidence={"setting": name},
             location=change.at("config", name),
         )
     if change.changed(TYPE):
