@@ -28,7 +28,7 @@ from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
 from topicwarden.kinds.acl.resource import ACL, parsed_acl_id
 from topicwarden.kinds.batches import EngineCalls
 from topicwarden.kinds.group_config.resource import GROUP_CONFIG
-from topicwarden.kinds.quota.resource import CLIENT_QUOTA, QUOTA, parsed_quota_id
+from topicwarden.kinds.quota.resource import CLIENT_QUOTA, QUOTA, parsed_quota_id, quota_entity_of
 from topicwarden.kinds.resource_type import PulumiType
 from topicwarden.kinds.scram_user.resource import SCRAM, Credentials, parsed_credential_id
 from topicwarden.kinds.topic.resource import TOPIC_PATH
@@ -75,6 +75,12 @@ def test_an_id_that_names_no_acl_is_refused(id: str) -> None:
 )
 def test_the_id_of_a_quota_names_its_entity(kind: PulumiType, entity: tuple[tuple[str, str | None], ...]) -> None:
     assert parsed_quota_id(kind.id_of(quota_properties(entity, {}))) == entity
+
+
+def test_a_quota_that_was_read_for_an_import_limits_the_same_entity() -> None:
+    entity = (("client-id", None), ("user", "a"))
+    found = CLIENT_QUOTA.inputs_read(quota_properties(entity, {"producer_byte_rate": 1.0}), None)
+    assert quota_entity_of(found) == entity
 
 
 @pytest.mark.parametrize(

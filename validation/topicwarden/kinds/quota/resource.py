@@ -36,7 +36,7 @@ def quota_properties(entity: QuotaEntity, rates: Mapping[str, float]) -> dict[st
 def quota_entity_of(properties: Mapping[str, Any]) -> QuotaEntity:
     """Return the entity that a resource with ``properties`` limits."""
     if "entity" in properties:
-        return tuple(sorted((str(kind), str(name) or None) for kind, name in properties["entity"].items()))
+        return tuple(sorted((kind, name or None) for kind, name in as_texts(properties["entity"]).items()))
     return ((str(properties["entityType"]), properties.get("entityName") or None),)
 
 
