@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from math import inf
 from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
 
 from topicwarden.kafka_facts.configs import group_definitions
 from topicwarden.kinds.group_config.change import GROUP_CONFIGS
@@ -50,6 +54,21 @@ def _number(text: str) -> float:
         return 0.0
 
 
+def _reach(start: str, unknown: float) -> float:
+    """Return how many seconds back a group starts with ``earliest``, ``latest`` or ``by_duration:PT1H`` (KIP-1106).
+
+    Another text, or a duration of more than 999,999,999 days, gives ``unknown``.
+    """
+    if start in _STARTS:
+        return _STARTS[start]
+    try:
+        return _DURATION.validate_python(start.removeprefix("by_duration:").upper()).total_seconds()
+    except ValidationError:
+        return unknown
+
+
+_STARTS: Final[Mapping[str, float]] = {"earliest": inf, "latest": 0.0}
+_DURATION: Final = TypeAdapter(timedelta)
 _REMOVED: Final = _Effect(_lower, Severity.NOTE, "members that pause for longer lose their partitions")
 EFFECTS: Final[Mapping[str, _Effect]] = {
     "consumer.session.timeout.ms": _REMOVED,
@@ -68,9 +87,9 @@ EFFECTS: Final[Mapping[str, _Effect]] = {
         "members also get records of aborted transactions",
     ),
     "share.auto.offset.reset": _Effect(
-        lambda before, after: after != "earliest",
+        lambda before, after: _reach(after, 0.0) < _reach(before, inf),
         Severity.DANGER,
-        "the group does not read the records that a partition has when the group first reads it",
+        "the group reads fewer of the records that a partition has when the group first reads it",
     ),
     "errors.deadletterqueue.topic.name": _Effect(
         lambda before, after: before != "",
