@@ -214,7 +214,9 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
     in_yaml = names_by_section(declared.names, access.declared, declared.subjects.subjects)
     in_state = names_by_section(deployed.topics, access.deployed, deployed.subjects)
     run.names = {section: ResourceNames(in_yaml[section], in_state[section]) for section in PlanSection}
-    run.prediction = predicted_stack(stack, prediction, declared.topics, deployed, remark, access=declared.access)
+    run.prediction = predicted_stack(
+        stack, prediction, declared.topics, deployed, remark, access=declared.access, subjects=declared.subjects
+    )
     topics = unfinished_writes(
         PlanSection.TOPICS,
         intents,

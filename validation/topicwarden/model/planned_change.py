@@ -308,7 +308,9 @@ def planned_parts(
 class ActiveAllowance(StrictModel):
     """A destructive change that the YAML allows on the day of the plan."""
 
-    topic: str | None = Field(description="The topic whose YAML allows it; null for a file below `access/`.")
+    topic: str | None = Field(
+        description="The topic whose YAML allows it; null for a file below `access/` or `subjects/`."
+    )
     change: AllowedChange
     until: date | None = Field(description="The last day (UTC) on which the change is allowed; null for no end.")
     needed: bool = Field(
@@ -346,7 +348,8 @@ class PlanReport(StrictModel):
     )
     remarks: list[str] = Field(default=[], description="Other warnings before a deploy, such as a moved cluster.")
     allowances: list[ActiveAllowance] = Field(
-        default=[], description="Destructive changes that the YAML allows today, those of access/ first, then by topic."
+        default=[],
+        description="Destructive changes that the YAML allows today, those of `access/` and `subjects/` before topics.",
     )
     engine: PreviewResult
 

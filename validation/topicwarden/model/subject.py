@@ -47,7 +47,8 @@ class DeclaredSubject:
 
     ``file`` is the path of the schema relative to the project's root, and ``location`` is the line of YAML that
     declares the subject. A ``compatibility`` of None leaves the registry's as it is. ``uses`` is empty for a subject
-    of a file below ``subjects/`` that no topic uses.
+    of a file below ``subjects/`` that no topic uses. ``homes`` are the topics and the files below ``subjects/`` that
+    declare it.
     """
 
     name: str
@@ -59,6 +60,7 @@ class DeclaredSubject:
     allow: frozenset[Allowance] = frozenset()
     locations: Mapping[str, Location] = field(default_factory=dict, compare=False)
     """The lines of ``schema``, ``compatibility``, ``references`` and ``subject``, where they are written."""
+    homes: tuple[str, ...] = ()
 
     def location_of(self, setting: str) -> Location:
         """Return the line of ``setting``; that of the subject if the setting is not written."""
@@ -67,9 +69,10 @@ class DeclaredSubject:
 
 @dataclass(frozen=True)
 class DeclaredSubjects:
-    """The subjects of one stack, by name."""
+    """The subjects of one stack, by name, and what each file below ``subjects/`` allows."""
 
     subjects: Mapping[str, DeclaredSubject] = field(default_factory=dict)
+    allow: Mapping[str, frozenset[Allowance]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.subjects)

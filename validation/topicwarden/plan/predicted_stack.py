@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
@@ -12,6 +12,8 @@ from topicwarden.model.access import NO_ACCESS, DeclaredAccess
 from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import ActiveAllowance, PlanReport, PreviewResult
 from topicwarden.model.problem import Location
+from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
+from topicwarden.model.topic import Allowance
 from topicwarden.plan.predict import Prediction
 from topicwarden.specs.resolve import Declaration
 
@@ -32,10 +34,11 @@ def predicted_stack(
     remark: str | None,
     *,
     access: DeclaredAccess = NO_ACCESS,
+    subjects: DeclaredSubjects = NO_SUBJECTS,
 ) -> PredictedStack:
     """Return the prediction as a report; ``remark`` is a warning about the cluster, or None.
 
-    ``access`` is the declared access.
+    ``access`` and ``subjects`` are the declared ones.
     """
     plans, snapshot = prediction.plans, prediction.snapshot
     names = {*deployed.topics, *deployed.duplicates, *(declaration.topic.name for declaration in declarations)}
@@ -54,19 +57,20 @@ def predicted_stack(
             *(prediction.subjects.unseen if prediction.subjects else ()),
         ],
         remarks=[*([remark] if remark else []), *prediction.remarks],
-        allowances=list(_active_allowances(prediction, declarations, access)),
+        allowances=list(_active_allowances(prediction, declarations, {**access.allow, **subjects.allow})),
         engine=PreviewResult(ran=False),
     )
     return PredictedStack(report=report, live=frozenset(snapshot.topics))
 
 
 def _active_allowances(
-    prediction: Prediction, declarations: Iterable[Declaration], access: DeclaredAccess
+    prediction: Prediction, declarations: Iterable[Declaration], by_file: Mapping[str, frozenset[Allowance]]
 ) -> Iterable[ActiveAllowance]:
-    """Yield each allowance that is valid on the day of the snapshot: of files below ``access/``, then of topics."""
+    """Yield each allowance that is valid on the day of the snapshot: of other files, ``by_file``, then of topics."""
     needed = {(plan.topic, change) for plan in prediction.plans for change in plan.needs}
     needed |= prediction.access.needed if prediction.access else set()
-    files = ((file, None, Location(file, 1, 1), words) for file, words in access.allow.items())
+    needed |= prediction.subjects.needed if prediction.subjects else set()
+    files = ((file, None, Location(file, 1, 1), words) for file, words in by_file.items())
     topics = (
         (each.topic.name, each.topic.name, each.locations.at(("allow",)), each.topic.allow) for each in declarations
     )

@@ -6,6 +6,7 @@ Several topics may declare one subject, if they declare the same schema and sett
 from __future__ import annotations
 
 import posixpath
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
@@ -70,6 +71,11 @@ class _Claim:
     message: str | None = None
     use: SubjectUse | None = None
     owner: str | None = None
+
+    @property
+    def home(self) -> str:
+        """The topic, or the file below ``subjects/``."""
+        return self.use.topic if self.use else self.location.file
 
     @property
     def settings(self) -> tuple[RegisteredSchema, Compatibility | None]:
@@ -317,8 +323,12 @@ class _Collector:
         cyclic = self._cycles(subjects)
         if complete:
             self._undeclared(subjects)
+        allow: dict[str, set[Allowance]] = defaultdict(set)
+        for allowance, location in self.allowances:
+            allow[location.file].add(allowance)
         declared = DeclaredSubjects(
-            {name: _subject(claims) for name, claims in self.claims.items() if name not in cyclic}
+            {name: _subject(claims) for name, claims in self.claims.items() if name not in cyclic},
+            {file: frozenset(words) for file, words in allow.items()},
         )
         self._compile(declared, cyclic | self.incomplete)
         return ResolvedSubjects(declared, tuple(self.problems), tuple(self.allowances), frozenset(self.idle_allowances))
@@ -446,6 +456,7 @@ def _subject(claims: Sequence[_Claim]) -> DeclaredSubject:
         uses=tuple(dict.fromkeys(claim.use for claim in claims if claim.use is not None)),
         allow=_common_allowances([claim.allow for claim in claims]),
         locations=first.locations,
+        homes=tuple(dict.fromkeys(claim.home for claim in claims)),
     )
 
 

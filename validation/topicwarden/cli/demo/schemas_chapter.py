@@ -21,7 +21,7 @@ from topicwarden.kafka.write.config_admin import delete_topic, has_records
 from topicwarden.model.planned_change import Consequence, PlanReport, Severity
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.model.subject import DeclaredSubjects, RegisteredSchema, SubjectVersion
+from topicwarden.model.subject import RegisteredSchema, SubjectVersion
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.deploy import deploy_topics
 from topicwarden.operations.plan import planned
@@ -110,6 +110,7 @@ def _schema(checked: CheckedStacks) -> RegisteredSchema:
 
 
 def _with_schema(checked: CheckedStacks, change: Callable[[RegisteredSchema], RegisteredSchema]) -> CheckedStacks:
-    declared = checked.subjects[STACK].subjects
-    changed = replace(declared[schema_versions.SUBJECT], schema=change(_schema(checked)))
-    return replace(checked, subjects={STACK: DeclaredSubjects({**declared, schema_versions.SUBJECT: changed})})
+    declared = checked.subjects[STACK]
+    changed = replace(declared.subjects[schema_versions.SUBJECT], schema=change(_schema(checked)))
+    subjects = {**declared.subjects, schema_versions.SUBJECT: changed}
+    return replace(checked, subjects={STACK: replace(declared, subjects=subjects)})

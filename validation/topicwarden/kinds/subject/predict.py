@@ -45,8 +45,8 @@ _MOST_LINES: Final = 400
 class SubjectPrediction:
     """The plan of the subjects, the allowances that it needs, what was not judged, and why subjects are not deployed.
 
-    ``needed`` has the name of the subject. ``undeployed`` are the subjects that change and that no deploy can write
-    now, with the reason.
+    ``needed`` has the topic, or the file below ``subjects/``, that has an allowance. ``undeployed`` are
+    the subjects that change and that no deploy can write now, with the reason.
     """
 
     plan: RegistryPlan
@@ -65,8 +65,8 @@ def predict_subjects(change: RegistryChange, evidence: SubjectEvidence, today: d
         context = SubjectContext(each, change, evidence, today)
         consequences = _consequences(context)
         needs = _needed(context, consequences)
-        needed |= needs
-        plans.append(_plan(change, each, consequences, sorted(word for _, word in needs)))
+        needed |= {(home, word) for word in needs for home in (each.declared.homes if each.declared else ())}
+        plans.append(_plan(change, each, consequences, sorted(needs)))
     unseen = _unseen(change)
     plan = RegistryPlan(
         subjects=plans,
@@ -151,15 +151,16 @@ def _consequences(context: SubjectContext) -> list[Consequence]:
     return [consequence for rule in CONSEQUENCES for consequence in rule.evaluate(context)]
 
 
-def _needed(context: SubjectContext, consequences: Sequence[Consequence]) -> frozenset[tuple[str, AllowedChange]]:
+def _needed(context: SubjectContext, consequences: Sequence[Consequence]) -> frozenset[AllowedChange]:
     change = context.change
     if change.action is Action.DELETE:  # without the allowance, the subject would stay
-        return frozenset({(change.name, AllowedChange.DELETE_SUBJECT)})
-    return needed_allowances(
+        return frozenset({AllowedChange.DELETE_SUBJECT})
+    needed = needed_allowances(
         {change.name: change.allowed},
         consequences,
         lambda _, words: _consequences(replace(context, change=replace(change, allowed=words))),
     )
+    return frozenset(word for _, word in needed)
 
 
 def _undeployed(change: RegistryChange) -> dict[str, str]:

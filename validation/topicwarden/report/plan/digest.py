@@ -187,7 +187,8 @@ def allowance_text(allowance: ActiveAllowance) -> str:
     """Return ``orders.v1: delete until 2027-01-31; nothing in this plan needs it``."""
     end = f"until {allowance.until}" if allowance.until else "without an end date"
     use = "this plan needs it" if allowance.needed else "nothing in this plan needs it"
-    return f"{allowance.topic or 'access'}: {allowance.change.value} {end}; {use}"
+    folder = allowance.location.file.partition("/")[0] if allowance.location else "access"
+    return f"{allowance.topic or folder}: {allowance.change.value} {end}; {use}"
 
 
 def _topics_change(number: int) -> str:
