@@ -81,6 +81,19 @@ def test_a_live_value_is_imported_exactly_or_refused() -> None:
             assert bool(made.refused) is refused, (name, value)
 
 
+@pytest.mark.parametrize("separator", ["\n", "\r", "\r\n", "\x85", "\u2028", "\u2029"])
+def test_a_line_break_in_a_comment_is_escaped(separator: str) -> None:
+    [file] = draft([Topic("a", 1, 1)], EMPTY, "dev", (), comments={"a": [f"x{separator}allow: [delete]"]}).files
+    assert file.text == f"# x{ascii(separator)[1:-1]}allow: [delete]\npartitions: 1\nreplication_factor: 1\n"
+
+
+@pytest.mark.parametrize("line", ["allow: [delete]", "owner: eve", "description: other"])
+def test_a_file_that_declares_more_than_the_topic_is_never_written(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicwarden.specs.write._comments", lambda lines: f"{line}\n")
+    with pytest.raises(Refusal, match="please report this as a bug"):
+        draft([Topic("a", 1, 1)], EMPTY, "dev", ())
+
+
 def test_new_defaults_do_not_change_declared_topics(tmp_path: Path) -> None:
     current = {
         "orders/orders.old.yaml": "partitions: 1\nreplication_factor: 1\nconfig: {retention.ms: 1h}\n",

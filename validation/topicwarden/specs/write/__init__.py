@@ -25,6 +25,7 @@ from topicwarden.specs.write.topic_file import (
     NO_COMMENTS,
     ContentsComments,
     Folder,
+    comment_text,
     contents_lines,
     defaults_text,
     file_name,
@@ -50,6 +51,7 @@ SCHEMA_FOLDER: Final = "schemas"
 TOPICS: Final = "topics"
 """The folder of a project that has the files of topics."""
 COUNTS: Final = ("partitions", "replication_factor")
+_METADATA: Final = ("description", "owner")
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def draft(
             before = {key: value for key, value in declared.items() if key == "format"}
             contents[part.part] = {**before, "schema": relative, **declared}
         expected[topic.name] = replace(topic, contents=Contents.model_validate(contents))
-        metadata = {key: text for key, text in (("description", topic.description), ("owner", topic.owner)) if text}
+        metadata = {key: text for key in _METADATA if (text := getattr(topic, key))}
         has_access = topic.access != NO_TOPIC_ACCESS
         name = topic.name if needs_name or not (own or on_stack or metadata or contents or has_access) else None
         overrides = {stack: on_stack} if stack and on_stack else {}
@@ -197,8 +199,8 @@ def _schema_file(topic: str, schema: SchemaText, folder: Folder, used_paths: set
 def _has_settings(topic: Topic, expected: Topic) -> bool:
     """Return whether ``topic`` has the settings of ``expected``, and maybe more inherited contents."""
     contents = explicit_contents(topic.contents)
-    same = flat_settings(topic) == flat_settings(expected) and topic.access == expected.access
-    return same and all(
+    same = flat_settings(topic) == flat_settings(expected)
+    return (same and topic.access == expected.access and topic.allow == expected.allow) and all(
         contents.get(part) == value or (isinstance(value, dict) and value == _common(contents.get(part, {}), value))
         for part, value in explicit_contents(expected.contents).items()
     )
@@ -213,7 +215,7 @@ def _schema_line(schema: str | None, folder: Folder) -> str:
 
 
 def _comments(lines: Sequence[str]) -> str:
-    return "".join(f"# {line}\n" for line in lines)
+    return "".join(f"# {comment_text(line)}\n" for line in lines)
 
 
 def _inherited_defaults(folder: Folder, loaded: LoadedSpecs) -> list[ValidatedDocument]:
@@ -236,6 +238,12 @@ def _verify(
                 f"topics/{file.path} would not be valid: {[*problems, *invalid]}; please report this as a bug"
             )
         if file.topic:
+            expected_topic = expected_topics[file.topic]
+            if any(document.common.get((key,)) != (getattr(expected_topic, key) or None) for key in _METADATA):
+                raise Refusal(
+                    f"topics/{file.path} would have another owner or description than {file.topic}; "
+                    "please report this as a bug"
+                )
             topics.append(LoadedTopic(file.topic, tuple(folder), document))
         else:
             defaults[tuple(folder)] = document

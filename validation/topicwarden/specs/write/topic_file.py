@@ -131,14 +131,14 @@ def contents_lines(contents: Mapping[str, Any], comments: ContentsComments = NO_
     """Yield the lines of ``contents:`` with their comments; only comments if there is no setting."""
     yield from _mapping_lines(
         {"contents": contents} if contents else {},
-        {("contents", *path): _one_line(comment) for path, comment in comments.of_settings.items()},
+        {("contents", *path): comment_text(comment) for path, comment in comments.of_settings.items()},
     )
-    below = map(_one_line, comments.below)
+    below = map(comment_text, comments.below)
     yield from (f"  # {comment}" if contents else f"# contents: {comment}" for comment in below)
 
 
-def _one_line(comment: str) -> str:
-    """Return a comment in which names of headers and properties are printable."""
+def comment_text(comment: str) -> str:
+    """Return a comment on one line: other text than printable characters, such as line breaks, is escaped."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in comment)
 
 
