@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Protocol
@@ -31,6 +31,7 @@ from topicwarden.extensions.interchange.convert.topic_reader import (
     ConvertedSubject,
     ConvertedTopic,
     TopicReader,
+    access_declared_twice,
 )
 from topicwarden.kafka_facts.topic_names import metric_name
 from topicwarden.model.access import ACLS, Acl, LiveAccess
@@ -138,10 +139,7 @@ def read_all(
         left_out += reader.left_out
         clusters += reader.clusters
         limits += reader.limits
-        for part, entries in reader.access.items():
-            access[part] |= entries
-        for key, location in reader.access_locations.items():
-            access_locations.setdefault(key, location)
+        problems += _add_access(access, access_locations, reader)
         problems += _add_subjects(subjects, reader.subjects)
         for converted in reader.topics:
             first = by_metric_name.setdefault(metric_name(converted.topic.name), converted)
@@ -217,6 +215,15 @@ def _report_unrecognised(reader: TopicReader, format_name: str | None) -> None:
         formats = f"the format {format_name}" if format_name else f"one of the formats {', '.join(FORMATS)}"
         message = f"expected topics in {formats}, got none; select the format with --from-format"
         reader.add_problem(Location(source.file), message, "value")
+
+
+def _add_access(access: dict[str, Any], locations: dict[AccessKey, Location], reader: TopicReader) -> Iterator[Problem]:
+    """Add the access of one file; yield a problem for each entry that another file declares with other values."""
+    for (part, key), location in reader.access_locations.items():
+        first = locations.setdefault((part, key), location)
+        value = reader.access[part][key]
+        if access[part].setdefault(key, value) != value:
+            yield access_declared_twice(part, location, first)
 
 
 def _add_subjects(subjects: dict[str, ConvertedSubject], found: Sequence[ConvertedSubject]) -> list[Problem]:

@@ -98,9 +98,10 @@ class TopicReader:
         return tuple(source for source in self.imported.sources if source is not self.source)
 
     def add_access(self, part: str, key: Any, value: Any, location: Location) -> None:
-        """Add access that the file declares at ``location``."""
-        self.access[part][key] = value
-        self.access_locations.setdefault((part, key), location)
+        """Add access that the file declares at ``location``; report another value of the same entry."""
+        first = self.access_locations.setdefault((part, key), location)
+        if self.access[part].setdefault(key, value) != value:
+            self.problems.append(access_declared_twice(part, location, first))
 
     def add_acls(self, acls: Iterable[Acl], location: Location) -> None:
         """Add ACLs that the file declares at ``location``."""
@@ -180,6 +181,12 @@ class TopicReader:
                 notes.setdefault(NOT_READ, []).append(unread_part)
         located = {reason: _with_lines(notes[reason]) for reason in self._located}
         return [_note(reason, parts) for reason, parts in (notes | located).items() if parts]
+
+
+def access_declared_twice(part: str, location: Location, first: Location) -> Problem:
+    """Return the problem of an entry of ``part`` whose values at these two locations differ."""
+    message = f"this entry of {part} is declared twice, first at {first} with other values; keep one"
+    return Problem(location, message, "access-twice")
 
 
 def _with_lines(parts: list[tuple[Location, str]]) -> list[tuple[Location, str]]:
