@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import Outcome, project, topicwarden
+from topicwarden.extensions.interchange.convert import SourceFile, read_all
+from topicwarden.model.access import PermissionType
 
 STRIMZI_TOPIC = "apiVersion: kafka.strimzi.io/v1\nkind: KafkaTopic\nmetadata: {name: NAME}\n"
 STRIMZI_TOPIC += "spec: {partitions: 1, replicas: 1}\n---\n"
@@ -93,3 +95,38 @@ def test_access_of_an_authorization_that_has_no_acls_is_left_out_by_name(tmp_pat
     message = 'access that another type of authorization than simple grants, so not imported: billing ("custom")'
     assert f"../user.yaml:6:25: warning: {message}" in done.err
     assert "users:" in (tmp_path / "project" / "access" / "imported.yaml").read_text()
+
+
+ROLE_ACL = "{resource: {type: topic, pattern: secrets}, type: DENY, operations: [READ]}"
+JIKKOU_ROLE = (
+    "apiVersion: kafka.jikkou.io/v1\nkind: KafkaPrincipalRole\nmetadata: {name: no-secrets}\n"
+    f"spec: {{acls: [{ROLE_ACL}]}}\n"
+)
+JIKKOU_HOLDER = (
+    "apiVersion: kafka.jikkou.io/v1\nkind: KafkaPrincipalAuthorization\nmetadata: {name: 'User:bob'}\n"
+    f"spec: {{roles: [no-secrets], acls: [{ROLE_ACL.replace('DENY', 'ALLOW')}]}}\n"
+)
+
+
+@pytest.mark.parametrize("holder", [JIKKOU_HOLDER, re.sub(", acls.*", "}", JIKKOU_HOLDER)])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_role_of_jikkou_grants_and_denies_in_all_files_of_an_import(holder: str, order: int) -> None:
+    together = read_all([SourceFile("all.yaml", f"{JIKKOU_ROLE}---\n{holder}".encode())])
+    files = [SourceFile("role.yaml", JIKKOU_ROLE.encode()), SourceFile("holder.yaml", holder.encode())]
+    apart = read_all(files[::order])
+    assert apart.problems == apart.notes == together.problems == ()
+    assert apart.access.acls == together.access.acls
+    assert PermissionType.DENY in {acl.permission for acl in apart.access.acls or ()}
+
+
+def test_a_role_of_jikkou_that_no_file_has_is_a_problem() -> None:
+    [problem] = read_all([SourceFile("holder.yaml", JIKKOU_HOLDER.encode())]).problems
+    assert str(problem.location) == "holder.yaml:4:16"
+    assert 'there is no KafkaPrincipalRole "no-secrets"' in problem.message
+    assert "--from" in problem.message
+
+
+def test_a_role_of_jikkou_that_no_principal_has_is_named() -> None:
+    text = f"{JIKKOU_ROLE}---\n{JIKKOU_HOLDER}---\n{JIKKOU_ROLE.replace('no-secrets', 'unused')}"
+    [note] = read_all([SourceFile("all.yaml", text.encode())]).notes
+    assert note.message == "no principal in these files has it, so not imported: KafkaPrincipalRole unused"

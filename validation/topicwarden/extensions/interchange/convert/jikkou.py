@@ -6,6 +6,8 @@ https://www.jikkou.io/docs/providers/schema-registry/resources/subject/
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from topicwarden.extensions.interchange.convert.access_values import (
@@ -105,26 +107,62 @@ def _access(documents: list[UnreadFields], reader: TopicReader) -> None:
         for resource in resources(documents)
         if resource.in_group(_GROUP) and resource.kind in _ACCESS and _is_applied(resource, reader)
     ]
-    roles: dict[str, list[str]] = {}
+    reader.auxiliary = not reader.excluded and any(each.kind in (_AUTHORIZATION, _ROLE) for each in of_jikkou)
     for resource in of_jikkou:
         if resource.kind == _AUTHORIZATION:
-            fields = resource.fields
-            principal = take_text(fields, (*resource.path, "metadata", "name"), reader)
-            for path in items(fields, (*resource.path, "spec", "roles"), reader):
-                role = take_text(fields, path, reader)
-                if role and principal:
-                    roles.setdefault(role, []).append(principal)
-            _acls(resource, [principal] if principal else [], reader)
-    for resource in of_jikkou:
-        if resource.kind == _ROLE:
-            name = take_text(resource.fields, (*resource.path, "metadata", "name"), reader)
-            _acls(resource, roles.get(name or "", []), reader)
+            _authorization(resource, reader)
+        elif resource.kind == _ROLE:
+            _role(resource, reader)
         elif resource.kind == _KAFKA_USER:
             _user(resource, reader)
         elif resource.kind == _QUOTA:
             _quota(resource, reader)
         for key in ("apiVersion", "kind"):
             resource.fields.take((*resource.path, key))
+
+
+def _authorization(resource: KubernetesResource, reader: TopicReader) -> None:
+    """Read the ACLs of a principal. Those of its roles are read with the roles, which can be in other files."""
+    principal = take_text(resource.fields, (*resource.path, "metadata", "name"), reader)
+    for path in items(resource.fields, (*resource.path, "spec", "roles"), reader):
+        role, known = take_text(resource.fields, path, reader), reader.imported.once(_role_names)
+        if role and role not in known:
+            suggestion = did_you_mean(role, known) or "; import the file of the role, too: add --from with its path"
+            message = f"there is no KafkaPrincipalRole {shown_name(role)}{suggestion}"
+            reader.add_problem(resource.fields.document.at(path), message, "value")
+    _acls(resource, [principal] if principal else [], reader)
+
+
+def _role(resource: KubernetesResource, reader: TopicReader) -> None:
+    """Read the ACLs of a role for each principal that has it, in any file of the import."""
+    name = take_text(resource.fields, (*resource.path, "metadata", "name"), reader)
+    holders = reader.imported.once(_authorizations_by_role).get(name or "", [])
+    scratch = TopicReader(reader.source, include_unmanaged=reader.include_unmanaged, cluster=reader.cluster)
+    principals = [str(each.name) for each in holders if isinstance(each.name, str) and _is_applied(each, scratch)]
+    if principals or not name:
+        _acls(resource, list(dict.fromkeys(principals)), reader)
+    else:
+        _, location = resource.fields.take(resource.path)
+        reader.note(location, f"KafkaPrincipalRole {name}", "no principal in these files has it, so not imported")
+
+
+def _role_names(sources: Sequence[SourceFile]) -> frozenset[str]:
+    return frozenset(str(resource.name) for resource in _of_kind(sources, _ROLE))
+
+
+def _authorizations_by_role(sources: Sequence[SourceFile]) -> dict[str, list[KubernetesResource]]:
+    found: dict[str, list[KubernetesResource]] = defaultdict(list)
+    for resource in _of_kind(sources, _AUTHORIZATION):
+        for path in items(resource.fields, (*resource.path, "spec", "roles"), TopicReader(sources[0])):
+            found[str(resource.fields.peek(path)[0])].append(resource)
+    return found
+
+
+def _of_kind(sources: Sequence[SourceFile], kind: str) -> Iterator[KubernetesResource]:
+    for source in sources:
+        for resource in resources(UnreadFields(source, document) for document in source.documents):
+            if resource.in_group(_GROUP) and resource.kind == kind:
+                yield resource
 
 
 def _acls(resource: KubernetesResource, principals: list[str], reader: TopicReader) -> None:
