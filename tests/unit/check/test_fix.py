@@ -68,6 +68,20 @@ def _fixed(text: str, defaults: bool = False) -> str:
     return apply_fixes(text.encode(), defaults).decode()
 
 
+STILL_INVALID = (
+    "partitions: '0'",
+    "config: {segment.ms: forever}",
+    "config: {delete.retention.ms: never}",
+    "config: {index.interval.bytes: unlimited}",
+    "config: {compression.gzip.level: 1_000}",
+    "config: {segment.bytes: _1}",
+    "config: {min.cleanable.dirty.ratio: '007'}",
+    "contents: {records: {max_bytes: forever}}",
+    "contents: {timestamps: {max_late: none}}",
+    "stacks: {dev: {config: {flush.ms: never}}}",
+)
+
+
 def test_all_problems_are_reported_together() -> None:
     assert _fixed(BEFORE) == AFTER
     assert apply_fixes(b"\xef\xbb\xbf" + BEFORE.encode(), False) == b"\xef\xbb\xbf" + AFTER.encode()
@@ -131,6 +145,8 @@ def test_sizes(before: str, after: str) -> None:
         ("contents: {timestamps: {max_late: 2 days}}", "contents: {timestamps: {max_late: 2d}}"),
         ("stacks: {dev: {partitions: '3'}}", "stacks: {dev: {partitions: 3}}"),
         ("owner: yes", "owner: yes"),  # an owner is text
+        # The number that these mean is invalid, too.
+        *((same, same) for same in STILL_INVALID),
     ],
 )
 def test_values_that_the_message_spells(before: str, after: str) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from tools.kafka_configs.generate import merge
-from topicwarden.kafka_facts.config_values import kafka_spelling
+from topicwarden.kafka_facts.config_values import Config, kafka_spelling
 from topicwarden.kafka_facts.configs import (
     definition,
     definitions,
@@ -177,7 +178,7 @@ def test_accepted_values(unit: ValueUnit, text: str, number: int) -> None:
         (DURATION, "1_000", "write 1000"),
         (DURATION, "12:30", 'got "12:30"'),
         (DURATION, "0.5ms", "0.5 milliseconds, not a whole number"),
-        (DURATION, "forever", "write -1"),
+        (DURATION, "forever", 'got "forever"'),
         (DURATION, "007d", "write 7d"),
         (SIZE, "01.5MiB", "write 1.5MiB"),
         (DURATION, "٣d", 'got "٣d"'),
@@ -193,6 +194,21 @@ def test_refused_settings(unit: ValueUnit, text: str, end: str | None) -> None:
         return
     with pytest.raises(ValueError, match=f"expected a {unit.noun} such as .*{re.escape(end)}"):
         unit.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("setting", "text", "end"),
+    [
+        ("retention.ms", "forever", 'got "forever"; write -1'),
+        ("retention.ms", "1_000", "write 1000"),
+        ("segment.ms", "never", 'got "never"; Kafka accepts a whole number (long) of at least 1'),
+        ("compression.gzip.level", "1_000", 'from 1 to 9, or -1, got "1_000"'),
+        ("min.cleanable.dirty.ratio", "007", 'got "007"'),
+    ],
+)
+def test_a_remedy_is_a_value_that_kafka_accepts(setting: str, text: str, end: str) -> None:
+    with pytest.raises(ValidationError, match=f"{re.escape(end)} "):
+        TypeAdapter(Config).validate_python({setting: text})
 
 
 def test_the_unit_is_in_the_name_of_the_setting() -> None:

@@ -14,7 +14,7 @@ from topicwarden.kafka_facts import configs
 from topicwarden.kafka_facts.configs import ConfigDefinition
 from topicwarden.model import message_text
 from topicwarden.model.field_types import custom_error
-from topicwarden.model.units import unit_of, without_leading_zeros
+from topicwarden.model.units import UNLIMITED, unit_of, without_leading_zeros
 
 _INTEGER_TYPES = ("short", "int", "long")
 _NOT_CONFIGS = {
@@ -26,6 +26,7 @@ _NOT_CONFIGS = {
     "default.replication.factor": "replication_factor",
 }
 """Our keys for names that other tools and brokers use as settings, but that are not topic configurations."""
+_REMEDY = re.compile(r"; write (\S+)$")
 
 
 def kafka_spelling(definition: ConfigDefinition, value: Any) -> str:
@@ -56,7 +57,10 @@ def _to_text(definition: ConfigDefinition, value: Any) -> str:
         return str(value)
     unit = unit_of(definition.name)
     if unit and isinstance(value, str):
-        return str(unit.parse(value))
+        try:
+            return str(unit.parse(value))
+        except ValueError as error:
+            raise ValueError(f"{error}{'; write -1' if value.strip().lower() in UNLIMITED else ''}") from error
     if definition.type == "list" and isinstance(value, (str, list)):
         return _list_text(definition, value)
     if isinstance(value, str):
@@ -111,7 +115,20 @@ def _spelling(variants: Sequence[ConfigDefinition], value: Any) -> str | Pydanti
         for definition in variants[1:]:
             with suppress(ValueError):
                 return kafka_spelling(definition, value)
-        return custom_error("config-value", str(error))
+        return custom_error("config-value", _with_valid_remedy(str(error), variants))
+
+
+def _with_valid_remedy(message: str, variants: Sequence[ConfigDefinition]) -> str:
+    """Return ``message`` with the valid values in place of a remedy such as ``; write -1`` that Kafka rejects, too."""
+    remedy = _REMEDY.search(message)
+    if remedy is None:
+        return message
+    for definition in variants:
+        with suppress(ValueError):
+            kafka_spelling(definition, remedy[1])
+            return message
+    message, expected = message[: remedy.start()], variants[0].expected
+    return message if expected in message else f"{message}; Kafka accepts {expected}"
 
 
 def _topic_settings(value: Any) -> dict[str, str | None]:

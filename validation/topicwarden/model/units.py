@@ -66,8 +66,6 @@ class ValueUnit:
         return f"expected a {self.noun} such as {self.example}, got {quoted(text)}"
 
     def _remedy(self, text: str, suffix: str | None) -> str:
-        if text.lower() in UNLIMITED:
-            return "; write -1"
         if suffix is None:
             return plain_number_hint(text)
         if suffix == "M" and "m" in self.suffixes:

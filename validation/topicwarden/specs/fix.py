@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from difflib import get_close_matches
+from functools import reduce
+from operator import getitem
 from typing import Any, Final, TypeAlias
 
 import yaml
@@ -97,14 +100,26 @@ def fix_suggested_values(text: str, documents: list[EditableDocument]) -> str:
 
 
 def _value_edits(text: str, document: EditableDocument) -> Iterator[TextEdit]:
+    edits: dict[KeyPath, TextEdit] = {}
+    fixed: Any = deepcopy(document.value)
+    for path, message in _invalid_values(document.model, document.value).items():
+        _, node = document.nodes.get(path, (None, None))
+        remedy = _REMEDY.search(message)
+        if remedy and isinstance(node, yaml.ScalarNode) and _has_plain_text(text, node):
+            edits[path] = TextEdit(node.start_mark.index, node.end_mark.index, remedy[1])
+            parent = reduce(getitem, path[:-1], fixed)
+            parent[path[-1]] = yaml.safe_load(remedy[1])
+    still_invalid = _invalid_values(document.model, fixed) if edits else {}
+    yield from (edit for path, edit in edits.items() if path not in still_invalid)
+
+
+def _invalid_values(model: type[CommonSettings], value: Any) -> dict[KeyPath, str]:
+    """Return the message for each invalid value, by its path."""
     try:
-        document.model.model_validate(document.value)
+        model.model_validate(value)
     except ValidationError as error:
-        for detail in error.errors(include_url=False):
-            _, node = document.nodes.get(detail["loc"], (None, None))
-            remedy = _REMEDY.search(message_of(detail))
-            if remedy and isinstance(node, yaml.ScalarNode) and _has_plain_text(text, node):
-                yield TextEdit(node.start_mark.index, node.end_mark.index, remedy[1])
+        return {detail["loc"]: message_of(detail) for detail in error.errors(include_url=False)}
+    return {}
 
 
 def _has_plain_text(text: str, node: yaml.ScalarNode) -> bool:
