@@ -237,3 +237,12 @@ def test_a_note_counts_comments_that_are_too_many_to_list() -> None:
     commented = SourceFile(strimzi.file, strimzi.data + b"# more\n" * 1000)
     [note] = [note for note in read_all([commented]).notes if "comments" in note.message]
     assert note.message.endswith(", and 980 more lines")
+
+
+@pytest.mark.parametrize("line_break", ["\r", "\r\n", "\x85", "\u2028", "\u2029"])
+def test_locations_are_right_after_every_line_break_of_yaml(line_break: str) -> None:
+    lines = ("# a", "# b", "services:", "  kafka:", "    environment:", "      KAFKA_CREATE_TOPICS: 'a:1:1,b:x:1'", "")
+    compose = SourceFile("compose.yaml", line_break.join(lines).encode())
+    read = read_all([compose])
+    assert [topic.topic.name for topic in read.topics] == ["a"]
+    assert [str(problem.location) for problem in read.problems] == ["compose.yaml:6:35"]

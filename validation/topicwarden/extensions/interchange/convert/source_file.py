@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar, cast
 import yaml
 
 from topicwarden.model.problem import Location, Problem
-from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument, read_documents
+from topicwarden.specs.yaml_nodes import LINE_BREAK, KeyPath, ParsedDocument, read_documents
 
 T = TypeVar("T")
 _MESSAGES: Final = {
@@ -43,7 +43,7 @@ class SourceFile:
 
     @cached_property
     def lines(self) -> list[str]:
-        return re.split("\r\n|[\r\n\x85\u2028\u2029]", self.text)
+        return LINE_BREAK.split(self.text)
 
     @property
     def documents(self) -> list[ParsedDocument]:
@@ -88,7 +88,7 @@ class SourceFile:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+        return [0, *(match.end() for match in LINE_BREAK.finditer(self.text))]
 
 
 @dataclass(frozen=True, eq=False)
