@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.command import project, topicwarden
 from topicwarden.extensions.interchange.convert import ConversionResult, SourceFile, read_all
+from topicwarden.model.compatibility import Compatibility
 
 STRIMZI = """apiVersion: v1
 kind: List
@@ -120,6 +121,46 @@ def test_the_clusters_of_all_files_are_compared() -> None:
     one, two = JIKKOU.split("\n---\n")
     found = read_all([SourceFile("one.yaml", one.encode()), SourceFile("two.yaml", two.encode())])
     assert "2 clusters: emea, us" in found.problems[0].message
+
+
+def registries(**parts: tuple[str, int]) -> str:
+    """Return a state with a topic of two clusters, and with a subject in each of these registries."""
+    resources = [
+        ("confluent_kafka_topic", {"topic_name": "s", "partitions_count": 1, "kafka_cluster": [{"id": cluster}]})
+        for cluster in ("lkc-prod", "lkc-dev")
+    ]
+    for registry, (schema, version) in parts.items():
+        named = {"subject_name": "s-value", "schema_registry_cluster": [{"id": registry}]}
+        resources.append(("confluent_schema", named | {"format": "AVRO", "schema": schema, "version": version}))
+        resources.append(("confluent_subject_config", named | {"compatibility_level": "FULL"}))
+    listed = [
+        {"mode": "managed", "type": kind, "name": "r", "instances": [{"attributes": attributes}]}
+        for kind, attributes in resources
+    ]
+    return json.dumps({"version": 4, "terraform_version": "1.9.0", "resources": listed})
+
+
+@pytest.mark.parametrize("version", [3, 5])
+def test_the_subject_of_another_registry_is_never_taken(version: int) -> None:
+    state = registries(prod=('"string"', 3), dev=('"int"', version))
+    found = read(state, "lkc-prod")
+    assert found.problems == found.subjects == ()
+    assert [one.topic.name for one in found.topics] == ["s"]
+    assert found.left_out == 4
+    assert any("several Schema Registries" in note.message for note in found.notes)
+    assert read(state.replace("lkc-dev", "lkc-prod").replace('"id": "dev"', '"id": ""')).left_out == 4
+    for registry, schema in (("prod", '"string"'), ("dev", '"int"')):
+        found = read(state, registry)
+        assert (found.problems, found.topics, found.left_out) == ((), (), 0)
+        assert [(one.name, one.schema.text, one.compatibility) for one in found.subjects] == [
+            ("s-value", schema, Compatibility.FULL)
+        ]
+
+
+def test_the_subjects_of_the_only_registry_are_imported_with_any_cluster() -> None:
+    found = read(registries(prod=('"string"', 3)), "lkc-prod")
+    assert found.problems == ()
+    assert [one.name for one in found.subjects] == ["s-value"]
 
 
 def test_the_command_imports_the_selected_cluster(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ https://registry.terraform.io/providers/hashicorp/google/latest/docs/resources/m
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
@@ -92,6 +92,11 @@ _CLUSTER_ATTRIBUTES: Final = (("kafka_cluster", 0, "id"), ("service_name",), ("c
 _CONFLUENT_REPLICATION: Final = 3
 """Of every topic on Confluent Cloud: https://docs.confluent.io/cloud/current/topics/manage.html"""
 _VERSION: Final = 4
+_OTHER_REGISTRY: Final = "in another Schema Registry than --from-cluster, so not imported"
+_SEVERAL_REGISTRIES: Final = (
+    "not imported, because this state has several Schema Registries, and a project has one; import the subjects of one "
+    "in a run of their own, with its id as --from-cluster"
+)
 _DEPOSED: Final = "replaced and about to be destroyed (deposed), so not imported"
 
 
@@ -146,8 +151,8 @@ class _State:
         self.reader = reader
         self.other_types: list[str] = []
         self._alias: str | None = None
-        self._schemas: list[ConvertedSubject] = []
-        self._levels: dict[str, tuple[Compatibility | None, Location]] = {}
+        self._schemas: dict[str | None, list[ConvertedSubject]] = defaultdict(list)
+        self._levels: dict[str | None, dict[str, tuple[Compatibility | None, Location]]] = defaultdict(dict)
 
     def resources(self, path: KeyPath) -> None:
         """Read the list of resources at ``path``, as in ``terraform.tfstate`` or ``terraform show -json``."""
@@ -239,11 +244,12 @@ class _State:
             reader.exclude(location, kind, _DEPOSED)
             return
         fields.take((*path, "id"))
+        registry = self._registry(path)
         if kind == _SUBJECT_CONFIG:
             name = take_text(fields, (*path, "subject_name"), reader)
             level = take_compatibility(fields, (*path, "compatibility_level"), reader)
             if name:
-                self._levels[name] = level, fields.document.at((*path, "subject_name"))
+                self._levels[registry][name] = level, fields.document.at((*path, "subject_name"))
             return
         fields.take((*path, "schema_identifier"))  # the registry assigns it
         subject = take_subject(
@@ -257,17 +263,48 @@ class _State:
             version=(*path, "version"),
         )
         if subject:
-            self._schemas.append(subject)
+            self._schemas[registry].append(subject)
+
+    def _registry(self, path: KeyPath) -> str | None:
+        """Return the Schema Registry that a resource names, else the alias of its provider; None if it has neither."""
+        block = (*path, "schema_registry_cluster")
+        registry, _ = self.fields.take((*block, 0, "id")) if self.fields.peek(block)[0] else (None, None)
+        return registry if isinstance(registry, str) and registry else self._alias
 
     def add_subjects(self) -> None:
-        """Add each subject with its latest schema and its compatibility level. Call this after all resources."""
+        """Add the subjects of the only registry, or of the selected one. Call this after all resources."""
+        registries = sorted({*self._schemas, *self._levels}, key=str)
+        is_selected = self.reader.cluster is not None and self.reader.cluster in registries
+        if is_selected:
+            self.reader.clusters.append((frozenset({str(self.reader.cluster)}), self.fields.peek(())[1]))
+        for registry in registries:
+            if len(registries) == 1 or (is_selected and registry == self.reader.cluster):
+                self._add_subjects(self._schemas[registry], self._levels[registry])
+            else:
+                self._leave_out(registry, is_other=is_selected)
+
+    def _leave_out(self, registry: str | None, *, is_other: bool) -> None:
+        """Leave out the subjects of one of several registries: a project has the subjects of one."""
+        parts = [(f"subject {each.name}", each.location or self.fields.peek(())[1]) for each in self._schemas[registry]]
+        parts += [(f"compatibility level of {name}", at) for name, (_, at) in self._levels[registry].items()]
+        for part, location in parts:
+            label = f"{part} ({registry or 'no registry is named'})"
+            if is_other:
+                self.reader.exclude(location, label, _OTHER_REGISTRY)
+            else:
+                self.reader.leave_out(location, label, _SEVERAL_REGISTRIES)
+
+    def _add_subjects(
+        self, schemas: Sequence[ConvertedSubject], levels: Mapping[str, tuple[Compatibility | None, Location]]
+    ) -> None:
+        """Add each subject of a registry with its latest schema and its compatibility level."""
         latest: dict[str, ConvertedSubject] = {}
-        for subject in sorted(self._schemas, key=lambda each: each.version or 0):
+        for subject in sorted(schemas, key=lambda each: each.version or 0):
             if (older := latest.get(subject.name)) and older.location:
                 label = f"subject {older.name} version {older.version}"
                 self.reader.note(older.location, label, "an older version of its subject, so not imported")
             latest[subject.name] = subject
-        for name, (level, location) in self._levels.items():
+        for name, (level, location) in levels.items():
             if name in latest:
                 latest[name] = replace(latest[name], compatibility=level)
             else:
