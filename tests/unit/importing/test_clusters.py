@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 from pathlib import Path
 
 import pytest
@@ -125,7 +126,7 @@ def test_the_clusters_of_all_files_are_compared() -> None:
 
 def registries(**parts: tuple[str, int]) -> str:
     """Return a state with a topic of two clusters, and with a subject in each of these registries."""
-    resources = [
+    resources: list[tuple[str, dict[str, Any]]] = [
         ("confluent_kafka_topic", {"topic_name": "s", "partitions_count": 1, "kafka_cluster": [{"id": cluster}]})
         for cluster in ("lkc-prod", "lkc-dev")
     ]
@@ -144,7 +145,7 @@ def registries(**parts: tuple[str, int]) -> str:
 def test_the_subject_of_another_registry_is_never_taken(version: int) -> None:
     state = registries(prod=('"string"', 3), dev=('"int"', version))
     found = read(state, "lkc-prod")
-    assert found.problems == found.subjects == ()
+    assert not found.problems and not found.subjects
     assert [one.topic.name for one in found.topics] == ["s"]
     assert found.left_out == 4
     assert any("several Schema Registries" in note.message for note in found.notes)
