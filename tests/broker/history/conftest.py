@@ -106,5 +106,5 @@ def look(topic: str = "t", at: int = NOW) -> TopicState:
         ),
         open_findings=(OpenFinding("compaction-lag", 1, "suspect", at - 9, {"offset": 4}, {"segment.ms": "1"}),),
         remembered_records=(RememberedRecord(1, 4, -(2**63), 9), RememberedRecord(1, 5, 2**63 - 1, None)),
-        tombstones=(KnownTombstone(1, 5, -1),),
+        tombstones=(KnownTombstone(1, 5, -1, 5),),
     )

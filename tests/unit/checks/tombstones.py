@@ -18,6 +18,7 @@ from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.compare_audits import topic_state
 from topicwarden.audit.history.topic_state import KnownTombstone, PreviousAudit, RememberedRecord
 from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.kafka.read.snapshot import PartitionReplicas
 from topicwarden.model.units import duration_text
 
 RIPE_MS = 10 * MINUTE + 5_000
@@ -58,13 +59,21 @@ def another_tombstone() -> AuditedTopic:
 KEPT_A_DAY = {**COMPACT, "delete.retention.ms": "86400000"}
 
 
-def resurrected(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = KEPT_A_DAY) -> AuditedTopic:
+def resurrected(
+    offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = KEPT_A_DAY, epoch: int | None = 7
+) -> AuditedTopic:
     """Return a topic with a key whose last record is at ``offset``.
 
-    The last audit saw that key 5 was deleted at offset 50 of ``partition``.
+    The last audit saw that key 5 was deleted at offset 50 of ``partition``, in the leader epoch 7. Now it is ``epoch``.
     """
     of = subject(PartitionCounts(records=1, resurrected=((key, offset),)), live=live)
-    return replace(of, past=PreviousAudit(topic_state(of, {}, [KnownTombstone(partition, 50, 5)], {})))
+    assert of.live
+    earlier = tuple(PartitionReplicas(each, 1, (1, 2, 3), (1, 2, 3), 7) for each in range(2))
+    of = replace(of, live=replace(of.live, replicas=earlier))
+    past = PreviousAudit(topic_state(of, {}, [KnownTombstone(partition, 50, 5)], {}))
+    now = tuple(replace(each, leader_epoch=epoch) for each in earlier)
+    assert of.live
+    return replace(of, past=past, live=replace(of.live, replicas=now))
 
 
 CASES = (
@@ -102,6 +111,8 @@ CASES = (
     Case("resurrection", "another key", resurrected(49, key=6), ()),
     Case("resurrection", "of another partition", resurrected(49, partition=1), ()),
     Case("resurrection", "not compacted", resurrected(49, live=DELETE), None),
+    Case("resurrection", "a leader whose log may lack the tombstone", resurrected(49, epoch=8), ()),
+    Case("resurrection", "the leader changed during the audit", resurrected(49, epoch=None), ()),
     Case(
         "resurrection",
         "no tombstone was seen",

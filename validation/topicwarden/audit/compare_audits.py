@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.check import CheckResult
@@ -234,11 +235,17 @@ def _probes(pairs: list[SupersededPair]) -> list[SupersededPair]:
 
 
 def _tombstones(subject: AuditedTopic, new: Iterable[KnownTombstone]) -> Iterator[KnownTombstone]:
-    """Yield the remembered and the new tombstones; per partition, those with the smallest key hashes."""
+    """Yield the remembered and the new tombstones; per partition, those with the smallest key hashes.
+
+    A new tombstone is left out if the partition's leader changed during the audit, so that its log is not known.
+    """
     past = subject.past.state.tombstones if subject.past.state else ()
+    epochs = {state.partition: state.leader_epoch for state in subject.live.replicas} if subject.live else {}
+    dated = (replace(each, leader_epoch=epochs.get(each.partition)) for each in new)
+    known = [each for each in (*past, *dated) if each.leader_epoch is not None]
     latest = {
         (tombstone.partition, tombstone.key): tombstone
-        for tombstone in sorted((*past, *new), key=lambda tombstone: tombstone.offset)
+        for tombstone in sorted(known, key=lambda tombstone: tombstone.offset)
     }
     by_partition: dict[int, list[KnownTombstone]] = {}
     for tombstone in sorted(latest.values(), key=lambda tombstone: tombstone.key):

@@ -101,7 +101,9 @@ def gather(
     """
     connection = request.connection
     previous_states = history.last_states(observed.snapshot.cluster_id, observed.snapshot.taken_at)
-    known = _states_of_same_topics(observed.readable, previous_states)
+    known = remembered_records.with_kept_tombstones(
+        connection, observed.snapshot, _states_of_same_topics(observed.readable, previous_states)
+    )
     started = time.monotonic()
     try:
         still_present = remembered_records.still_present(spark, connection, _remembered_records(known))
@@ -153,7 +155,7 @@ def gather(
         known_placements=committed.remembered,
         compared=compared,
         scan_seconds=scan_seconds,
-        previous_states=previous_states,
+        previous_states={**previous_states, **known},
         still_present=still_present,
         tombstones=tombstones,
         known_partitions={

@@ -6,7 +6,9 @@ tombstone, so no cleaning can cause this. The cause is a replica that comes back
 ``delete.retention.ms``: it never received the tombstone, and the other replicas no longer have it.
 
 Audits remember some deleted keys of each partition, by their 64-bit hash, because deleted keys seldom come back alone.
-The check starts once an audit has seen a tombstone.
+The check starts once an audit has seen a tombstone. If the leader has changed since, the audit asks it where the
+records of the earlier leader epoch end. A tombstone from that offset on was lost with the end of the log, and the audit
+forgets it.
 
 Example: a broker was down for two days with ``delete.retention.ms=1d``, then became leader: deleted users are back.
 
@@ -16,7 +18,7 @@ Remedy: send the tombstones again; set ``delete.retention.ms`` to more than the 
 
 Prevent: replace a broker that was down for longer than ``delete.retention.ms`` with an empty disk.
 
-Source: KIP-534; reported in 2026 with a reproducer for Kafka 3.9 to 4.2.
+Source: KIP-101 and KIP-534; reported in 2026 with a reproducer for Kafka 3.9 to 4.2.
 """
 
 from collections.abc import Iterable
@@ -34,7 +36,12 @@ def applies(subject: PreviousState) -> bool:
 
 
 def judge(subject: Required) -> Iterable[CheckResult]:
-    tombstones = {(tombstone.partition, tombstone.key): tombstone.offset for tombstone in subject.previous.tombstones}
+    epochs = {state.partition: state.leader_epoch for state in subject.live.replicas}
+    tombstones = {
+        (tombstone.partition, tombstone.key): tombstone.offset
+        for tombstone in subject.previous.tombstones
+        if tombstone.leader_epoch is not None and tombstone.leader_epoch == epochs.get(tombstone.partition)
+    }
     for partition, counts in sorted(subject.counts.items()):
         resurrected = [
             (tombstones[partition, key], offset)

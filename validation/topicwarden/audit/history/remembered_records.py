@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from pyspark.sql import functions as F
 
@@ -72,7 +73,7 @@ def kept_records(
     the end of the log, and may have new records with the same offsets. It says where the records of earlier epochs end.
     A partition is left out if its leader does not know.
     """
-    leaders, same, changed = snapshot.leaders, set(), dict[TopicPartition, tuple[int, int]]()
+    same, changed = set(), dict[TopicPartition, tuple[int, int]]()
     for topic, state in states.items():
         epochs = {each.partition: each.leader_epoch for each in snapshot.topics[topic].replicas}
         for before in state.partitions:
@@ -81,13 +82,54 @@ def kept_records(
                 continue
             if before.leader_epoch == epochs.get(before.partition):
                 same.add(at)
-            elif at in leaders:
+            else:
                 changed[at] = (before.leader_epoch, before.known.end)
-    if changed:
-        with open_cluster(connection) as cluster:
-            ends = cluster.epoch_ends({at: epoch for at, (epoch, _) in changed.items()}, leaders)
-        same |= {at for at, (_, known_end) in changed.items() if ends.get(at, -1) >= known_end}
-    return frozenset(same)
+    ends = _epoch_ends(connection, snapshot, {at: epoch for at, (epoch, _) in changed.items()})
+    return frozenset(same | {at for at, (_, known_end) in changed.items() if ends.get(at, -1) >= known_end})
+
+
+def with_kept_tombstones(
+    connection: Connection, snapshot: Snapshot, states: Mapping[str, TopicState]
+) -> dict[str, TopicState]:
+    """Return the states without the tombstones that the leaders' logs lost, as ``kept_records`` explains.
+
+    Those that the leader's log contained get its leader epoch. If a leader does not answer, they keep their own.
+    """
+    epochs = {
+        (topic, each.partition): each.leader_epoch
+        for topic, state in states.items()
+        if state.tombstones
+        for each in snapshot.topics[topic].replicas
+    }
+    changed: dict[TopicPartition, int] = {}
+    for topic, state in states.items():
+        for each in state.tombstones:
+            at, epoch = (topic, each.partition), each.leader_epoch
+            if epoch is not None and epochs.get(at) not in (None, epoch):
+                changed[at] = min(epoch, changed.get(at, epoch))
+    ends = _epoch_ends(connection, snapshot, changed)
+
+    def kept(topic: str, state: TopicState) -> Iterator[KnownTombstone]:
+        for each in state.tombstones:
+            at = (topic, each.partition)
+            if each.leader_epoch is not None and (at not in ends or each.leader_epoch == epochs[at]):
+                yield each
+            elif each.leader_epoch is not None and each.offset < ends[at]:
+                yield replace(each, leader_epoch=epochs[at])
+
+    return {topic: replace(state, tombstones=tuple(kept(topic, state))) for topic, state in states.items()}
+
+
+def _epoch_ends(
+    connection: Connection, snapshot: Snapshot, epochs: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """Return where the leaders' logs end for ``epochs``; partitions without a leader are left out."""
+    leaders = snapshot.leaders
+    requested = {at: epoch for at, epoch in epochs.items() if at in leaders}
+    if not requested:
+        return {}
+    with open_cluster(connection) as cluster:
+        return cluster.epoch_ends(requested, leaders)
 
 
 def committed_tombstones(

@@ -146,12 +146,17 @@ class RememberedRecord:
 
 @dataclass(frozen=True)
 class KnownTombstone:
-    """A deleted key: the tombstone at ``offset`` was the last record of the key."""
+    """A deleted key: the tombstone at ``offset`` was the last record of the key.
+
+    ``leader_epoch``: the last one in which the leader's log certainly contained the tombstone, or had contained it
+    before a cleaning. None in the states of earlier versions: such a tombstone proves nothing.
+    """
 
     partition: int
     offset: int
     key: int
     """The 64-bit hash of the key."""
+    leader_epoch: int | None = None
 
 
 @dataclass(frozen=True)
