@@ -47,6 +47,7 @@ class Log:
     last: TopicState | None = None
     settled: list[SettledFinding] = field(default_factory=list)
     brokers: Mapping[str, str] = field(default_factory=dict)
+    moves: bool = False
 
     def look(self, after: int = 0) -> dict[str, CheckResult]:
         """Audit the log again ``after`` milliseconds later, and return the results that have a message, by check."""
@@ -74,7 +75,7 @@ class Log:
         )
         assert of.live
         stable = self.end if self.stable is None else self.stable
-        extent = PartitionExtent(self.start, self.end, stable, self.now, self.end - 1, self.size)
+        extent = PartitionExtent(self.start, self.end, stable, self.now, self.end - 1, self.size, None, self.moves)
         live = replace(of.live, id=self.topic_id, extents={0: extent})
         snapshot = replace(of.snapshot, taken_at=self.now, broker_configs={1: self.brokers}, topics={"t": live})
         return replace(of, live=live, snapshot=snapshot, past=self._past())

@@ -238,6 +238,25 @@ def test_the_leader_may_have_another_value_than_the_broker_that_answered(
     assert (reported in result.because) is (verdict is Verdict.UNDECIDABLE)
 
 
+@pytest.mark.parametrize(
+    ("size", "directories", "moves", "verdict"),
+    [
+        (1_000, "/a,/b", False, Verdict.FAIL),
+        (1_000, "/a,/b", True, Verdict.PASS),
+        (None, "/a,/b", False, Verdict.UNDECIDABLE),
+        (None, "/a", False, Verdict.FAIL),
+    ],
+)
+def test_records_remain_while_the_leader_moves_the_log_between_disks(
+    size: int | None, directories: str, moves: bool, verdict: Verdict
+) -> None:
+    of = with_brokers(overdue_on(SAME, "STATIC_BROKER_CONFIG"), {**SAME[1], "log.dirs": directories})
+    assert of.live
+    log = replace(of.live.extents[0], log_bytes=size, moves_between_disks=moves)
+    (result,) = judge(replace(of, live=replace(of.live, extents={0: log})))["retention-time"]
+    assert result.verdict is verdict
+
+
 POLICIES = {"log.cleanup.policy": "compact"}, {"log.cleanup.policy": "delete"}
 KEYLESS = PartitionCounts(records=3, null_keys=1, first_null_key=7)
 COMPACT = {"cleanup.policy": "compact"}

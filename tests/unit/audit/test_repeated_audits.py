@@ -84,6 +84,29 @@ def test_a_lifted_limit_says_nothing_about_the_time_before(limit: str) -> None:
     assert verdicts_of(log.look(after=600 * MINUTE)) == both(Verdict.FAIL)
 
 
+def test_a_log_that_moves_between_disks_is_not_cleaned() -> None:
+    log = one_key()
+    log.look()
+    log.moves = True
+    moving = log.look(after=600 * MINUTE)
+    assert verdicts_of(moving) == both(Verdict.PASS)
+    assert all(any("to another disk" in reason for reason in moving[check].because) for check in TWO_LOOKS)
+    log.moves = False
+    assert verdicts_of(log.look(after=600 * MINUTE)) == both(Verdict.SUSPECT)
+    assert verdicts_of(log.look(after=600 * MINUTE)) == both(Verdict.FAIL)
+
+
+def test_a_log_that_moves_between_disks_is_not_shortened() -> None:
+    log = seen_empty(Log({}, DELETE, counts=PartitionCounts(), size=2 << 31))
+    log.look()
+    log.moves = True
+    moving = log.look(after=600 * MINUTE)["retention-size"]
+    assert (moving.verdict, "to another disk" in moving.because[-1]) == (Verdict.PASS, True)
+    log.moves = False
+    assert log.look(after=600 * MINUTE)["retention-size"].verdict is Verdict.SUSPECT
+    assert log.look(after=600 * MINUTE)["retention-size"].verdict is Verdict.FAIL
+
+
 def test_without_the_sizes_of_the_logs_nothing_is_suspected() -> None:
     log = one_key()
     log.size = None

@@ -65,6 +65,7 @@ def test_the_incomplete_copy_on_another_disk_does_not_count(order: int) -> None:
 
     directories = [directory(5_000, copy=False), directory(17, copy=True)][::order]
     assert log_sizes([{"broker": 2, "log_dirs": directories}]) == {("orders", 0, 2): 5_000}
+    assert log_sizes([{"broker": 2, "log_dirs": directories}], future=True).keys() == {("orders", 0, 2)}
 
 
 def answered(*codes: int, broker: int = 0) -> LogDirsAnswer:

@@ -6,8 +6,8 @@ With this setting, the cleaner must clean a log as soon as a rolled, dirty segme
 offset, and older than ``max.compaction.lag.ms`` by more than the roll time. No earlier record has a future timestamp.
 **fail**: two audits saw the same pair, further apart than a healthy cleaner takes (see ``compaction-ratio``), under the
 same settings and the same leader (epoch). The segment rolled under settings that an audit saw. **pass**: as for
-``fail``, but no record was appended since audits know the settings, so the segment may be active. **undecidable**: the
-brokers do not report the sizes of their logs.
+``fail``, but no record was appended since audits know the settings, so the segment may be active, or the leader moves
+the log to another disk. **undecidable**: the brokers do not report the sizes of their logs.
 
 Example: a privacy policy requires ``max.compaction.lag.ms=1d``; a deleted user's record is still present after a week.
 

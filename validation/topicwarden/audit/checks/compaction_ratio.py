@@ -13,8 +13,8 @@ ratio. **fail**: two audits saw this, further apart than a healthy cleaner takes
 1 s for each 5 MiB of all compacted logs, or for each third of ``log.cleaner.io.max.bytes.per.second`` if that is less.
 Both audits saw the same pair of records and the same leader epoch, and the segments rolled under settings that an audit
 saw. **pass**, with one of these reasons: no superseded record is certainly cleanable; the dirty ratio does not
-certainly exceed its bound; or no record was appended since audits know the settings, so the segment may be active.
-**undecidable**: the brokers do not report the sizes of their logs.
+certainly exceed its bound; the leader moves the log to another disk; or no record was appended since audits know the
+settings, so the segment may be active. **undecidable**: the brokers do not report the sizes of their logs.
 
 Of Kafka's own topics, the audit reads no more than about the oldest 64 MiB of a partition. The dirty part begins before
 the pair, and all bytes after the pair count except one segment.

@@ -11,9 +11,10 @@ is smaller than ``retention.bytes`` plus its oldest segment.
 - the oldest segment was written under a ``segment.bytes`` that an audit saw, or the log is larger than
   ``retention.bytes`` plus the largest possible segment, 2 GiB.
 
-**pass**, with the reason: the oldest segment may be larger than the current ``segment.bytes``, or a replica is out of
-sync. **undecidable**: the brokers do not report sizes, because Describe on the cluster is denied or a log directory has
-failed. Topics with tiered storage are not checked: there, ``local.retention.bytes`` limits the logs on the brokers.
+**pass**, with the reason: the oldest segment may be larger than the current ``segment.bytes``, a replica is out of
+sync, or the leader moves the log to another disk. **undecidable**: the brokers do not report sizes, because Describe on
+the cluster is denied or a log directory has failed. Topics with tiered storage are not checked: there,
+``local.retention.bytes`` limits the logs on the brokers.
 
 Example: ``retention.bytes`` was set to 1 GiB, and the partition has 40 GiB.
 
@@ -31,12 +32,14 @@ from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.persistence import (
+    MOVES_BETWEEN_DISKS,
     OUT_OF_SYNC,
     UNMOVED,
     UNMOVED_REMEDY,
     all_in_sync,
     deletion_verdict,
     log_start_facts,
+    moves_between_disks,
     unknown_grace_remedy,
 )
 from topicwarden.audit.evidence import ApacheLog, LiveSettings
@@ -131,6 +134,8 @@ def _explanation(subject: Required, partition: int, size: int, bound: int) -> st
         return None
     if not all_in_sync(subject, partition):
         return OUT_OF_SYNC
+    if moves_between_disks(subject, partition):
+        return MOVES_BETWEEN_DISKS
     if size <= bound + _LARGEST_SEGMENT and subject.live.extents[partition].start < known_from:
         return (
             "the oldest segment was written before audits saw the settings, and may be larger than segment.bytes: "

@@ -13,10 +13,11 @@ more than ``S`` younger was appended, and ``now > M(o) + S + retention.ms`` plus
   settings; or the log starts after those records.
 
 **pass**, with the reason: in a second audit, the oldest segment may still be as long as an older ``segment.ms`` made
-it, or a replica is out of sync. **undecidable**: the brokers' check interval is not visible (DescribeConfigs on the
-Cluster resource), or the cleaner deletes and the brokers do not report the sizes of their logs. ``retention-blocked``
-reports records that a future timestamp blocks. A partition with a record without a timestamp (-1) is not judged: Kafka
-then takes the time of the last write to the segment, which it does not report. If a log does not start at offset 0, its
+it, a replica is out of sync, or the leader moves the log to another disk. **undecidable**: the brokers' check interval
+is not visible (DescribeConfigs on the Cluster resource); or the brokers do not report their logs (Describe on the
+Cluster resource), and the cleaner deletes, or the leader has several log directories. ``retention-blocked`` reports
+records that a future timestamp blocks. A partition with a record without a timestamp (-1) is not judged: Kafka then
+takes the time of the last write to the segment, which it does not report. If a log does not start at offset 0, its
 first segment may contain younger records that DeleteRecords hid. The proof then waits until these have certainly
 expired too (``message.timestamp.after.max.ms``).
 
@@ -36,6 +37,7 @@ from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.persistence import (
+    MOVES_BETWEEN_DISKS,
     OUT_OF_SYNC,
     UNMOVED,
     UNMOVED_REMEDY,
@@ -43,6 +45,7 @@ from topicwarden.audit.checks.common.persistence import (
     deletion_verdict,
     latest_hidden_timestamp,
     log_start_facts,
+    moves_between_disks,
     unknown_grace_remedy,
 )
 from topicwarden.audit.checks.retention_blocked import blocked_partitions
@@ -131,6 +134,8 @@ def _explanation(subject: Required, partition: int) -> str | None:
         return None
     if not all_in_sync(subject, partition):
         return OUT_OF_SYNC
+    if moves_between_disks(subject, partition):
+        return MOVES_BETWEEN_DISKS
     start, unexpired = subject.live.extents[partition].start, subject.horizons[partition].unexpired
     if unexpired is not None and max(start, unexpired) < known_from:
         return (

@@ -98,7 +98,7 @@ def read_extents(
     )
     latest = _latest(admin, leaders)
     end = read_offsets(admin, dict.fromkeys(leaders, OffsetSpec.LATEST), leaders=leaders)
-    sizes, log_dirs = _log_bytes(admin, brokers)
+    sizes, disk_moves, log_dirs = _log_bytes(admin, brokers)
     extents: dict[str, dict[int, PartitionExtent]] = {}
     for (name, partition), leader in leaders.items():
         if not all((name, partition) in offsets for offsets in (start, stable, end)):
@@ -114,6 +114,7 @@ def read_extents(
             latest_offset=newest.offset if newest else None,
             log_bytes=sizes.get((name, partition, leader)),
             replica_bytes=_replica_bytes(sizes, name, partition, placed[name, partition]),
+            moves_between_disks=(name, partition, leader) in disk_moves,
         )
     return extents, sizes, log_dirs
 
@@ -166,18 +167,21 @@ def _latest(admin: KafkaAdminClient, leaders: Mapping[TopicPartition, int]) -> d
         return {}
 
 
-def _log_bytes(admin: KafkaAdminClient, brokers: list[int]) -> tuple[dict[tuple[str, int, int], int], LogDirsAnswer]:
-    """Return bytes on disk by topic, partition and broker, and how the brokers answered.
+def _log_bytes(
+    admin: KafkaAdminClient, brokers: list[int]
+) -> tuple[dict[tuple[str, int, int], int], Collection[tuple[str, int, int]], LogDirsAnswer]:
+    """Return bytes on disk by topic, partition and broker, the logs that move to another disk, and the answer's errors.
 
     ``KafkaAdminClient.describe_log_dirs`` drops the error of the response.
     """
     try:
         answers = {broker: send_to_broker(admin, DescribeLogDirsRequest(topics=None), broker) for broker in brokers}
     except UnsupportedVersionError:
-        return {}, LogDirsAnswer(supported=False)
+        return {}, (), LogDirsAnswer(supported=False)
     directories = {broker: [directory.to_dict() for directory in answer.results] for broker, answer in answers.items()}
-    sizes = log_sizes({"broker": broker, "log_dirs": found} for broker, found in directories.items())
-    return sizes, log_dirs_answer({broker: answer.error_code for broker, answer in answers.items()}, directories)
+    responses = [{"broker": broker, "log_dirs": found} for broker, found in directories.items()]
+    errors = log_dirs_answer({broker: answer.error_code for broker, answer in answers.items()}, directories)
+    return log_sizes(responses), log_sizes(responses, future=True).keys(), errors
 
 
 def log_dirs_answer(
@@ -200,10 +204,11 @@ def log_dirs_answer(
     )
 
 
-def log_sizes(responses: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int, int], int]:
+def log_sizes(responses: Iterable[Mapping[str, Any]], *, future: bool = False) -> dict[tuple[str, int, int], int]:
     """Return bytes on disk by topic, partition and broker, from responses to DescribeLogDirs (KIP-113).
 
-    While a broker moves a replica to another of its disks, it reports the log twice. The incomplete copy is left out.
+    While a broker moves a replica to another of its disks, it reports the log twice. The incomplete copies are left
+    out, or with ``future`` only these are returned.
     """
     return {
         (topic["name"], partition["partition_index"], response["broker"]): partition["partition_size"]
@@ -211,5 +216,5 @@ def log_sizes(responses: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int, in
         for directory in response["log_dirs"]
         for topic in directory["topics"]
         for partition in topic["partitions"]
-        if not partition["is_future_key"]
+        if bool(partition["is_future_key"]) is future
     }

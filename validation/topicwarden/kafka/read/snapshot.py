@@ -68,6 +68,8 @@ class PartitionExtent:
     log_bytes: int | None
     replica_bytes: int | None = None
     """The size of the log on all replicas; None if a broker did not report it."""
+    moves_between_disks: bool = False
+    """Whether the leader moves the log to another of its disks. Until then it neither deletes nor cleans (KIP-113)."""
 
 
 @dataclass(frozen=True)
@@ -260,8 +262,12 @@ def cordoned_brokers(broker_configs: Mapping[int, Mapping[str, str]]) -> frozens
 
 def _is_cordoned(settings: Mapping[str, str]) -> bool:
     cordoned = _listed(settings.get(CORDONED))
-    directories = next((listed for name in LOG_DIRS if (listed := _listed(settings.get(name)))), set())
-    return bool(cordoned) and ("*" in cordoned or directories <= cordoned)
+    return bool(cordoned) and ("*" in cordoned or log_directories(settings) <= cordoned)
+
+
+def log_directories(settings: Mapping[str, str]) -> set[str]:
+    """Return the log directories of a broker by its settings; empty if they do not name any."""
+    return next((listed for name in LOG_DIRS if (listed := _listed(settings.get(name)))), set())
 
 
 def _listed(value: str | None) -> set[str]:

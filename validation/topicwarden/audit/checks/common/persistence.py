@@ -9,7 +9,7 @@ from topicwarden.audit.collect.horizon import CLOCK_MS, roll_time
 from topicwarden.audit.evidence import Counts, Live, PreviousState
 from topicwarden.audit.history.topic_state import RememberedRecord
 from topicwarden.audit.scan.counts import SupersededPair
-from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas, Snapshot, log_directories
 from topicwarden.model.verdict import Verdict
 
 _DEFAULT_BACKOFF_MS = 15_000
@@ -22,6 +22,7 @@ _CLEANER_TRANSFERS = 3
 it (``Cleaner.buildOffsetMapForSegment``, ``Cleaner.cleanInto``)."""
 
 OUT_OF_SYNC = "a replica is out of sync, and brokers delete only records that all in-sync replicas have"
+MOVES_BETWEEN_DISKS = "the leader moves the log to another disk, and neither deletes nor cleans the log until then"
 
 
 def replicas(subject: Live, partition: int) -> PartitionReplicas | None:
@@ -32,6 +33,12 @@ def replicas(subject: Live, partition: int) -> PartitionReplicas | None:
 def extent(subject: Live, partition: int) -> PartitionExtent | None:
     """Return the offsets and the size of a partition's log; None if the partition has no leader."""
     return subject.live.extents.get(partition)
+
+
+def moves_between_disks(subject: Live, partition: int) -> bool:
+    """Return whether the leader of the partition moves its log to another disk."""
+    log = extent(subject, partition)
+    return log is not None and log.moves_between_disks
 
 
 def all_in_sync(subject: Live, partition: int) -> bool:
@@ -66,10 +73,11 @@ def leader_facts(subject: Live, partition: int) -> dict[str, int]:
 
 
 def log_start_facts(subject: Live, partition: int) -> dict[str, int]:
-    """Return the leader epoch, the log start offset and the throughput of a limited cleaner as tracked facts.
+    """Return the leader epoch, the log start offset, and what slows down the leader's deletion and cleaning.
 
     Record ages are only valid from the time this log start was first seen. Brokers change the limit of the cleaner
-    without a restart, and a new limit says nothing about the time before.
+    without a restart, and a new limit says nothing about the time before. Neither does the time of a move between disks
+    (``ReplicaManager.alterReplicaLogDirs``, ``LogCleanerManager``).
     """
     log, throughput = extent(subject, partition), _cleaned_bytes_per_second(subject.snapshot)
     limited = subject.compacted and throughput < _CLEANED_BYTES_PER_SECOND
@@ -77,6 +85,7 @@ def log_start_facts(subject: Live, partition: int) -> dict[str, int]:
         leader_facts(subject, partition)
         | ({} if log is None else {"start": log.start})
         | ({"cleaned_bytes_per_second": throughput} if limited else {})
+        | ({"moves_between_disks": 1} if moves_between_disks(subject, partition) else {})
     )
 
 
@@ -121,12 +130,14 @@ def repeated_verdict(persisted_ms: int | None, grace_ms: int, explanation: str |
 
 
 def unrolled_segment_reason(subject: Live, partition: int, persisted_ms: int | None) -> str | None:
-    """Return why the segment of a superseded pair may not have rolled; None if there is no reason.
+    """Return why the segment of a superseded pair may not be cleaned; None if there is no reason.
 
     A first audit never has a reason, because it does not know the earlier settings. The next audit settles the case.
     """
     if subject.past.state is None:
         return None
+    if moves_between_disks(subject, partition):
+        return MOVES_BETWEEN_DISKS
     if subject.shaped_from(partition) is not None and not rolled_under_known_settings(subject, partition):
         return (
             "no record was appended since the first audit that saw the settings: the segment may be active, "
@@ -253,7 +264,16 @@ def deletion_verdict(
     """
     interval = _deletion_interval_ms(subject)
     persisted_ms = subject.persisted_ms(check, partition, log_start_facts(subject, partition), relevant_settings)
-    return Verdict.UNDECIDABLE if interval is None else repeated_verdict(persisted_ms, interval, explanation)
+    if interval is None or not _disk_moves_known(subject, partition):
+        return Verdict.UNDECIDABLE
+    return repeated_verdict(persisted_ms, interval, explanation)
+
+
+def _disk_moves_known(subject: Live, partition: int) -> bool:
+    """Return whether the leader reported its logs, and which of them it moves, or has a single log directory."""
+    log, state = extent(subject, partition), replicas(subject, partition)
+    settings = subject.snapshot.broker_configs.get(state.leader, {}) if state and state.leader is not None else {}
+    return (log is not None and log.log_bytes is not None) or len(log_directories(settings)) == 1
 
 
 def _deletion_interval_ms(subject: Live) -> int | None:
