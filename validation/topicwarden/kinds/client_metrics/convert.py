@@ -13,7 +13,8 @@ from topicwarden.model.access import Operation, ResourceType
 
 def _yaml(subscriptions: Mapping[Subscription, Mapping[str, str]]) -> Iterator[YamlEntry]:
     for subscription, own in sorted(subscriptions.items()):
-        yield YamlEntry(PART.name, yaml_settings(own), subscription.name)
+        refused = "" if any(own.values()) else f"{PART.title(subscription)}: none of its settings has a value"
+        yield YamlEntry(PART.name, yaml_settings(own), subscription.name, refused)
 
 
 CONVERTER: Final = AccessConverter(

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 
 from topicwarden.kafka_facts.java_regex import java_regex_problem
 from topicwarden.kinds.access_spec import AccessFile, AccessSpec, Entry
-from topicwarden.kinds.client_metrics.change import CLIENT_METRICS, Subscription
+from topicwarden.kinds.client_metrics.change import CLIENT_METRICS, Subscription, items_of, matchers
 from topicwarden.model.access_fields import Name
 from topicwarden.model.field_types import Nullable, Period, StrictModel, custom_error
 from topicwarden.model.message_text import quoted
@@ -95,15 +95,10 @@ def yaml_settings(settings: Mapping[str, str]) -> dict[str, Any]:
     if "interval.ms" in settings:
         found["interval.ms"] = int(settings["interval.ms"])
     if "metrics" in settings:
-        found["metrics"] = list(dict.fromkeys(_items(settings["metrics"])))
+        found["metrics"] = list(dict.fromkeys(items_of(settings["metrics"])))
     if "match" in settings:
-        pairs = (item.partition("=") for item in _items(settings["match"]))
-        found["match"] = {selector.strip(): pattern.strip() for selector, _, pattern in pairs}
+        found["match"] = matchers(settings["match"])
     return found
-
-
-def _items(text: str) -> list[str]:
-    return [item.strip() for item in text.split(",") if item.strip()]
 
 
 class ClientMetricsSettings(StrictModel):
