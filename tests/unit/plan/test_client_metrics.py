@@ -19,6 +19,9 @@ from topicwarden.kinds.client_metrics.checks import client_metrics_drift
 from topicwarden.model.planned_change import Action
 from topicwarden.model.problem import Location
 from topicwarden.plan.access_change import AccessChange, access_change
+from topicwarden.plan.access_context import OwnClient, StackTopics
+from topicwarden.plan.access_evidence import AccessEvidence
+from topicwarden.plan.predict_access import judge_access
 
 KEY = Subscription("m")
 Settings = Mapping[str, str]
@@ -52,6 +55,43 @@ def test_settings_that_brokers_read_alike_are_the_same(declared: Settings, live:
     access = declared_access(parts={CLIENT_METRICS: {KEY: (declared, Location("access/a.yaml"))}})
     audited = AuditedAccess(access, live_access(parts={CLIENT_METRICS: {KEY: live}}))
     assert bool([*client_metrics_drift.judge(audited)]) is not same
+
+
+@pytest.mark.parametrize(
+    ("declared", "deployed", "live", "lost"),
+    [
+        ({"metrics": "b."}, {"metrics": "a.,b."}, {"metrics": "a.,b."}, "no longer asks for a."),
+        ({"interval.ms": "9000"}, {"metrics": "a."}, {"metrics": "a."}, "no longer asks for a."),
+        ({}, {"metrics": "a."}, {"metrics": "a."}, "no longer asks for a."),
+        ({"metrics": "a."}, {"metrics": "*"}, {"metrics": "*"}, "no longer asks for *"),
+        ({"metrics": "a.b."}, {"metrics": "a."}, {"metrics": "a."}, "no longer asks for a."),
+        ({"metrics": "a."}, {"metrics": "a.b.,a.c."}, {"metrics": "a.b.,a.c."}, None),
+        ({"metrics": "*"}, {"metrics": "a."}, {"metrics": "a."}, None),
+        ({"interval.ms": "60000"}, {"interval.ms": "30000"}, {"interval.ms": "30000", "metrics": "a."}, None),
+        ({}, {"interval.ms": "30000"}, {"interval.ms": "30000", "metrics": "a."}, None),
+        ({"metrics": "a.", "match": MATCH}, {"metrics": "a."}, {"metrics": "a.", "match": SAME_MATCH}, None),
+        ({"metrics": "a."}, {"metrics": "a.", "match": MATCH}, {"metrics": "a.", "match": MATCH}, None),
+        (
+            {"metrics": "a.", "match": "client_id=b"},
+            {"metrics": "a.", "match": MATCH},
+            {"metrics": "a.", "match": MATCH},
+            None,
+        ),
+        (
+            {"metrics": "a.", "match": MATCH},
+            {"metrics": "a."},
+            {"metrics": "a.", "match": "client_id=b"},
+            f"asks only clients that match {MATCH}",
+        ),
+    ],
+)
+def test_only_metrics_that_clients_no_longer_push_are_lost(
+    declared: Settings, deployed: Settings, live: Settings, lost: str | None
+) -> None:
+    change = change_of(declared, deployed, live)
+    plan = judge_access(change, AccessEvidence(), StackTopics(), OwnClient("User:x"), now=0).plan
+    found = [each.message for each in plan.consequences if each.kind == "metrics-lost"]
+    assert found == ([] if lost is None else [f"the client metrics m: the subscription {lost}"])
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,14 @@ def settings_text(values: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in sorted(values.items()))
 
 
+def settings_after(difference: AccessComparison, part: Part[Key, Mapping[str, str]], key: Key) -> dict[str, str]:
+    """Return the settings of an entry after the deploy: those that it writes, and live ones that it does not remove."""
+    declared = difference.declared.part(part).get(key, {})
+    removed = difference.deployed.part(part).get(key, {}).keys() - declared.keys()
+    live = (difference.live.part(part) or {}).get(key, {})
+    return {**{name: value for name, value in live.items() if name not in removed}, **declared}
+
+
 def has_values(declared: Mapping[str, object], live: Mapping[str, object]) -> bool:
     """Return whether ``live`` has all declared values."""
     return all(live.get(name) == value for name, value in declared.items())

@@ -6,9 +6,10 @@ take a change with their next request for subscriptions, after at most one inter
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from topicwarden.kinds.client_metrics.change import CLIENT_METRICS
+from topicwarden.kinds.client_metrics.change import CLIENT_METRICS, items_of, matchers
+from topicwarden.kinds.difference import settings_after
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.access_context import AccessContext
 from topicwarden.plan.change_guard import ChangeGuard
@@ -28,13 +29,14 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
     change = context.change
     for key, action in sorted(change.of(CLIENT_METRICS).items()):
         before = (change.live.part(CLIENT_METRICS) or {}).get(key, {})
-        after = change.declared.part(CLIENT_METRICS).get(key, {})
+        after = settings_after(change, CLIENT_METRICS, key)
         if action not in (Action.UPDATE, Action.DELETE) or not before.get("metrics"):
             continue
-        lost = sorted(_prefixes(before) - _prefixes(after))
-        if lost and "*" not in _prefixes(after):
+        prefixes = items_of(after.get("metrics"))
+        lost = [each for each in sorted({*items_of(before["metrics"])}) if not _covered(each, prefixes)]
+        if lost:
             what = f"no longer asks for {', '.join(lost)}"
-        elif before.get("match", "") != after.get("match", "") and after.get("match"):
+        elif matchers(after.get("match")).items() - matchers(before.get("match")).items():
             what = f"asks only clients that match {after['match']}"
         else:
             continue
@@ -48,5 +50,6 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
         )
 
 
-def _prefixes(settings: Mapping[str, str]) -> set[str]:
-    return {each.strip() for each in settings.get("metrics", "").split(",") if each.strip()}
+def _covered(prefix: str, prefixes: Iterable[str]) -> bool:
+    """Return whether ``prefixes`` ask for all metrics that ``prefix`` asks for."""
+    return any(each == "*" or prefix.startswith(each) for each in prefixes)

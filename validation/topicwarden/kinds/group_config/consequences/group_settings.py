@@ -15,6 +15,7 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from topicwarden.kafka_facts.configs import group_definitions
+from topicwarden.kinds.difference import settings_after
 from topicwarden.kinds.group_config.change import GROUP_CONFIGS
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.access_context import AccessContext
@@ -119,9 +120,7 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
         if action not in (Action.CREATE, Action.UPDATE, Action.DELETE):
             continue
         live = (change.live.part(GROUP_CONFIGS) or {}).get(group, {})
-        declared = change.declared.part(GROUP_CONFIGS).get(group, {})
-        removed = change.deployed.part(GROUP_CONFIGS).get(group, {}).keys() - declared.keys()
-        after = {key: value for key, value in live.items() if key not in removed} | dict(declared)
+        after = settings_after(change, GROUP_CONFIGS, group)
         for key, effect in EFFECTS.items():
             old, new = (values.get(key, _default(key)) for values in (live, after))
             if old != new and effect.applies(old, new):
