@@ -27,7 +27,7 @@ def _losses(report: PlanReport) -> Iterator[tuple[_Key, Consequence]]:
     for part in report.parts:
         for each in part.consequences:
             if each.severity is not Severity.NOTE:
-                # Who is concerned, such as a group or a user, is a text in the evidence; counts are numbers.
+                # Who or what is concerned, such as a group or a setting, is a text in the evidence; counts are numbers.
                 names = frozenset(f"{name} {value}" for name, value in each.evidence.items() if isinstance(value, str))
                 yield (part.title, each.kind, names), each
 
