@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from topicwarden.kinds import every_kind, modules
 from topicwarden.kinds.access_resource import (
     ACCESS_SET_TYPE,
+    EDITED,
     AccessResource,
     SecretProperty,
     allowances,
@@ -142,15 +143,15 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
         kind = ACCESS_TYPES[type]
         properties = {**(resource.get("inputs") or {}), **(resource.get("outputs") or {})}
         try:
-            key = kind.key_of(properties)
-        except (KeyError, ValueError):  # edited, so nothing tells what it is
+            key, value = kind.key_of(properties), kind.value_of(properties)
+        except EDITED:  # edited, so nothing tells what it is
             undeclared.append(UndeclaredResource(urn, urn, urn))
             continue
         name = kind.name(key)
         registered = kind.registered(urn) and urn.endswith(f"::{name}")
         record = records.get(name) if registered else None
         if registered:
-            found.setdefault(kind.part, {})[key] = kind.value_of(properties)
+            found.setdefault(kind.part, {})[key] = value
         if record is not None:
             homes[key] = tuple(record["in"])
         as_declared = record is not None and _names(properties) <= {*record.get("names", ())}

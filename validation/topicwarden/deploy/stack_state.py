@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from topicwarden.deploy.access_state import deployed_access, resource_names
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.kinds.access_resource import allowances, recorded_allowances
+from topicwarden.kinds.access_resource import EDITED, allowances, recorded_allowances
+from topicwarden.kinds.properties import is_secret
 from topicwarden.kinds.subject.resource import deployed_subjects
 from topicwarden.kinds.topic.resource import SET_TYPE, TOPIC_PATH, TOPIC_TYPE
 from topicwarden.model.access import DeclaredAccess, DeployedAccess
@@ -39,6 +40,7 @@ def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
     return such resources to a program.
     """
     records = _Records(resources)
+    access, (subjects, edited) = deployed_access(resources), deployed_subjects(resources)
     topics: dict[str, DeployedTopic] = {}
     duplicates: dict[str, list[DuplicateResource]] = {}
     for resource in resources:
@@ -49,7 +51,10 @@ def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
         if resource.get("delete"):
             duplicates.setdefault(name, []).append(DuplicateResource(urn, pending_deletion=True))
         elif _registered(urn, name):
-            topics[name] = records.deployed(name, outputs)
+            try:
+                topics[name] = records.deployed(name, outputs)
+            except EDITED:
+                duplicates.setdefault(name, []).append(DuplicateResource(urn, edited=True))
             if resource.get("taint"):
                 duplicates.setdefault(name, []).append(DuplicateResource(urn, tainted=True))
         else:
@@ -58,8 +63,8 @@ def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
         topics,
         records.cluster_id,
         {name: tuple(urns) for name, urns in duplicates.items()},
-        deployed_access(resources),
-        deployed_subjects(resources),
+        replace(access, undeclared=(*access.undeclared, *edited)),
+        subjects,
         {name: allowances(record["allow"]) for name, record in records.topics.items()},
     )
 
@@ -103,12 +108,15 @@ class _Records:
                 self.topics |= outputs.get("declared") or {}
 
     def deployed(self, name: str, outputs: Mapping[str, Any]) -> DeployedTopic:
-        record = self.topics.get(name)
+        """Return the topic ``name`` of a resource with ``outputs``; raise one of ``EDITED`` if they were edited."""
+        record, config = self.topics.get(name), outputs.get("config") or {}
+        if any(map(is_secret, (config, *config.values()))):
+            raise ValueError("a setting is a secret")
         return DeployedTopic(
             name=name,
             partitions=int(outputs["partitions"]),
             replication_factor=int(outputs["replicationFactor"]),
-            config={str(key): str(value) for key, value in sorted((outputs.get("config") or {}).items())},
+            config={str(key): str(value) for key, value in sorted(config.items())},
             declared=None if record is None else _topic(name, record),
             file=None if record is None else record["file"],
             rules={} if record is None else record.get("rules") or {},

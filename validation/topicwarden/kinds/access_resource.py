@@ -36,6 +36,8 @@ class Resources(Protocol):
 
 ACCESS_SET_TYPE: Final = "topicwarden:index:AccessSet"
 """The component that has all access."""
+EDITED: Final = (AttributeError, KeyError, TypeError, ValueError)
+"""What reading the properties of a resource raises if its state was edited, or if a value is a secret."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class AccessResource:
       declaration to another file changes nothing.
     - ``type_of``: the type of the resource of a key.
     - ``properties``: the properties of an entry, given its key and value.
-    - ``key_of``, ``value_of``: the key and the value in properties; both raise KeyError or ValueError if the state was
+    - ``key_of``, ``value_of``: the key and the value in properties; both raise one of ``EDITED`` if the state was
       edited. Where a value is None, the entry has none.
     - ``open``: the resources of a cluster or a registry.
     - ``allowance``: the word that each file must have if a command without a plan removes an entry; None for none.

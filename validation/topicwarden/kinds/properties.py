@@ -21,6 +21,11 @@ def secret(value: object) -> Properties:
     return {_SIGNATURE: _SECRET, "value": value}
 
 
+def is_secret(value: object) -> bool:
+    """Return whether ``value`` is marked as a secret, also if the engine has encrypted it."""
+    return isinstance(value, dict) and value.get(_SIGNATURE) == _SECRET
+
+
 def from_struct(struct: Struct) -> Properties:
     """Return the properties in ``struct``; secrets are replaced by their values."""
     return {name: _from_value(value) for name, value in struct.fields.items()}

@@ -33,15 +33,16 @@ class DeployedTopic:
 
 @dataclass(frozen=True)
 class DuplicateResource:
-    """A topic resource that the program does not register under its URN, or that the engine is about to delete.
+    """A topic resource that the program does not register under its URN, that the engine would delete, or unreadable.
 
     ``pending_deletion``: an earlier deploy has replaced it. ``tainted``: the next deploy replaces it
-    (`pulumi state taint`).
+    (`pulumi state taint`). ``edited``: its partitions, replicas or settings cannot be read.
     """
 
     urn: str
     pending_deletion: bool = False
     tainted: bool = False
+    edited: bool = False
 
 
 @dataclass(frozen=True)

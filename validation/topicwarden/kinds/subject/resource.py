@@ -19,11 +19,11 @@ from topicwarden.kafka.registry.read import find_version, read_subject, referrer
 from topicwarden.kafka.registry.registry_error import REFERENCED, RegistryError
 from topicwarden.kafka.registry.same_schema import same
 from topicwarden.kafka.registry.write import register, set_compatibility, soft_delete
-from topicwarden.kinds.access_resource import AccessResource, allowances, recorded_allowances
+from topicwarden.kinds.access_resource import EDITED, AccessResource, allowances, recorded_allowances
 from topicwarden.kinds.announced_writes import Announce, Intent
-from topicwarden.kinds.properties import UNKNOWN, Properties, has_unknown
+from topicwarden.kinds.properties import UNKNOWN, Properties, has_unknown, is_secret
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, one_of
-from topicwarden.model.access import Part
+from topicwarden.model.access import Part, UndeclaredResource
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Refusal
@@ -104,18 +104,27 @@ def subject_of(properties: Properties) -> DeployedSubject:
     )
 
 
-def deployed_subjects(resources: Iterable[Mapping[str, Any]]) -> dict[str, DeployedSubject]:
-    """Return the subjects in ``resources``, which have the format of `pulumi stack export`.
+def deployed_subjects(
+    resources: Iterable[Mapping[str, Any]],
+) -> tuple[dict[str, DeployedSubject], tuple[UndeclaredResource, ...]]:
+    """Return the subjects in ``resources``, which have the format of `pulumi stack export`, and those that were edited.
 
     Resources that another program, or `pulumi import`, has registered under a URN of their own are left out.
     """
-    found = {}
+    found, edited = {}, []
     for resource in resources:
         if resource["type"] == SUBJECT_TYPE and RESOURCE.registered(str(resource["urn"])):
-            inputs, outputs = resource.get("inputs") or {}, resource.get("outputs") or {}
-            subject = subject_of({**inputs, **{key: outputs[key] for key in ("version", "schemaId") if key in outputs}})
+            urn, inputs, outputs = str(resource["urn"]), resource.get("inputs") or {}, resource.get("outputs") or {}
+            computed = {key: outputs[key] for key in _COMPUTED if key in outputs}
+            try:
+                if any(map(is_secret, inputs.values())):
+                    raise ValueError("an input is a secret")
+                subject = subject_of({**inputs, **computed})
+            except EDITED:
+                edited.append(UndeclaredResource(urn, urn, f"subject {urn.rpartition('::')[2]}"))
+                continue
             found[subject.name] = subject
-    return found
+    return found, tuple(edited)
 
 
 def subject_title(properties: Properties) -> str:

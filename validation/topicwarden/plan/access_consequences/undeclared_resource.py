@@ -1,5 +1,6 @@
 """``undeclared-resource``: the engine would act on access in Pulumi's state that no deploy has declared.
 
+Subjects whose state was edited are refused in the same way.
 `pulumi import` brings such resources into the state, and so does editing it. No YAML allows what the engine would do
 with them. `pulumi state taint` lets the engine delete a resource and create it again.
 """
@@ -16,7 +17,7 @@ from topicwarden.plan.change_guard import ChangeGuard
 KIND = "undeclared-resource"
 GUARDS: tuple[ChangeGuard, ...] = (
     ChangeGuard(
-        "Pulumi's state has access that no deploy has declared, or that is marked for replacement",
+        "Pulumi's state has access that no deploy has declared or that is marked for replacement, or an edited subject",
         (),
         "`pulumi import`, `pulumi state taint` and edits of the state bring it there; refused by every command",
     ),

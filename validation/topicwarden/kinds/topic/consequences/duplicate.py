@@ -23,10 +23,11 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     lost = f"; {contents_text(change.live)} would be lost" if change.live else ""
     for duplicate in change.duplicates:
         state, remedy = _texts(duplicate)
+        effect = "no change of it can be judged" if duplicate.edited else f"Pulumi would delete the topic itself{lost}"
         yield Consequence(
             kind="duplicate",
             severity=Severity.REFUSED,
-            message=f"Pulumi's state has {state}: Pulumi would delete the topic itself{lost}",
+            message=f"Pulumi's state has {state}: {effect}",
             remedy=remedy,
             evidence={"urn": duplicate.urn, "pending deletion": int(duplicate.pending_deletion)},
             location=change.at(),
@@ -39,6 +40,12 @@ def _texts(duplicate: DuplicateResource) -> tuple[str, str]:
         return (
             f"the resource of the topic marked for replacement, {duplicate.urn}",
             f"`pulumi state untaint '{duplicate.urn}'` removes the mark and does not change the topic",
+        )
+    if duplicate.edited:
+        return (
+            f"the resource of the topic with properties that were edited or marked as secrets, {duplicate.urn}",
+            f"`pulumi state delete --force '{duplicate.urn}'` removes it from the state and does not change the topic; "
+            "the next deploy adopts the topic",
         )
     if duplicate.pending_deletion:
         return (
