@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from topicwarden.kinds.group_config.change import GROUP_CONFIGS
 from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import CLUSTER, Acl, Operation, Resource, ResourceType
 from topicwarden.model.planned_change import Action, Consequence, Severity
@@ -46,7 +47,10 @@ NEEDED: Final[Mapping[ResourceType, tuple[Operation, ...]]] = {
     ),
     ResourceType.GROUP: (Operation.DESCRIBE,),
 }
-"""What the commands of topicwarden need; see ``operations/doctor/command_permissions.py``."""
+"""What the commands of topicwarden need, but for settings of groups; see ``operations/doctor/command_permissions.py``."""
+
+GROUP_SETTINGS: Final = (Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS)
+"""What the commands need as well on a group whose settings the stack declares."""
 
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
@@ -75,7 +79,8 @@ def _is_super_user(context: AccessContext, own: str) -> bool:
 
 def _own(context: AccessContext, own: str) -> Iterator[Consequence]:
     topics = sorted(context.topics.owners)
-    groups = sorted(context.evidence.known.get(ResourceType.GROUP, ()))
+    settings = context.change.declared.part(GROUP_CONFIGS)
+    groups = sorted({*context.evidence.known.get(ResourceType.GROUP, ()), *settings})
     resources = [
         CLUSTER,
         *(Resource(ResourceType.TOPIC, name) for name in topics),
@@ -89,7 +94,8 @@ def _own(context: AccessContext, own: str) -> Iterator[Consequence]:
             continue
         if decisions.first_acl(resource) and not context.change.open_without_acl_known:
             continue  # this user may as well be a super user: ``first-acl`` reports it
-        for operation in NEEDED[resource.type]:
+        declares = resource.type is ResourceType.GROUP and resource.name in settings
+        for operation in (*NEEDED[resource.type], *(GROUP_SETTINGS if declares else ())):
             if any(
                 outcome.lost
                 for host in decisions.hosts(resource)

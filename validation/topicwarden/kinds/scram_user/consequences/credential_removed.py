@@ -85,6 +85,7 @@ def _changed(context: AccessContext, user: str, mechanism: str) -> Iterable[Cons
         f"{mechanism}: clients with another password cannot connect again",
         because=[
             "open connections stay until they break, or until connections.max.reauth.ms",
+            *_connection(context, user, mechanism),
             *_acls(context, user),
         ],
         measured=_MEASURED,
@@ -102,6 +103,7 @@ def _replaced(context: AccessContext, user: str, mechanism: str) -> Consequence:
         "configuration: clients with the present password cannot connect again",
         because=[
             "no deploy of this stack has written its password, so it may be another one",
+            *_connection(context, user, mechanism),
             *_acls(context, user),
         ],
         measured=_MEASURED,
@@ -113,6 +115,12 @@ def _replaced(context: AccessContext, user: str, mechanism: str) -> Consequence:
         evidence={"user": user, "mechanism": mechanism},
         location=context.change.declared.location(USERS, (user, mechanism)),
     )
+
+
+def _connection(context: AccessContext, user: str, mechanism: str) -> Iterable[str]:
+    """Yield a reason if this stack connects with the credential, whose password the deploy writes."""
+    if (context.own.principal, context.own.mechanism) == (f"User:{user}", mechanism):
+        yield "this stack connects with it: set the password of its connection in the same step"
 
 
 def _acls(context: AccessContext, user: str) -> Iterable[str]:
