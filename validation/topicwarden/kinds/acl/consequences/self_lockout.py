@@ -47,7 +47,7 @@ NEEDED: Final[Mapping[ResourceType, tuple[Operation, ...]]] = {
     ),
     ResourceType.GROUP: (Operation.DESCRIBE,),
 }
-"""What the commands of topicwarden need, but for settings of groups; see ``operations/doctor/command_permissions.py``."""
+"""What the commands need, except for settings of groups; see ``operations/doctor/command_permissions.py``."""
 
 GROUP_SETTINGS: Final = (Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS)
 """What the commands need as well on a group whose settings the stack declares."""
