@@ -11,7 +11,7 @@ from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kafka_facts.access.authorizer import PROBE_NAME
 from topicwarden.kafka_facts.access.operations import SUPPORTED_OPERATIONS, implied_operations
-from topicwarden.kinds.group_config.change import GROUP_CONFIGS, requested_groups
+from topicwarden.kinds.group_config.change import requested_groups
 from topicwarden.model.access import ACLS, CLUSTER_NAME, DeclaredAccess, LiveAccess, Operation, ResourceType
 from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import (
@@ -143,7 +143,6 @@ def _names(change: AccessChange, evidence: AccessEvidence, topics: StackTopics) 
             *evidence.topics,
             *topics.owners,
             *topics.live,
-            *change.declared.part(GROUP_CONFIGS),
             CLUSTER_NAME,
             PROBE_NAME,
         }
