@@ -70,6 +70,8 @@ def _fixed(text: str, defaults: bool = False) -> str:
 
 STILL_INVALID = (
     "partitions: '0'",
+    f"partitions: '{'1' * 5_000}'",
+    f"config: {{min.insync.replicas: '0{'1' * 5_000}'}}",
     "config: {segment.ms: forever}",
     "config: {delete.retention.ms: never}",
     "config: {index.interval.bytes: unlimited}",

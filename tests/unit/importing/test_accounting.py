@@ -246,3 +246,22 @@ def test_locations_are_right_after_every_line_break_of_yaml(line_break: str) -> 
     read = read_all([compose])
     assert [topic.topic.name for topic in read.topics] == ["a"]
     assert [str(problem.location) for problem in read.problems] == ["compose.yaml:6:35"]
+
+
+LONG = "1" * 5_000
+STRIMZI = "apiVersion: kafka.strimzi.io/v1beta2\nkind: KafkaTopic\nmetadata: {name: a}\n"
+LONG_NUMBERS = {
+    "c.env": f"KAFKA_CREATE_TOPICS=a:{LONG}:1\n",
+    "count.yaml": STRIMZI + f"spec: {{partitions: '{LONG}', replicas: 1}}\n",
+    "setting.yaml": STRIMZI + f"spec: {{partitions: 1, replicas: 1, config: {{retention.ms: '{LONG}'}}}}\n",
+    "list.txt": f"Topic: a\tPartitionCount: 1\tReplicationFactor: {LONG}\tConfigs: \n"
+    "\tTopic: a\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\n",
+    "subject.yaml": "apiVersion: schemaregistry.jikkou.io/v1\nkind: SchemaRegistrySubject\nmetadata: {name: s}\n"
+    f"spec: {{schemaType: AVRO, schema: '\"int\"', references: [{{name: a, subject: b, version: '{LONG}'}}]}}\n",
+}
+
+
+@pytest.mark.parametrize("file", LONG_NUMBERS)
+def test_a_number_of_thousands_of_digits_is_a_problem(file: str) -> None:
+    [problem] = read_all([SourceFile(file, LONG_NUMBERS[file].encode())]).problems
+    assert problem.rule in ("value", "config-value")

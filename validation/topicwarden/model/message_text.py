@@ -122,11 +122,16 @@ _MOST_DIGITS: Final = 400
 """Python converts no text of more than 4,300 digits to a number."""
 
 
+def whole_number(text: str) -> int | None:
+    """Return the number of ASCII digits with an optional minus; None for other text, or more digits than Kafka has."""
+    return int(text) if re.fullmatch(r"-?[0-9]{1,30}", text, re.ASCII) else None
+
+
 def plain_number_hint(text: str) -> str:
     """Return ``; write 1000`` for ``1_000`` and ``"1000"``, the remedy of ``octal_hint``, and else empty text."""
     if hint := octal_hint(text):
         return hint
-    number = re.fullmatch(r"0*([0-9]+)", text.replace("_", "").replace(",", ""), re.ASCII)
+    number = re.fullmatch(r"0*([0-9]{1,30})", text.replace("_", "").replace(",", ""), re.ASCII)
     return f"; write {number[1]}" if number else ""
 
 

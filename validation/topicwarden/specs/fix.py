@@ -91,7 +91,7 @@ def _unit_suffix(setting: str) -> str | None:
     return last if last in ("ms", "bytes") else None
 
 
-_REMEDY: Final = re.compile(r"; write (-?[0-9]+(?:\.[0-9]+)?|true|false)$")
+_REMEDY: Final = re.compile(r"; write (-?[0-9]{1,30}(?:\.[0-9]{1,30})?|true|false)$")
 
 
 def fix_suggested_values(text: str, documents: list[EditableDocument]) -> str:

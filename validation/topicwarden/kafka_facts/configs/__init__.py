@@ -19,6 +19,7 @@ from typing import Any, Final
 from topicwarden.model import message_text
 
 _INTEGER_LIMITS: Final = {"short": 1 << 15, "int": 1 << 31, "long": 1 << 63}
+_MAX_DIGITS: Final = 30
 _RANGE: Final = re.compile(r"\[(-?[0-9.]+),\.\.\.,?(-?[0-9.]+)?\](?: or (-?[0-9]+))?")
 _CHOICES: Final = re.compile(r"\[([\w.-]+(?:, [\w.-]+)*)\]")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -131,7 +132,7 @@ class ConfigDefinition:
         if self.type == "list":
             return self._accepts_list(value)
         if self.type in _INTEGER_LIMITS:
-            number = int(value) if re.fullmatch(r"[+-]?[0-9]{1,30}", value) else None
+            number = int(value) if re.fullmatch(rf"[+-]?[0-9]{{1,{_MAX_DIGITS}}}", value) else None
             limit = _INTEGER_LIMITS[self.type]
             return number is not None and -limit <= number < limit and self._in_bounds(number)
         if self.type == "double":
@@ -158,7 +159,8 @@ class ConfigDefinition:
             return message_text.boolean_hint(value)
         if self.type in _INTEGER_LIMITS and re.fullmatch(r"[+-]?[0-9]+", value):
             limit = _INTEGER_LIMITS[self.type]
-            return "" if -limit <= int(value) < limit else f"; the maximum {self.type} is {limit - 1}"
+            fits = len(value) <= _MAX_DIGITS and -limit <= int(value) < limit
+            return "" if fits else f"; the maximum {self.type} is {limit - 1}"
         if self.type in _INTEGER_LIMITS and (plain := message_text.plain_number_hint(value)):
             return plain
         items = [item.strip() for item in value.split(",")]

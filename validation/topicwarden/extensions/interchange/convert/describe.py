@@ -17,6 +17,7 @@ from topicwarden.extensions.interchange.convert.topic_reader import NOT_READ, To
 from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic, not_in_kafka
 from topicwarden.extensions.interchange.convert.unread_fields import shown_key
 from topicwarden.kafka_facts import configs
+from topicwarden.model.message_text import whole_number
 from topicwarden.model.problem import Location
 
 _LABEL: Final = re.compile(
@@ -163,8 +164,8 @@ class _DescribedTopic:
         for label in line.labels:
             if label not in _HEADER:
                 reader.note(self._location(label), label, NOT_READ)
-        factor = line.labels["ReplicationFactor"][0]
-        replica_counts = sorted({*counts, *([int(factor)] if factor.isdecimal() else [])})
+        factor = whole_number(line.labels["ReplicationFactor"][0])
+        replica_counts = sorted({*counts, *([] if factor is None else [factor])})
         if counts and len(replica_counts) > 1:
             message = (
                 f"the partitions of {self.name} have {replica_counts[0]} to {replica_counts[-1]} replicas, but YAML "

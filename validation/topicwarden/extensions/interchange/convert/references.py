@@ -137,7 +137,7 @@ class ReferencingDocument:
         path: KeyPath = ()
         for token in pointer.split("/")[1:]:
             value, key = self.fields.peek(path)[0], token.replace("~1", "/").replace("~0", "~")
-            if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            if isinstance(value, list) and key.isdecimal() and len(key) < 10 and int(key) < len(value):
                 path = (*path, int(key))
             elif isinstance(value, dict) and key in value:
                 path = (*path, key)

@@ -11,7 +11,7 @@ from topicwarden.extensions.interchange.convert.topic_reader import ConvertedSub
 from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_name, shown_value
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.files import read_regular_file
-from topicwarden.model.message_text import did_you_mean, quoted
+from topicwarden.model.message_text import did_you_mean, quoted, whole_number
 from topicwarden.model.problem import Location
 from topicwarden.model.subject import RegisteredSchema, SchemaReference, SubjectUse
 from topicwarden.specs.record_schemas import COMPILERS
@@ -121,8 +121,8 @@ def _reference(fields: UnreadFields, path: KeyPath, subject_key: str, reader: To
     name = take_text(fields, (*path, "name"), reader)
     subject = take_text(fields, (*path, subject_key), reader)
     value, location = fields.take((*path, "version"))
-    version = int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() else value
-    if version is not None and (type(version) is not int or version < 1):
+    version = whole_number(value) if isinstance(value, str) else value
+    if value is not None and (type(version) is not int or version < 1):
         reader.add_problem(location, f"version: expected a whole number from 1, got {shown_value(value)}", "value")
         return None
     return SchemaReference(name, subject, version) if name and subject else None

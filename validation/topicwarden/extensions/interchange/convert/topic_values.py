@@ -12,7 +12,7 @@ from topicwarden.extensions.interchange.convert.unread_fields import is_word, sh
 from topicwarden.kafka_facts import configs
 from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.contents import NO_CONTENTS, Contents
-from topicwarden.model.message_text import describe_value, kind_of, quoted, whole_number_hint
+from topicwarden.model.message_text import describe_value, kind_of, quoted, whole_number, whole_number_hint
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import INTERNAL_TOPICS, Topic
 from topicwarden.specs.schema_files import SchemaText
@@ -161,8 +161,7 @@ def _integer(value: Any) -> int | None:
         return None
     if isinstance(value, int):
         return value
-    digits = isinstance(value, str) and value.strip().removeprefix("-").isdecimal() and value.isascii()
-    return int(value) if digits else None
+    return whole_number(value.strip()) if isinstance(value, str) else None
 
 
 def _text(value: Any) -> str:
