@@ -130,3 +130,31 @@ def test_a_role_of_jikkou_that_no_principal_has_is_named() -> None:
     text = f"{JIKKOU_ROLE}---\n{JIKKOU_HOLDER}---\n{JIKKOU_ROLE.replace('no-secrets', 'unused')}"
     [note] = read_all([SourceFile("all.yaml", text.encode())]).notes
     assert note.message == "no principal in these files has it, so not imported: KafkaPrincipalRole unused"
+
+
+@pytest.mark.parametrize(
+    ("rate", "message"),
+    [
+        ("true", "producerByteRate: expected a number, got true"),
+        ("false", "producerByteRate: expected a number, got false"),
+        ("010", "expected no leading zero, got 010: YAML 1.1 reads 8, YAML 1.2 reads 10; write the intended number"),
+    ],
+)
+def test_a_rate_that_is_no_plain_number_is_a_problem(rate: str, message: str) -> None:
+    text = STRIMZI.replace("1048576", rate).replace("consumerByteRate: 0", "consumerByteRate: 1")
+    found = read_all([SourceFile("user.yaml", text.encode())])
+    assert message in [problem.message for problem in found.problems]
+
+
+@pytest.mark.parametrize("text", [STRIMZI.replace(", operations: [Read]", ""), STRIMZI.replace("[Read]", "[]")])
+def test_an_acl_of_strimzi_without_an_operation_is_a_problem(text: str) -> None:
+    [problem] = read_all([SourceFile("user.yaml", text.encode())]).problems
+    assert problem.message.startswith("operations: expected at least one operation, got none")
+    assert str(problem.location).startswith("user.yaml:8:")
+
+
+@pytest.mark.parametrize("operations", ["operations: []", "host: '*'"])
+def test_an_acl_of_jikkou_without_an_operation_is_a_problem(operations: str) -> None:
+    text = JIKKOU.replace("operations: [READ], host: host.example", operations)
+    [problem] = read_all([SourceFile("jikkou.yaml", text.encode())]).problems
+    assert problem.message.startswith("operations: expected at least one operation, got none")

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from topicwarden.extensions.interchange.convert.take_values import take_number
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_value
 from topicwarden.kinds.quota.change import QUOTAS, quota_title
@@ -103,6 +104,9 @@ def take_acls(
     of_pattern = take_word(fields, pattern, PatternType, reader, PatternType.LITERAL)
     allowed = take_word(fields, permission, PermissionType, reader, PermissionType.ALLOW)
     from_host = take_text(fields, host, reader, WILDCARD)
+    if not operations:
+        message = "operations: expected at least one operation, got none; add one, or remove this ACL"
+        reader.add_problem(fields.document.at(kind[:-1]), message, "missing")
     for path in operations:
         operation = take_word(fields, path, Operation, reader)
         if principal and from_host and operation and allowed and resource_type and resource_name and of_pattern:
@@ -180,9 +184,9 @@ def take_quota(
         value, location = fields.peek((*path, name))
         if value is None:
             continue
-        fields.take((*path, name))
+        take_number(fields, (*path, name), reader)
         try:
-            rate = float(value)
+            rate = float("" if isinstance(value, bool) else value)
         except (TypeError, ValueError):
             reader.add_problem(location, f"{name}: expected a number, got {shown_value(value)}", "value")
             continue
