@@ -265,3 +265,21 @@ LONG_NUMBERS = {
 def test_a_number_of_thousands_of_digits_is_a_problem(file: str) -> None:
     [problem] = read_all([SourceFile(file, LONG_NUMBERS[file].encode())]).problems
     assert problem.rule in ("value", "config-value")
+
+
+def test_every_character_can_be_escaped_as_json_escapes_it() -> None:
+    names = ["\U0001f600", "\\\U0001f600\U0001f601", "\\\\ud83d\\ude00", "\U0010ffff/"]
+    channels = {
+        name: {"address": f"t{number}", "bindings": {"kafka": {"partitions": 1, "replicas": 1}}, "description": name}
+        for number, name in enumerate(names)
+    }
+    document = {"asyncapi": "3.0.0", "info": {}, "channels": channels}
+    document["servers"] = {"s": {"host": "k", "protocol": "kafka"}}
+    read = read_all([SourceFile("a.json", json.dumps(document).encode())])
+    assert read.problems == ()
+    assert [topic.topic.description for topic in read.topics] == names
+
+
+def test_half_of_an_escaped_character_is_a_problem_with_its_remedy() -> None:
+    [problem] = read_all([SourceFile("a.json", b'{"asyncapi": "3.0.0", "info": "\\ud83d"}')]).problems
+    assert "YAML has no surrogates; write the character itself" in problem.message

@@ -219,6 +219,7 @@ _REMEDIES: Final = {
     "undefined alias": "define it with & above, in the same document",
     "could not find expected ':'": "write the colon and a space after the key",
     "alphabetic or numeric character": _ALIAS,
+    "invalid Unicode character escape code": "YAML has no surrogates; write the character itself, or \\U and 8 digits",
     "unknown escape character": "write \\\\ for a backslash, or use single quotes",
     "expected <document start>": "start another document with ---",
     "mapping values": "put a value that contains ': ' in quotes, and check the indentation",

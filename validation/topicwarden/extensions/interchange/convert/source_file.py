@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from topicwarden.model.problem import Location, Problem
 from topicwarden.specs.yaml_nodes import LINE_BREAK, KeyPath, ParsedDocument, read_documents
 
 T = TypeVar("T")
+_SURROGATE_PAIR: Final = re.compile(rb"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
 _MESSAGES: Final = {
     "yaml-merge": "the merge key << is YAML 1.1 and is not supported; write the merged keys here",
     "yaml-tag": "this tag is not supported, or does not fit its value; delete the tag",
@@ -38,8 +40,19 @@ class SourceFile:
     root: Path | None = None
 
     @cached_property
+    def _content(self) -> bytes:
+        """The bytes of the file; in JSON, escaped surrogate pairs are replaced, for which YAML has no escape."""
+        if not _SURROGATE_PAIR.search(self.data):
+            return self.data
+        try:
+            json.loads(self.data)
+        except (ValueError, RecursionError):
+            return self.data
+        return _SURROGATE_PAIR.sub(lambda match: match[1] + str(json.loads(b'"%b"' % match[2])).encode(), self.data)
+
+    @cached_property
     def text(self) -> str:
-        return self.data.decode("utf-8-sig", "replace")
+        return self._content.decode("utf-8-sig", "replace")
 
     @cached_property
     def lines(self) -> list[str]:
@@ -75,7 +88,7 @@ class SourceFile:
 
     @cached_property
     def _read(self) -> tuple[list[ParsedDocument], list[Problem]]:
-        return read_documents(self.data, self.file)
+        return read_documents(self._content, self.file)
 
     def location(self, offset: int) -> Location:
         """Return the location of the character at ``offset`` of ``text``."""
