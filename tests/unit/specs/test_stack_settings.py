@@ -153,6 +153,10 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
             '1:1: "topicwarden:cluster" is outside of config, where Pulumi ignores it; move it under `config:` '
             "[stack-setting]",
         ),
+        (
+            "config:\n  topicwarden:bootstrapServers: k:9092\n",
+            '2:3: unknown setting "topicwarden:bootstrapServers"; did you mean kafka:bootstrapServers? [stack-setting]',
+        ),
         ("confg:\n  topicwarden:cluster: sandbox\n", '1:1: unknown key "confg"; did you mean config? [stack-setting]'),
         (
             "config:\n  kafka:bootstrapServers: [a:1]\n  topicwarden:cluster: sandbox\n",

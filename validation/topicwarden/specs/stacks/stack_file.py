@@ -18,7 +18,7 @@ from topicwarden.model.problem import MOST_PROBLEMS, Level, Location, Problem, l
 from topicwarden.model.project import Project
 from topicwarden.specs.spec_files import printable_path
 from topicwarden.specs.stacks import certificate_settings
-from topicwarden.specs.stacks.connection_settings import SECRETS, SERVERS, read_connection_settings
+from topicwarden.specs.stacks.connection_settings import NAMES, SECRETS, SERVERS, read_connection_settings
 from topicwarden.specs.stacks.delivery_settings import CATALOGUE_SECRETS, RECEIVER_SECRETS
 from topicwarden.specs.stacks.registry_settings import SECRETS as REGISTRY_SECRETS
 from topicwarden.specs.stacks.registry_settings import read_registry_settings
@@ -192,7 +192,9 @@ def _unknown(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[
     for name, value in settings.items():
         encrypted = isinstance(value, dict) and "secure" in value
         if name.startswith(_NAMESPACE) and name not in SETTINGS and not encrypted:
-            remedy = did_you_mean(name, SETTINGS) or f"; known are {', '.join(SETTINGS)}"
+            of_kafka = f"kafka:{name.removeprefix(_NAMESPACE)}".lower()
+            remedy = did_you_mean(of_kafka, [each for each in NAMES if each.lower() == of_kafka])
+            remedy = remedy or did_you_mean(name, SETTINGS) or f"; known are {', '.join(SETTINGS)}"
             yield Problem(document.at_key(("config", name)), f"unknown setting {quoted(name)}{remedy}", _RULE)
 
 
