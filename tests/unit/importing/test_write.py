@@ -51,7 +51,7 @@ def texts(files: tuple[NewFile, ...]) -> dict[str, str]:
     return {file.path: file.text for file in files}
 
 
-@given(st.text(st.sampled_from("ab:#-|>' \n\t\r\x85\"")).filter(str.strip))
+@given(st.text(st.sampled_from("ab:#-|>' \n\t\r\x7f\x85\u2028\"\\\U0001f3f4\U000e007f")).filter(str.strip))
 def test_a_text_of_several_lines_is_read_as_it_was(text: str) -> None:
     assert load_scalar(yaml_text(text)) == text
 

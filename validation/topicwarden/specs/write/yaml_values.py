@@ -50,7 +50,14 @@ def yaml_setting(name: str, value: str | None) -> str:
 def yaml_scalar(text: str) -> str:
     """Return ``text`` as one line of YAML, in quotes if YAML would read it as another value."""
     plain = bool(text) and text.isprintable() and load_scalar(text) == text
-    return text if plain else json.dumps(text, ensure_ascii=not text.isprintable())
+    return text if plain else "".join(map(_printable, json.dumps(text, ensure_ascii=False)))
+
+
+def _printable(character: str) -> str:
+    """Return a character of a text in double quotes, escaped as in YAML, which has no surrogates, unlike JSON."""
+    if character.isprintable():
+        return character
+    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"
 
 
 def yaml_text(text: str) -> str:
