@@ -109,7 +109,7 @@ class ConfigDefinition:
         if self._accepts(value):
             return None
         got = message_text.quoted(value)
-        if _NUMBER.fullmatch(value):
+        if len(value) <= 60 and _NUMBER.fullmatch(value):
             got = value if written in (None, value) else f"{written} ({value})"
         return f"expected {self.expected}, got {got}{self._hint(value)}"
 
