@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -272,7 +273,8 @@ def test_a_usage_report_that_needs_spark_says_so_in_one_line(root: Path, option:
     done = _without(root, ["usage", "--stack", "dev", option, address], without=("pyspark", "py4j"))
     assert (done.returncode, done.stdout) == (2, "")
     message = "the Python package pyspark is not installed: `pip install 'topicwarden[audit]'`"
-    assert done.stderr == f"topicwarden: {message}\n"
+    said = [line for line in done.stderr.splitlines() if not re.fullmatch(r"topicwarden \w+: \d+ s", line)]
+    assert said == [f"topicwarden: {message}"]  # beside the progress of a slow machine
 
 
 def test_base_commands_need_no_extra(root: Path) -> None:
