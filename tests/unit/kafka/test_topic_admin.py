@@ -22,13 +22,13 @@ class Admin:
     def __init__(self, failure: Exception) -> None:
         self._controller_id: int | None = LOST
         self._failure = failure
-        self.asked: list[int] = []
+        self.requested: list[int] = []
 
     def _answer(self, *_: object, raise_errors: bool) -> Any:
         assert not raise_errors
         if self._controller_id is None:
             self._controller_id = NEW
-        self.asked.append(self._controller_id)
+        self.requested.append(self._controller_id)
         if self._controller_id == LOST:
             raise self._failure
         done = {"name": "a", "error_code": 0, "error_message": None}
@@ -59,7 +59,7 @@ def test_a_write_is_repeated_at_the_new_controller(
     monkeypatch.setattr("topicwarden.kafka.connect.request_errors._PAUSE_S", 0)
     admin, lines = Admin(failure), list[str]()
     assert retry_each(["a"], lambda names: WRITES[write](cast(Any, admin), names), (), lines.append) == {}
-    assert admin.asked == [LOST, NEW]
+    assert admin.requested == [LOST, NEW]
 
 
 @pytest.mark.parametrize(
