@@ -70,7 +70,7 @@ def _metadata(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("requests_before", range(4))
 def test_the_extents_of_the_other_topics_are_read(requests_before: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"{MODULE}._log_bytes", lambda *_: ({}, None))
+    monkeypatch.setattr(f"{MODULE}._log_bytes", lambda *_: ({}, (), None))
     monkeypatch.setattr(f"{MODULE}.offsets_at_leaders", at_leaders)
     going = admin({*"ab"}, *[""] * requests_before, "a")
     extents, _, _ = read_extents(going, dict.fromkeys("ab", REPLICAS), [1])
