@@ -132,7 +132,10 @@ def test_python_and_java_count_the_same(
     )
     tombstones = tombstones_of(chance, spark, parts)
     counted = scan(spark, connection, parts, NOW, contracts, deleted_keys=tombstones)
-    expected = dataframe_counts(spark, connection, parts, now=NOW, contracts=contracts, tombstones=tombstones)
+    # A tombstone after the end is not read, so it deletes nothing that is read.
+    ends = {(part.range.topic, part.range.partition): part.range.end for part in parts}
+    read = [found for found in tombstones if found[3] < ends[found[0], found[1]]]
+    expected = dataframe_counts(spark, connection, parts, now=NOW, contracts=contracts, tombstones=read)
     assert {
         topic_partition: replace(counts, faults=(), timestamp_types={}) for topic_partition, counts in counted.items()
     } == expected
