@@ -29,6 +29,7 @@ from pulumi.runtime.proto import language_pb2 as rpc
 from pulumi.runtime.proto import language_pb2_grpc, plugin_pb2
 
 from topicwarden.deploy import program_execution
+from topicwarden.deploy.engine_connection import NO_LIMIT
 
 _PROGRAM = f"from {program_execution.__name__} import main; main()"
 
@@ -193,7 +194,7 @@ def main() -> None:
     addresses = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
     host = LanguageHost(addresses[0] if addresses else "")
     # Each program and policy pack uses a worker while it runs.
-    server = grpc.server(ThreadPoolExecutor(max_workers=64), options=[("grpc.max_receive_message_length", -1)])
+    server = grpc.server(ThreadPoolExecutor(max_workers=64), options=NO_LIMIT)
     language_pb2_grpc.add_LanguageRuntimeServicer_to_server(host, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()

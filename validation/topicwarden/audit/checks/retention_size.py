@@ -32,14 +32,11 @@ from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.persistence import (
-    MOVES_BETWEEN_DISKS,
-    OUT_OF_SYNC,
     UNMOVED,
     UNMOVED_REMEDY,
-    all_in_sync,
+    deletion_pause,
     deletion_verdict,
     log_start_facts,
-    moves_between_disks,
     unknown_grace_remedy,
 )
 from topicwarden.audit.evidence import ApacheLog, LiveSettings
@@ -132,10 +129,8 @@ def _explanation(subject: Required, partition: int, size: int, bound: int) -> st
     known_from = subject.shaped_from(partition)
     if known_from is None:
         return None
-    if not all_in_sync(subject, partition):
-        return OUT_OF_SYNC
-    if moves_between_disks(subject, partition):
-        return MOVES_BETWEEN_DISKS
+    if pause := deletion_pause(subject, partition):
+        return pause
     if size <= bound + _LARGEST_SEGMENT and subject.live.extents[partition].start < known_from:
         return (
             "the oldest segment was written before audits saw the settings, and may be larger than segment.bytes: "

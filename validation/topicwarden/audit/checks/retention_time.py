@@ -37,15 +37,13 @@ from collections.abc import Iterable
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.persistence import (
-    MOVES_BETWEEN_DISKS,
-    OUT_OF_SYNC,
     UNMOVED,
     UNMOVED_REMEDY,
     all_in_sync,
+    deletion_pause,
     deletion_verdict,
     latest_hidden_timestamp,
     log_start_facts,
-    moves_between_disks,
     unknown_grace_remedy,
 )
 from topicwarden.audit.checks.retention_blocked import blocked_partitions
@@ -132,10 +130,8 @@ def _explanation(subject: Required, partition: int) -> str | None:
     known_from = subject.shaped_from(partition)
     if known_from is None:
         return None
-    if not all_in_sync(subject, partition):
-        return OUT_OF_SYNC
-    if moves_between_disks(subject, partition):
-        return MOVES_BETWEEN_DISKS
+    if pause := deletion_pause(subject, partition):
+        return pause
     start, unexpired = subject.live.extents[partition].start, subject.horizons[partition].unexpired
     if unexpired is not None and max(start, unexpired) < known_from:
         return (

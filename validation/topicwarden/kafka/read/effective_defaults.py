@@ -21,7 +21,7 @@ _COARSER_UNITS = {
 """Broker properties that apply if the property in milliseconds is not set, with their units in milliseconds."""
 
 
-def _once_for_all_topics(derive: Callable[[Snapshot, str], Defaults]) -> Callable[[Snapshot, str], Defaults]:
+def once_for_all_topics(derive: Callable[[Snapshot, str], Defaults]) -> Callable[[Snapshot, str], Defaults]:
     """Return ``derive``, which is computed once for each snapshot and setting: a plan asks for each of its topics."""
 
     @wraps(derive)
@@ -35,7 +35,7 @@ def _once_for_all_topics(derive: Callable[[Snapshot, str], Defaults]) -> Callabl
     return derived
 
 
-@_once_for_all_topics
+@once_for_all_topics
 def effective_defaults(snapshot: Snapshot, setting: str) -> frozenset[str]:
     """Return the values of ``setting`` for a topic that does not set it.
 
@@ -47,7 +47,7 @@ def effective_defaults(snapshot: Snapshot, setting: str) -> frozenset[str]:
     return frozenset(value for value in values or {documented} if value is not None)
 
 
-@_once_for_all_topics
+@once_for_all_topics
 def differing_defaults(snapshot: Snapshot, setting: str) -> Mapping[str, list[int]]:
     """Return the brokers by their default for ``setting``; empty if all brokers have the same default."""
     brokers: dict[str, list[int]] = {}

@@ -103,13 +103,9 @@ def reassignments(admin: KafkaAdminClient) -> tuple[dict[tuple[str, int], Mappin
     sync while it moves: the change that adds the last replica to the in-sync replicas also ends the reassignment
     (``PartitionChangeBuilder.completeReassignmentIfNeeded`` of the controller).
     """
-
-    def listed_by_controller() -> Any:
-        forget_controller(admin)  # the one that the client knows may be lost
-        return from_controller(admin, admin.list_partition_reassignments)
-
+    forget_controller(admin)  # the one that the client knows may be lost
     try:
-        listed = retry_transient(listed_by_controller)
+        listed = retry_transient(lambda: from_controller(admin, admin.list_partition_reassignments))
     except KafkaError as error:
         return {}, type(error).__name__
     return {(partition.topic, partition.partition): state for partition, state in listed.items()}, ""

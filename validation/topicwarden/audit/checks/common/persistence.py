@@ -9,6 +9,7 @@ from topicwarden.audit.collect.horizon import CLOCK_MS, roll_time
 from topicwarden.audit.evidence import Counts, Live, PreviousState
 from topicwarden.audit.history.topic_state import RememberedRecord
 from topicwarden.audit.scan.counts import SupersededPair
+from topicwarden.kafka.read.effective_defaults import once_for_all_topics
 from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas, Snapshot, log_directories
 from topicwarden.model.verdict import Verdict
 
@@ -79,7 +80,7 @@ def log_start_facts(subject: Live, partition: int) -> dict[str, int]:
     without a restart, and a new limit says nothing about the time before. Neither does the time of a move between disks
     (``ReplicaManager.alterReplicaLogDirs``, ``LogCleanerManager``).
     """
-    log, throughput = extent(subject, partition), _cleaned_bytes_per_second(subject.snapshot)
+    log, throughput = extent(subject, partition), _cleaned_bytes_per_second(subject.snapshot, _CLEANER_LIMIT_SETTING)
     limited = subject.compacted and throughput < _CLEANED_BYTES_PER_SECOND
     return (
         leader_facts(subject, partition)
@@ -87,6 +88,13 @@ def log_start_facts(subject: Live, partition: int) -> dict[str, int]:
         | ({"cleaned_bytes_per_second": throughput} if limited else {})
         | ({"moves_between_disks": 1} if moves_between_disks(subject, partition) else {})
     )
+
+
+def deletion_pause(subject: Live, partition: int) -> str | None:
+    """Return why the leader deletes no records of the partition now; None if nothing stops it."""
+    if not all_in_sync(subject, partition):
+        return OUT_OF_SYNC
+    return MOVES_BETWEEN_DISKS if moves_between_disks(subject, partition) else None
 
 
 def latest_hidden_timestamp(subject: Live, partition: int, persisted_ms: int) -> int | None:
@@ -240,12 +248,14 @@ def cleaner_grace_ms(subject: AuditedTopic) -> int | None:
     if not known_sizes or backoff is None:
         return None
     cleaned = sum(known_sizes) + subject.snapshot.other_log_bytes
-    return 2 * backoff + CLOCK_MS + cleaned * 1_000 // _cleaned_bytes_per_second(subject.snapshot)
+    throughput = _cleaned_bytes_per_second(subject.snapshot, _CLEANER_LIMIT_SETTING)
+    return 2 * backoff + CLOCK_MS + cleaned * 1_000 // throughput
 
 
-def _cleaned_bytes_per_second(snapshot: Snapshot) -> int:
-    """Return how many bytes of logs a healthy cleaner cleans in a second, on the broker with the lowest limit."""
-    limits = (float(settings.get(_CLEANER_LIMIT_SETTING, _NO_LIMIT)) for settings in snapshot.broker_configs.values())
+@once_for_all_topics
+def _cleaned_bytes_per_second(snapshot: Snapshot, setting: str) -> int:
+    """Return how many bytes of logs a healthy cleaner cleans in a second on the broker with the lowest ``setting``."""
+    limits = (float(settings.get(setting, _NO_LIMIT)) for settings in snapshot.broker_configs.values())
     limited = min((limit / _CLEANER_TRANSFERS for limit in limits), default=_CLEANED_BYTES_PER_SECOND)
     return max(1, int(min(limited, _CLEANED_BYTES_PER_SECOND)))
 

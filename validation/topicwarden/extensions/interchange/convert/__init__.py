@@ -31,7 +31,7 @@ from topicwarden.extensions.interchange.convert.topic_reader import (
     ConvertedSubject,
     ConvertedTopic,
     TopicReader,
-    access_declared_twice,
+    add_entry,
 )
 from topicwarden.kafka_facts.topic_names import metric_name
 from topicwarden.model.access import ACLS, Acl, LiveAccess
@@ -219,11 +219,9 @@ def _report_unrecognised(reader: TopicReader, format_name: str | None) -> None:
 
 def _add_access(access: dict[str, Any], locations: dict[AccessKey, Location], reader: TopicReader) -> Iterator[Problem]:
     """Add the access of one file; yield a problem for each entry that another file declares with other values."""
-    for (part, key), location in reader.access_locations.items():
-        first = locations.setdefault((part, key), location)
-        value = reader.access[part][key]
-        if access[part].setdefault(key, value) != value:
-            yield access_declared_twice(part, location, first)
+    for entry, location in reader.access_locations.items():
+        part, key = entry
+        yield from add_entry(access, locations, entry, reader.access[part][key], location)
 
 
 def _add_subjects(subjects: dict[str, ConvertedSubject], found: Sequence[ConvertedSubject]) -> list[Problem]:

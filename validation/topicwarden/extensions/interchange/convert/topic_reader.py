@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -99,9 +99,7 @@ class TopicReader:
 
     def add_access(self, part: str, key: Any, value: Any, location: Location) -> None:
         """Add access that the file declares at ``location``; report another value of the same entry."""
-        first = self.access_locations.setdefault((part, key), location)
-        if self.access[part].setdefault(key, value) != value:
-            self.problems.append(access_declared_twice(part, location, first))
+        self.problems += add_entry(self.access, self.access_locations, (part, key), value, location)
 
     def add_acls(self, acls: Iterable[Acl], location: Location) -> None:
         """Add ACLs that the file declares at ``location``."""
@@ -183,10 +181,19 @@ class TopicReader:
         return [_note(reason, parts) for reason, parts in (notes | located).items() if parts]
 
 
-def access_declared_twice(part: str, location: Location, first: Location) -> Problem:
-    """Return the problem of an entry of ``part`` whose values at these two locations differ."""
-    message = f"this entry of {part} is declared twice, first at {first} with other values; keep one"
-    return Problem(location, message, "access-twice")
+def add_entry(
+    access: Mapping[str, dict[Any, Any]],
+    locations: dict[AccessKey, Location],
+    entry: AccessKey,
+    value: Any,
+    location: Location,
+) -> Iterator[Problem]:
+    """Add an ``entry``, declared at ``location``; yield a problem if it is there with another value."""
+    part, key = entry
+    first = locations.setdefault(entry, location)
+    if access[part].setdefault(key, value) != value:
+        message = f"this entry of {part} is declared twice, first at {first} with other values; keep one"
+        yield Problem(location, message, "access-twice")
 
 
 def _with_lines(parts: list[tuple[Location, str]]) -> list[tuple[Location, str]]:
