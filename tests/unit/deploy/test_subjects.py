@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import pytest
 
+from tests.support.http_answers import Request, answering, failing, http
 from tests.support.subject_changes import change
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
@@ -194,6 +195,7 @@ def live(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
     monkeypatch.setattr(before, "RegistryClient", lambda settings: nullcontext(SimpleNamespace(connections=1)))
     monkeypatch.setattr(before, "read_registry", read)
+    monkeypatch.setattr(before, "read_mode", lambda client, name: None)
     return live
 
 
@@ -229,6 +231,28 @@ def test_a_new_subject_is_announced_before_it_is_registered(live: set[str]) -> N
     assert found(DECLARED).created == ["s"]
 
 
+@pytest.mark.parametrize(
+    ("registry", "subject", "refused"),
+    [("READWRITE", "IMPORT", True), ("READONLY", None, True), ("READONLY", "READWRITE", False)],
+)
+def test_the_mode_that_applies_to_a_subject_decides_whether_it_is_deployed(
+    registry: str, subject: str | None, refused: bool
+) -> None:
+    modes = {"/mode": registry, "/mode/s?defaultToGlobal=true": subject}
+
+    def answer(request: Request) -> bytes:
+        if request.path == "/config":
+            return http({"compatibilityLevel": "FULL"})
+        mode = modes.get(request.path)
+        return http({"mode": mode}) if mode else failing("404 Not Found", 40401, "Subject 's' not found.")
+
+    with answering(answer) as server:
+        prediction = found(DECLARED, settings=RegistrySettings(server.url)).prediction
+    reasons = {"s": f"the registry refuses the change in mode {subject or registry}"} if refused else {}
+    assert prediction is not None
+    assert prediction.undeployed == reasons
+
+
 def test_a_subject_that_no_registry_shows_may_exist() -> None:
     (problem,) = found(settings=None).unfinished.orphans
     assert "subject s" in problem.message
@@ -248,6 +272,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return ("/fields/0: no default",)
 
     monkeypatch.setattr(before, "refusal", refusal)
+    monkeypatch.setattr(before, "read_mode", lambda client, name: None)
     return names
 
 

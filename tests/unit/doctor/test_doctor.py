@@ -138,10 +138,13 @@ def test_an_api_that_one_broker_lacks_is_named_with_what_is_lost() -> None:
 
 
 def test_the_registry_of_the_stack_is_one_line_and_limits_the_commands_that_need_it() -> None:
-    found = RegistryState(url="http://r", commands=["audit"], subjects=2, mode="READONLY", compatibility="FULL")
+    found = RegistryState(
+        url="http://r", commands=["audit"], subjects=2, mode="READONLY_OVERRIDE", compatibility="FULL"
+    )
     diagnosis = diagnose("dev", PARTS, state(), [TOPIC], registry=found)
     assert diagnosis.healthy
-    line = "registry http://r, 2 subjects, mode READONLY, in which no schema can be registered, compatibility FULL"
+    mode = "mode READONLY_OVERRIDE, in which no schema can be registered"
+    line = f"registry http://r, 2 subjects, {mode}, compatibility FULL"
     assert line in [" ".join(each.split()) for each in render(diagnosis, 200).splitlines()]
     lost = RegistryState(
         commands=["audit"], problem="the Schema Registry at http://r cannot be reached: refused; start it"

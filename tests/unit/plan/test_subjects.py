@@ -110,7 +110,7 @@ def judged(case: Mapping[str, Any]) -> RegistryPlan:
     }
     verdicts |= {name: RegistryVerdict(error=error) for name, error in case.get("unjudged", {}).items()}
     referrers = {name: tuple(names) for name, names in case.get("referrers", {}).items()}
-    prediction = predict_subjects(change, SubjectEvidence(verdicts, referrers), TODAY)
+    prediction = predict_subjects(change, SubjectEvidence(verdicts, referrers, modes=case.get("modes", {})), TODAY)
     assert prediction is not None
     assert list(prediction.undeployed) == case.get("undeployed", [])
     return prediction.plan

@@ -78,7 +78,7 @@ BAD_ANSWERS: dict[str, tuple[Answer, int | None, int | None, str]] = {
     "413": (http(HTML, "413 Too Large"), 413, None, "too large"),
     "422": (failing("422 Unprocessable", 42201, "Invalid schema"), 422, 42201, "correct the schema or its references"),
     "level": (failing("422 Unprocessable", 42203, "Invalid level"), 422, 42203, "choose another level"),
-    "READONLY": (failing("422 Unprocessable", 42205, "Subject a is in read-only mode"), 422, 42205, "READONLY mode"),
+    "mode": (failing("422 Unprocessable", 42205, "Subject a is in read-only mode"), 422, 42205, "in its mode"),
     "referenced": (failing("422 Unprocessable", 42206, "references exist"), 422, 42206, "other schemas refer to it"),
     "429": (failing("429 Too Many Requests", 42901, "slow down"), 429, 42901, "over its limit"),
     "500": (http(b"", "500 Internal Server Error"), 500, None, "failed at GET /subjects (500); see its log"),

@@ -179,7 +179,7 @@ class LiveRegistry:
     subjects: Mapping[str, LiveSubject] = field(default_factory=dict)
     compatibility: Compatibility | None = None
     mode: str | None = None
-    """``READWRITE``, ``READONLY``, ``READONLY_OVERRIDE`` or ``IMPORT``; None if the registry has no modes."""
+    """Such as ``READWRITE``, ``READONLY``, ``READONLY_OVERRIDE`` or ``IMPORT``; None if the registry has no modes."""
     error: str | None = None
 
 

@@ -11,7 +11,7 @@ from topicwarden.report.document import Block, Document, DocumentSection, FactLi
 
 _MOST_NAMES: Final = 5
 _MARKS: Final = {Ability.READY: "ok", Ability.LIMITED: "!", Ability.UNABLE: "x"}
-_WRITABLE: Final = ("READWRITE", "READONLY_OVERRIDE")
+_WRITABLE: Final = "READWRITE"
 _SHOWN_PERMISSIONS: Final = (Possession.GRANTED, Possession.UNNEEDED, Possession.UNTESTED)
 
 
@@ -77,7 +77,7 @@ def _registry(diagnosis: Diagnosis) -> Iterator[Block]:
         return
     parts = [state.url or "", counted(state.subjects or 0, "subject")]
     if state.mode:
-        effect = "" if state.mode in _WRITABLE else ", in which no schema can be registered"
+        effect = "" if state.mode == _WRITABLE else ", in which no schema can be registered"
         parts.append(f"mode {state.mode}{effect}")
     if state.compatibility:
         parts.append(f"compatibility {state.compatibility}")

@@ -130,7 +130,7 @@ cannot judge or write stops the subjects only: topics and access are deployed, a
 
 
 _REGISTRY = ChangeGuard(
-    "the registry does not answer, or is read-only",
+    "the registry does not answer, or its mode does not permit the change",
     (),
     "nothing is known, or nothing can be written; the changed subjects are not deployed",
     f"{UNSEEN}, {READ_ONLY}",

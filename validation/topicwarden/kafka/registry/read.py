@@ -72,10 +72,13 @@ def effective_compatibility(client: RegistryClient, name: str) -> Compatibility 
     return None if answer is None else _level(client, answer)
 
 
-def read_mode(client: RegistryClient) -> str | None:
-    """Return the mode of the registry; None if it has no modes. Raises RegistryError."""
+def read_mode(client: RegistryClient, *subject: str) -> str | None:
+    """Return the mode of the registry, or the one that applies to ``subject``; None if the registry has no modes.
+
+    Raises RegistryError.
+    """
     try:
-        answer = client.get("mode")
+        answer = client.get("mode", *subject, query={"defaultToGlobal": "true"} if subject else None)
     except RegistryError as error:
         if error.status in (404, 405, 501):
             return None

@@ -27,7 +27,7 @@ _MOST_TEXT: Final = 600
 _NOT_FOUND: Final = range(40401, 40500)
 """The codes of ``io.confluent.kafka.schemaregistry.rest.exceptions.Errors`` for what is absent."""
 NO_SUBJECT: Final = 40401
-READ_ONLY: Final = 42205
+NOT_IN_MODE: Final = 42205
 REFERENCED: Final = 42206
 PASSING_CODES: Final = (50002, 50003)
 """A write timed out, or could not be forwarded to the registry's leader: after an election, both work again."""
@@ -76,8 +76,8 @@ def answer_reason(registry: str, request: str, status: int, code: int | None, me
     by_code = {
         42201: f"{registry} cannot use the schema ({answered}); correct the schema or its references",
         42203: f"{registry} does not know the compatibility level ({answered}); choose another level",
-        READ_ONLY: f"{registry} is in READONLY mode and refuses changes ({answered}); "
-        "set its mode to READWRITE, or deploy when it is writable",
+        NOT_IN_MODE: f"{registry} does not permit the change in its mode, or in that of the subject ({answered}); "
+        "set the mode to READWRITE, or deploy when it is",
         REFERENCED: f"{registry} keeps the subject, because other schemas refer to it ({answered}); "
         "delete these subjects first",
         50001: f"{registry} cannot use its storage ({answered}); see its log",

@@ -16,6 +16,7 @@ from topicwarden.kafka.registry.client import RegistryClient
 from topicwarden.kafka.registry.read import (
     each_of,
     find_version,
+    read_mode,
     read_registry,
     referenced_texts,
     referrers,
@@ -142,14 +143,23 @@ class _RegistryReader:
         return each_of(self._client, find, schemas)
 
     def evidence(self, change: RegistryChange) -> SubjectEvidence:
-        """Return the verdicts on new schemas, and who refers to what is deleted."""
+        """Return the verdicts on new schemas, who refers to what is deleted, and the modes of what is written."""
         judged = [each for name, each in change.changes.items() if name not in change.unjudged]
         new = {each.name: each for each in judged if each.changes_readers and each.schema is not None}
         deleted = {each.name: each for each in judged if each.action is Action.DELETE}
+        modes = each_of(self._client, self._mode, (each.name for each in judged if each.writes))
         return SubjectEvidence(
             each_of(self._client, lambda name: self._verdict(change, new[name]), new),
             each_of(self._client, lambda name: self._referrers(deleted[name]), deleted),
+            modes={name: mode for name, mode in modes.items() if mode is not None},
         )
+
+    def _mode(self, subject: str) -> str | None:
+        """Return the mode that applies to a subject; None if the registry does not say."""
+        try:
+            return read_mode(self._client, subject)
+        except RegistryError:
+            return None
 
     def _verdict(self, registry: RegistryChange, change: SubjectChange) -> RegistryVerdict:
         """Return whether the schema is compatible with the versions of its subject, and of those that it replaces."""

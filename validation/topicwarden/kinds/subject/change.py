@@ -68,6 +68,11 @@ class SubjectChange:
         return self.registers or bool(self.replaces)
 
     @property
+    def writes(self) -> bool:
+        """True if the deploy sends a request that changes the registry."""
+        return self.registers or self.written is not None or self.action is Action.DELETE
+
+    @property
     def latest(self) -> SubjectVersion | None:
         """The latest version in the registry, if any is known."""
         return self.live.latest if self.live else None

@@ -43,7 +43,8 @@ class SubjectEvidence:
     """The facts that the registry and the topics show of changed subjects, by the name of the subject.
 
     ``referrers`` are the subjects that refer to one that would be deleted. ``readability`` has the scans of the topics
-    of a subject; ``readers`` is by topic. ``unscanned`` says why records of a subject were not read.
+    of a subject; ``readers`` is by topic. ``unscanned`` says why records of a subject were not read. ``modes`` are
+    those that apply to subjects that the deploy writes, as far as they are known: a subject may have its own.
     """
 
     verdicts: Mapping[str, RegistryVerdict] = field(default_factory=dict)
@@ -51,6 +52,7 @@ class SubjectEvidence:
     readability: Mapping[str, tuple[Readability, ...]] = field(default_factory=dict)
     readers: Mapping[str, TopicReaders] = field(default_factory=dict)
     unscanned: Mapping[str, str] = field(default_factory=dict)
+    modes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

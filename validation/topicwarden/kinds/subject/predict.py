@@ -32,7 +32,9 @@ UNSEEN: Final = "registry-unseen"
 READ_ONLY: Final = "read-only-registry"
 OF_REGISTRY: Final = (UNSEEN, READ_ONLY)
 """Kinds of refusals that concern the state of the registry: topics and access are deployed nevertheless."""
+_WRITABLE: Final = "READWRITE"
 _READ_ONLY_MODES: Final = ("READONLY", "READONLY_OVERRIDE")
+"""Modes in which a registry refuses every change. Only in ``READWRITE`` does it give a new schema an id."""
 _NEW: Final = "new"
 _MOST: Final = 5
 _CONTEXT_LINES: Final = 2
@@ -59,7 +61,7 @@ def predict_subjects(change: RegistryChange, evidence: SubjectEvidence, today: d
     """Return the changes of subjects and their consequences; None if the stack has and declares no subjects."""
     if not change.declared and not change.deployed:
         return None
-    undeployed = _undeployed(change)
+    refused = _refused_by_mode(change, evidence)
     plans, needed = [], set[tuple[str, AllowedChange]]()
     for each in change.changes.values():
         context = SubjectContext(each, change, evidence, today)
@@ -70,10 +72,13 @@ def predict_subjects(change: RegistryChange, evidence: SubjectEvidence, today: d
     unseen = _unseen(change)
     plan = RegistryPlan(
         subjects=plans,
-        consequences=list(_of_registry(change)),
+        consequences=list(_of_registry(change, refused)),
         unchanged=len(change.declared.subjects.keys() - change.changes.keys()),
         judged=change.registry.error is None,
     )
+    undeployed = {name: f"the registry refuses the change in mode {mode}" for name, mode in refused.items()} | {
+        **change.unjudged
+    }
     return SubjectPrediction(plan, frozenset(needed), tuple(unseen), undeployed)
 
 
@@ -163,30 +168,27 @@ def _needed(context: SubjectContext, consequences: Sequence[Consequence]) -> fro
     return frozenset(word for _, word in needed)
 
 
-def _undeployed(change: RegistryChange) -> dict[str, str]:
-    """Return the subjects that change and that no deploy can write now, with the reason."""
-    mode = change.registry.mode
-    read_only = _written(change) if mode in _READ_ONLY_MODES else []
-    return {**dict.fromkeys(read_only, f"the registry is in mode {mode}"), **change.unjudged}
+def _refused_by_mode(change: RegistryChange, evidence: SubjectEvidence) -> dict[str, str]:
+    """Return the subjects whose change the registry refuses in the mode that applies to them, with that mode.
+
+    The modes ``IMPORT`` and ``FORWARD`` refuse new schemas only (Confluent's ``checkRegisterMode``).
+    """
+    found: dict[str, str] = {}
+    for name, each in change.changes.items():
+        mode = evidence.modes.get(name, change.registry.mode)
+        if mode is not None and each.writes and (mode in _READ_ONLY_MODES or (each.registers and mode != _WRITABLE)):
+            found[name] = mode
+    return found
 
 
-def _written(change: RegistryChange) -> list[str]:
-    """Return the subjects for which the deploy sends a request that changes the registry."""
-    return [
-        name
-        for name, each in change.changes.items()
-        if each.registers or each.written is not None or each.action is Action.DELETE
-    ]
-
-
-def _of_registry(change: RegistryChange) -> Iterable[Consequence]:
+def _of_registry(change: RegistryChange, refused: Mapping[str, str]) -> Iterable[Consequence]:
     """Yield the refusals that concern the whole registry, each with the first subjects."""
-    mode = change.registry.mode
-    if mode in _READ_ONLY_MODES and (names := _written(change)):
+    for mode, names in _by_reason(refused):
+        extent = "" if mode == change.registry.mode else " for these subjects"
         yield Consequence(
             kind=READ_ONLY,
             severity=Severity.REFUSED,
-            message=f"the registry is in mode {mode}: it refuses {counted(len(names), 'change')} of subjects",
+            message=f"the registry is in mode {mode}{extent}: it refuses {counted(len(names), 'change')} of subjects",
             because=first_lines(names, _MOST),
             measured="the mode of the registry",
             remedy="deploy again when the registry is in mode READWRITE; topics and access are deployed without it",
