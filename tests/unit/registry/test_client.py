@@ -404,6 +404,33 @@ def test_one_broken_subject_does_not_hide_the_others() -> None:
         assert subject.error and ("unknown form" in subject.error or "denies" in subject.error)
 
 
+@pytest.mark.parametrize("denied", [{"/config"}, {"/mode"}, {"/config", "/mode"}])
+def test_a_user_with_permissions_on_subjects_only_gets_them_with_the_levels_that_apply(denied: set[str]) -> None:
+    def answer(request: Request) -> bytes:
+        if request.path in {*denied, "/config/secret"}:
+            return failing("403 Forbidden", 40301, "User is denied operation Read on Subject: __GLOBAL")
+        if request.path.endswith("?defaultToGlobal=true"):
+            return http({"compatibilityLevel": "BACKWARD"})
+        return NOT_FOUND if request.path == "/config/absent" else registry(request)
+
+    with answering(answer) as server, client_of(server.url) as client:
+        found = read_registry(client, ["good", "absent", "secret"])
+    assert found.error is None
+    assert found.mode == (None if "/mode" in denied else "READONLY")
+    good, absent, secret = (found.subjects[name] for name in ("good", "absent", "secret"))
+    assert good.latest and good.latest.version == 3
+    assert [found.level(each) for each in (good, absent)] == [Compatibility.FULL, Compatibility.BACKWARD]
+    assert absent.compatibility is None
+    assert secret.error and "denies GET /config/secret" in secret.error
+
+
+def test_a_registry_that_denies_everything_is_an_error_of_the_registry() -> None:
+    with answering(failing("403 Forbidden", 40301, "denied")) as server, client_of(server.url) as client:
+        found = read_registry(client, ["a", "b"])
+    assert found.error and "denies GET /config" in found.error
+    assert not found.subjects
+
+
 @pytest.mark.parametrize("name", BAD_ANSWERS)
 def test_a_registry_that_cannot_be_read_is_an_error_of_the_registry(name: str) -> None:
     with answering(BAD_ANSWERS[name][0]) as server, client_of(server.url, timeout_s=timeout_of(name)) as client:

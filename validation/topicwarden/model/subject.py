@@ -160,20 +160,23 @@ class LiveSubject:
     """A subject in the registry. ``compatibility`` None: it has none of its own, so the registry's applies.
 
     ``latest`` None: the subject has no version (it is soft-deleted, or never had one). ``error``: why the rest is not
-    known; then nothing may be concluded.
+    known; then nothing may be concluded. ``inherited``: the level that applies to it, if it has none of its own and
+    this user may not read the registry's.
     """
 
     name: str
     latest: SubjectVersion | None = None
     compatibility: Compatibility | None = None
     error: str | None = None
+    inherited: Compatibility | None = None
 
 
 @dataclass(frozen=True)
 class LiveRegistry:
     """The answers of a registry. ``subjects`` has all names that were asked for, also those that do not exist.
 
-    ``error``: the registry could not be reached, or answered something else than its API; then ``subjects`` is empty.
+    ``compatibility`` and ``mode`` are None, too, if this user may not read them. ``error``: the registry could not be
+    reached, denies everything, or answered something else than its API; then ``subjects`` is empty.
     """
 
     subjects: Mapping[str, LiveSubject] = field(default_factory=dict)
@@ -181,6 +184,10 @@ class LiveRegistry:
     mode: str | None = None
     """Such as ``READWRITE``, ``READONLY``, ``READONLY_OVERRIDE`` or ``IMPORT``; None if the registry has no modes."""
     error: str | None = None
+
+    def level(self, subject: LiveSubject | None) -> Compatibility | None:
+        """Return the level that applies to a subject: its own, or else the registry's; None if it is not known."""
+        return (subject and (subject.compatibility or subject.inherited)) or self.compatibility
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def _subject(
     audited = AuditedSubject(
         declared,
         found.latest,
-        found.compatibility or live.compatibility,
+        live.level(found),
         read_only=(live.mode or "").startswith("READONLY"),
     )
     if found.latest is None:

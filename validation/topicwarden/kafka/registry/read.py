@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from http import HTTPStatus
 from typing import Any, Final, TypeVar
 
 from topicwarden.kafka.registry.client import RegistryClient
@@ -22,10 +24,23 @@ _FORMAT_OF: Final = {schema_type: format for format, schema_type in FORMATS.item
 def read_registry(client: RegistryClient, names: Collection[str]) -> LiveRegistry:
     """Return the subjects ``names`` and the registry's own settings. Never raises RegistryError.
 
-    If the registry ceases to answer, the remaining subjects have the same error, and no further request is sent.
+    If the registry ceases to answer, the remaining subjects have the same error, and no further request is sent. A user
+    with permissions on subjects only gets the subjects: the level that one inherits is read from the subject.
     """
+    denied: list[str] = []
+
+    def unless_denied(read: Callable[[], Answer]) -> Answer | None:
+        try:
+            return read()
+        except RegistryError as error:
+            if error.status != HTTPStatus.FORBIDDEN:
+                raise
+            denied.append(error.reason)
+            return None
+
     try:
-        compatibility, mode = _level(client, client.get("config")), read_mode(client)
+        compatibility = unless_denied(lambda: _level(client, client.get("config")))
+        mode = unless_denied(lambda: read_mode(client))
     except RegistryError as error:
         return LiveRegistry(error=error.reason)
     lost: list[str] = []
@@ -34,13 +49,19 @@ def read_registry(client: RegistryClient, names: Collection[str]) -> LiveRegistr
         if lost:
             return LiveSubject(name, error=lost[0])
         try:
-            return read_subject(client, name)
+            live = read_subject(client, name)
+            if denied and compatibility is None and live.compatibility is None:
+                live = replace(live, inherited=effective_compatibility(client, name))
+            return live
         except RegistryError as error:
             if error.unreachable:
                 lost.append(error.reason)
             return LiveSubject(name, error=error.reason)
 
-    return LiveRegistry(each_of(client, subject, sorted({*names})), compatibility, mode)
+    subjects = each_of(client, subject, sorted({*names}))
+    if denied and all(each.error for each in subjects.values()):
+        return LiveRegistry(error=denied[0])
+    return LiveRegistry(subjects, compatibility, mode)
 
 
 def each_of(client: RegistryClient, ask: Callable[[Item], Answer], items: Iterable[Item]) -> dict[Item, Answer]:

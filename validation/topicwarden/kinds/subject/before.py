@@ -172,9 +172,7 @@ class _RegistryReader:
         if not complete(schema):
             return RegistryVerdict(error="it refers to a schema that this deploy registers first")
         for subject in earlier:
-            verdict = self._compatible(
-                subject, schema, subject.compatibility or registry.registry.compatibility, applied
-            )
+            verdict = self._compatible(subject, schema, registry.registry.level(subject), applied)
             if verdict.reasons or verdict.error:
                 break
         return verdict

@@ -127,10 +127,10 @@ class RegistryChange:
 
         For the first version of a subject, it is that of the subject that it replaces.
         """
-        own = change.live.compatibility if change.live else None
-        if change.latest is None and change.replaces:
-            own = own or change.replaces[0].compatibility
-        return own or self.registry.compatibility
+        live = change.live
+        if change.latest is None and change.replaces and not (live and live.compatibility):
+            live = change.replaces[0]
+        return self.registry.level(live)
 
 
 def registry_change(

@@ -30,7 +30,7 @@ def evaluate(context: SubjectContext) -> Iterable[Consequence]:
         return
     before, after = context.registry.level(change), change.written
     if change.latest is None and not (change.live and change.live.compatibility):
-        after = after or context.registry.registry.compatibility  # the level of the replaced subject does not move
+        after = after or context.registry.registry.level(change.live)  # the level of the replaced one does not move
     lost = [] if before is None or after is None else list(_lost(before, after))
     if not lost:
         return
