@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import product
 from typing import Any, Final
 
 from kafka import KafkaAdminClient
 from kafka.errors import (
-    IncompatibleBrokerVersion,
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
     KafkaError,
     NoError,
     NotCoordinatorError,
+    TopicAuthorizationFailedError,
+    TransactionalIdAuthorizationFailedError,
     TransactionalIdNotFoundError,
     UnsupportedVersionError,
+    for_code,
 )
 from kafka.protocol.admin.transactions import (
     DescribeProducersRequest,
@@ -23,14 +26,15 @@ from kafka.protocol.admin.transactions import (
     ListTransactionsRequest,
 )
 
-from topicwarden.kafka.connect.client_internals import send_to_broker, send_to_brokers
-from topicwarden.kafka.connect.request_errors import retry_answers, retry_transient
+from topicwarden.kafka.connect.client_internals import send_to_brokers
+from topicwarden.kafka.connect.request_errors import retry_answers
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.kafka.read.transactions import ProducerPosition, TopicProducers, Transaction, Transactions
 
 _ENDED: Final = "Dead"
 _ABSENT: Final = (NotCoordinatorError.errno, TransactionalIdNotFoundError.errno)
 """Answers of brokers that do not coordinate a transactional id, or do not know it. The user may describe it."""
+_PASSING: Final = (CoordinatorLoadInProgressError.errno, CoordinatorNotAvailableError.errno)
 _UNSUPPORTED: Final = "the brokers do not report transactions (Kafka 3.0 and later do)"
 _AT_ONCE: Final = 500
 """Partitions, or transactional ids, of one request."""
@@ -49,25 +53,84 @@ def read_transactions(
     Every broker is asked. ``FindCoordinator`` would name the coordinator, but creates the topic ``__transaction_state``
     on a cluster that has none (``AutoTopicCreationManager``).
     """
-    found: dict[str, Transaction] = {}
-    hidden: set[str] = set()
-    try:
-        listed = retry_transient(lambda: admin.list_transactions(sorted(brokers)))
-        others = {str(each.transactional_id): int(each.producer_id) for states in listed.values() for each in states}
-        requested = sorted({*names, *(name for name, producer in others.items() if matches(name, producer))})
-        for broker, start in product(sorted(brokers), range(0, len(requested), _AT_ONCE)):
-            request = DescribeTransactionsRequest(transactional_ids=requested[start : start + _AT_ONCE])
-            for state in retry_transient(partial(send_to_broker, admin, request, broker)).transaction_states:
+    reader = _Reader(admin, brokers)
+    others = (each.name for each in reader.listed() if matches(each.name, each.producer_id))
+    reader.describe(sorted({*names, *others}))
+    return reader.result()
+
+
+def read_all_transactions(admin: KafkaAdminClient, brokers: Collection[int], probe: str) -> Transactions:
+    """Return all transactional ids that brokers remember, with the topics of ongoing transactions.
+
+    ``probe`` is a made-up name: it is in ``hidden`` if ids that no ACL names are hidden from this user. A broker that
+    does not answer is named in ``missing``; the ids of the others are returned.
+
+    Sends one request to every broker for the list, and one for 500 ongoing transactions.
+    """
+    reader = _Reader(admin, brokers)
+    reader.found = {each.name: each for each in reader.listed()}
+    reader.describe([probe, *sorted(name for name, each in reader.found.items() if each.ongoing)])
+    return reader.result()
+
+
+class _Reader:
+    """Reads transactional ids of all brokers. ``found`` are the ids by name, ``_missing`` why others are not known."""
+
+    def __init__(self, admin: KafkaAdminClient, brokers: Collection[int]) -> None:
+        self._admin, self._brokers = admin, brokers
+        self.found: dict[str, Transaction] = {}
+        self._hidden: set[str] = set()
+        self._missing: dict[str, None] = {}
+
+    def listed(self) -> list[Transaction]:
+        """Return the ids that brokers remember, without the topics of their transactions."""
+        request = ListTransactionsRequest(state_filters=[], producer_id_filters=[], min_version=0)
+        return [
+            Transaction(str(state.transactional_id), str(state.transaction_state), int(state.producer_id))
+            for _, answer in self._answers([request], lambda answer: int(answer.error_code))
+            for state in answer.transaction_states
+        ]
+
+    def describe(self, names: Sequence[str]) -> None:
+        """Find out the state of ``names``, and which of them are hidden."""
+        requests = [
+            DescribeTransactionsRequest(transactional_ids=names[start : start + _AT_ONCE])
+            for start in range(0, len(names), _AT_ONCE)
+        ]
+        for broker, answer in self._answers(requests, _loading):
+            for state in answer.transaction_states:
                 if state.error_code == NoError.errno:
-                    found[state.transactional_id] = _transaction(state)
+                    self.found[state.transactional_id] = _transaction(state)
+                elif state.error_code == TransactionalIdAuthorizationFailedError.errno:
+                    self._hidden.add(str(state.transactional_id))
                 elif state.error_code not in _ABSENT:
-                    hidden.add(str(state.transactional_id))
-    except (IncompatibleBrokerVersion, UnsupportedVersionError):
-        return Transactions(missing=_UNSUPPORTED)
-    except KafkaError as error:
-        return Transactions(missing=f"the brokers did not report transactions: {error}")
-    remembered = sorted((each for each in found.values() if each.state != _ENDED), key=lambda each: each.name)
-    return Transactions(tuple(remembered), frozenset(hidden - found.keys()))
+                    self._fail(broker, for_code(state.error_code)())
+
+    def result(self) -> Transactions:
+        """Return what was read."""
+        remembered = sorted((each for each in self.found.values() if each.state != _ENDED), key=lambda each: each.name)
+        return Transactions(tuple(remembered), frozenset(self._hidden - self.found.keys()), "; ".join(self._missing))
+
+    def _answers(self, requests: Sequence[Any], code_of: Callable[[Any], int]) -> Iterator[tuple[int, Any]]:
+        """Yield the answers of each broker; remember why others are missing."""
+        sent = dict.fromkeys(self._brokers, requests)
+        received = retry_answers(sent, partial(send_to_brokers, self._admin), code_of)
+        for broker, answers in sorted(received.items()):
+            for answer in answers:
+                if isinstance(answer, KafkaError):
+                    self._fail(broker, answer)
+                else:
+                    yield broker, answer
+
+    def _fail(self, broker: int, error: KafkaError) -> None:
+        unsupported = isinstance(error, UnsupportedVersionError)
+        reason = _UNSUPPORTED if unsupported else f"broker {broker} did not report transactions: {error}"
+        self._missing[reason] = None
+
+
+def _loading(answer: Any) -> int:
+    """Return the error of an id whose coordinator reads its log after a start or a move; 0 if there is none."""
+    return next((int(state.error_code) for state in answer.transaction_states if state.error_code in _PASSING), 0)
 
 
 def _transaction(state: Any) -> Transaction:
@@ -79,54 +142,6 @@ def _transaction(state: Any) -> Transaction:
         frozenset(str(topic.topic) for topic in state.topics),
         started if started >= 0 else None,
     )
-
-
-def read_all_transactions(admin: KafkaAdminClient, brokers: Collection[int], probe: str) -> Transactions:
-    """Return all transactional ids that brokers remember, with the topics of ongoing transactions.
-
-    ``probe`` is a made-up name: it is in ``hidden`` if ids that no ACL names are hidden from this user. A broker that
-    does not answer is named in ``missing``; the ids of the others are returned.
-
-    Sends one request to every broker for the list, and one for 500 ongoing transactions.
-    """
-    missing: dict[str, None] = {}
-
-    def answers(requests: Sequence[Any]) -> Iterator[Any]:
-        received = retry_answers(
-            dict.fromkeys(brokers, requests),
-            partial(send_to_brokers, admin),
-            lambda answer: int(getattr(answer, "error_code", 0)),
-        )
-        for broker, each in sorted(received.items()):
-            for answer in each:
-                if isinstance(answer, UnsupportedVersionError):
-                    missing[_UNSUPPORTED] = None
-                elif isinstance(answer, KafkaError):
-                    missing[f"broker {broker} did not report transactions: {answer}"] = None
-                else:
-                    yield answer
-
-    found = {
-        (name := str(state.transactional_id)): Transaction(name, str(state.transaction_state), int(state.producer_id))
-        for answer in answers([ListTransactionsRequest(state_filters=[], producer_id_filters=[], min_version=0)])
-        for state in answer.transaction_states
-    }
-    if missing.keys() == {_UNSUPPORTED}:
-        return Transactions(missing=_UNSUPPORTED)
-    names = [probe, *sorted(name for name, each in found.items() if each.ongoing)]
-    requests = [
-        DescribeTransactionsRequest(transactional_ids=names[start : start + _AT_ONCE])
-        for start in range(0, len(names), _AT_ONCE)
-    ]
-    hidden: set[str] = set()
-    for answer in answers(requests):
-        for state in answer.transaction_states:
-            if state.error_code == NoError.errno:
-                found[state.transactional_id] = _transaction(state)
-            elif state.error_code not in _ABSENT:
-                hidden.add(str(state.transactional_id))
-    remembered = sorted((each for each in found.values() if each.state != _ENDED), key=lambda each: each.name)
-    return Transactions(tuple(remembered), frozenset(hidden - found.keys()), "; ".join(missing))
 
 
 @dataclass
@@ -199,7 +214,8 @@ def _add_producers(partitions: Iterable[tuple[str, int]], answer: Any, found: Ma
     for topic in answer.topics:
         for partition in topic.partitions:
             if partition.error_code:
-                reason = "the producers could not be read (Read on the topic)"
-                found[topic.name].unread[partition.partition_index] = reason
+                denied = partition.error_code == TopicAuthorizationFailedError.errno
+                reason = "Read on the topic" if denied else str(for_code(partition.error_code)())
+                found[topic.name].unread[partition.partition_index] = f"the producers could not be read ({reason})"
             for producer in partition.active_producers or ():
                 found[topic.name].add(partition.partition_index, producer)

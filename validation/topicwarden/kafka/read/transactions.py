@@ -34,8 +34,8 @@ class Transaction:
 class Transactions:
     """The transactional ids that brokers remember.
 
-    ``hidden`` are the requested names that this user may not describe. ``missing`` says why nothing could be read;
-    empty if it could.
+    ``hidden`` are the requested names that this user may not describe. ``missing`` says why others may exist; empty if
+    all could be read.
     """
 
     found: tuple[Transaction, ...] = ()
