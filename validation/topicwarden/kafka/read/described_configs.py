@@ -18,6 +18,9 @@ Settings: TypeAlias = dict[str, tuple[str | None, str]]
 
 _SOURCES: Final = {int(source): source.name for source in ConfigSourceType}
 
+_AT_ONCE: Final = 1_000
+"""Resources of one request, whose answer has about 40 settings of each topic."""
+
 
 def describe_configs(
     admin: KafkaAdminClient,
@@ -27,10 +30,15 @@ def describe_configs(
 ) -> dict[str, Settings | KafkaError]:
     """Return the settings of each resource as ``broker`` knows them (None: any broker), or its error.
 
-    ``names`` has the names of the settings to read of each resource, None for all. Without resources, no request is
-    sent.
+    ``names`` has the names of the settings to read of each resource, None for all. One request is sent for 1,000
+    resources.
     """
-    return _described(send_to_broker(admin, _request(type, names), broker)) if names else {}
+    found: dict[str, Settings | KafkaError] = {}
+    items = list(names.items())
+    for start in range(0, len(items), _AT_ONCE):
+        request = _request(type, dict(items[start : start + _AT_ONCE]))
+        found |= _described(send_to_broker(admin, request, broker))
+    return found
 
 
 def describe_brokers(
@@ -67,7 +75,6 @@ def _described(answer: Any) -> dict[str, Settings | KafkaError]:
     }
 
 
-_AT_ONCE: Final = 1_000
 _LACKS: Final = "this user lacks DescribeConfigs on"
 _OWN: Final = {
     ConfigResourceType.GROUP: "DYNAMIC_GROUP_CONFIG",
@@ -108,17 +115,15 @@ def _described_settings(
     admin: KafkaAdminClient, type: ConfigResourceType, names: Collection[str]
 ) -> tuple[dict[str, dict[str, str]], list[str]]:
     """Return the settings that are set on each resource itself, and the groups that this user may not see."""
-    names = sorted(names)
     found: dict[str, dict[str, str]] = {}
     denied: list[str] = []
-    for start in range(0, len(names), _AT_ONCE):
-        for name, own in own_settings(admin, type, names[start : start + _AT_ONCE]).items():
-            if isinstance(own, GroupAuthorizationFailedError):
-                denied.append(name)
-            elif isinstance(own, KafkaError):
-                raise own
-            else:
-                found[name] = own
+    for name, own in own_settings(admin, type, sorted(names)).items():
+        if isinstance(own, GroupAuthorizationFailedError):
+            denied.append(name)
+        elif isinstance(own, KafkaError):
+            raise own
+        else:
+            found[name] = own
     return found, denied
 
 

@@ -21,8 +21,8 @@ from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.topic import Topic
 
 _NO_LEADER = -1
-_DESCRIBED_AT_ONCE = 1_000  # topics of one request for configurations, whose answer has about 40 settings of each
-
+_BEHIND_S, _PAUSE_S = 5.0, 0.2
+"""How long a broker may not know of a topic that another one describes."""
 
 _PARTITIONS_AT_ONCE = 2_000
 """Kafka's default of ``max.request.partition.size.limit``."""
@@ -47,7 +47,8 @@ def take_snapshot(
         if topic["error_code"] == 0 and (topics is None or topic["name"] in topics)
     ]
     service = service_of(admin, connection, cluster["cluster_id"])
-    settings = _settings(admin, [topic["name"] for topic in described], service)
+    settings, deleted = _settings(admin, [topic["name"] for topic in described], service)
+    described = [topic for topic in described if topic["name"] not in deleted]
     at_risk = [str(topic["name"]) for topic in described if any(map(_lacks_replicas, topic["partitions"]))]
     eligible = eligible_leaders(admin, at_risk)
     reassigned, reassignments_error = reassignments(admin) if at_risk else ({}, "")
@@ -111,17 +112,27 @@ def reassignments(admin: KafkaAdminClient) -> tuple[dict[tuple[str, int], Mappin
     return {(partition.topic, partition.partition): state for partition, state in listed.items()}, ""
 
 
-def _settings(admin: KafkaAdminClient, topic_names: list[str], service: ServiceProfile) -> dict[str, Settings]:
-    """Return the settings in force of each topic; none of a topic whose settings this user may not read."""
+def _settings(
+    admin: KafkaAdminClient, names: Collection[str], service: ServiceProfile
+) -> tuple[dict[str, Settings], frozenset[str]]:
+    """Return the settings in force of each topic, and the topics that were deleted since they were described.
+
+    A topic whose settings this user may not read has none.
+    """
     described: dict[str, Settings | KafkaError] = {}
-    for start in range(0, len(topic_names), _DESCRIBED_AT_ONCE):
-        names = dict.fromkeys(topic_names[start : start + _DESCRIBED_AT_ONCE])
-        described |= describe_configs(admin, ConfigResourceType.TOPIC, names)
-    return {
+    unknown, until = list(names), time.monotonic() + _BEHIND_S
+    while True:
+        described |= describe_configs(admin, ConfigResourceType.TOPIC, dict.fromkeys(unknown))
+        unknown = [name for name in unknown if isinstance(described.get(name), UnknownTopicOrPartitionError)]
+        if not unknown or time.monotonic() > until:
+            break
+        time.sleep(_PAUSE_S)
+    settings = {
         topic: {name: (value, setting_source(service, name, value, source)) for name, (value, source) in found.items()}
         for topic, found in described.items()
         if not isinstance(found, KafkaError)
     }
+    return settings, frozenset(unknown) - _hidden(admin, unknown)
 
 
 def _broker_settings(admin: KafkaAdminClient, brokers: Iterable[int]) -> dict[int, dict[str, str]]:
