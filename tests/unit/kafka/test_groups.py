@@ -66,6 +66,9 @@ class Brokers:
             answer = answer()
         if isinstance(answer, KafkaError):
             return answer
+        if name := getattr(request, "group_id", None):  # before Kafka 3.0
+            (only,) = [group for group in answer if group.group_id == name]
+            return SimpleNamespace(groups=(), error_code=only.error_code, topics=only.topics)
         names = requested(request)
         groups = answer if names is None else [group for group in answer if group.group_id in names]
         return SimpleNamespace(groups=groups, error_code=0)
@@ -196,6 +199,33 @@ def test_groups_are_read_again_while_their_coordinator_moves(answering: Any) -> 
     answers = iter([[committed("g", error=NotCoordinatorError.errno)], [committed("g", {("t", 0): 3})]])
     read = answering({1: [listed("g", state="Empty")]}, OffsetFetch=lambda: next(answers))
     assert read.groups == (ConsumerGroup("g", "Empty", 0, {("t", 0): 3}),)
+
+
+@pytest.mark.parametrize("several", [True, False], ids=["Kafka 3.0 and later", "before Kafka 3.0"])
+def test_an_error_of_one_group_is_never_that_of_the_others(
+    answering: Any, monkeypatch: pytest.MonkeyPatch, several: bool
+) -> None:
+    monkeypatch.setattr(consumer_groups, "fetches_offsets_of_several_groups", lambda _: several)
+    monkeypatch.setattr(consumer_groups, "_TIMEOUT_S", 0.1)
+    groups = [listed(name, state="Empty") for name in ("good", "denied", "gone", "moved")]
+    offsets = [
+        committed("good", {("t", 0): 3}),
+        committed("denied", error=DENIED),
+        committed("gone", error=GroupIdNotFoundError.errno),
+        committed("moved", error=NotCoordinatorError.errno),
+    ]
+    read = answering({1: groups}, OffsetFetch=offsets)
+    assert [(group.name, group.hidden) for group in read.groups] == [("good", False), ("denied", True), ("moved", True)]
+    assert not read.failures
+
+
+def test_a_group_whose_coordinator_moves_is_read_again_before_kafka_3(
+    answering: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer_groups, "fetches_offsets_of_several_groups", lambda _: False)
+    answers = iter([[committed("g", error=NotCoordinatorError.errno)], [committed("g", {("t", 0): 3})]])
+    read = answering({1: [listed("g", state="Empty")]}, OffsetFetch=lambda: next(answers))
+    assert read == AllGroups((ConsumerGroup("g", "Empty", 0, {("t", 0): 3}),))
 
 
 def test_groups_are_hidden_if_brokers_do_not_describe_them(answering: Any) -> None:

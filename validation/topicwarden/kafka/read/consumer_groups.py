@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Final
@@ -12,7 +12,6 @@ from kafka import KafkaAdminClient
 from kafka.errors import (
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
-    GroupAuthorizationFailedError,
     GroupIdNotFoundError,
     KafkaError,
     NotCoordinatorError,
@@ -251,7 +250,8 @@ class _Reader:
 
     def read(self) -> bool:
         """Read the groups; return whether some were not read because their coordinator moved or loaded."""
-        listing = self._send({broker: [ListGroupsRequest(min_version=0)] for broker in broker_ids(self._admin)})
+        lists = {broker: [ListGroupsRequest(min_version=0)] for broker in broker_ids(self._admin)}
+        listing = retry_answers(lists, self._send)
         self.failures = {broker: answer for broker, (answer,) in listing.items() if isinstance(answer, KafkaError)}
         self._listed = {
             str(group.group_id): _Listed(
@@ -270,7 +270,8 @@ class _Reader:
         requests: dict[int, list[Any]] = {}
         for broker, part, names in sent:
             requests.setdefault(broker, []).append(part.request(names))
-        answers = {broker: iter(each) for broker, each in self._send(requests).items()}
+        # The errors are those of groups: a broker before Kafka 3.0 has that of the only group in the whole answer.
+        answers = {broker: iter(each) for broker, each in retry_answers(requests, self._send, lambda _: 0).items()}
         passing = [self._take(broker, part, names, next(answers[broker])) for broker, part, names in sent]
         return any(passing)
 
@@ -285,16 +286,13 @@ class _Reader:
                 for start in range(0, len(each), part.at_once):
                     yield broker, part, each[start : start + part.at_once]
 
-    def _send(self, requests: Mapping[int, list[Any]]) -> dict[int, list[Any]]:
-        return retry_answers(
-            requests, partial(send_to_brokers, self._admin), lambda answer: int(getattr(answer, "error_code", 0))
-        )
+    def _send(self, requests: Mapping[int, Sequence[Any]]) -> dict[int, list[Any]]:
+        return send_to_brokers(self._admin, requests)
 
     def _take(self, broker: int, part: _Part, names: list[str], answer: Any) -> bool:
         """Remember what an answer says of groups; return whether some of them may be read soon."""
         if isinstance(answer, KafkaError):
-            # A broker before Kafka 3.0 denies a group by the error of the whole answer.
-            if not isinstance(answer, (GroupAuthorizationFailedError, UnsupportedVersionError)):
+            if not isinstance(answer, UnsupportedVersionError):
                 self.failures[broker] = answer
             return False
         passing = False
