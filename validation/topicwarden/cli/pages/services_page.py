@@ -91,7 +91,7 @@ def _storage(profile: ServiceProfile) -> str:
 def _recognition(recognition: Recognition) -> Iterator[tuple[str, str, str]]:
     source = ", ".join(recognition.sources)
     if recognition.hosts:
-        yield "host names", f"`{recognition.hosts}`", source
+        yield "host names", ", ".join(f"`{pattern}`" for pattern in recognition.hosts), source
     if recognition.cluster_id:
         yield "cluster id", f"`{recognition.cluster_id}`", source
     if recognition.lacks:

@@ -16,7 +16,7 @@ PROFILE = ServiceProfile(
         ),
         unless=("diskless.enable", "true"),
     ),
-    recognition=Recognition(hosts=r".+\.aivencloud\.com", sources=(f"{_DOCS}/howto/configure-with-kafka-cli",)),
+    recognition=Recognition(hosts=(r".+\.aivencloud\.com",), sources=(f"{_DOCS}/howto/configure-with-kafka-cli",)),
     own_settings=Fact("`diskless.enable` is Aiven's own.", f"{_DOCS}/diskless/concepts/diskless-overview"),
     notes=(
         Fact(

@@ -27,7 +27,11 @@ PROFILE = ServiceProfile(
             "https://www.confluent.io/blog/cloud-native-data-streaming-kafka-engine/",
         ),
     ),
-    recognition=Recognition(hosts=r".+\.confluent\.cloud", cluster_id=r"lkc-[a-z0-9]+", sources=(_PROVIDER,)),
+    recognition=Recognition(
+        hosts=(r".+\.confluent\.cloud", r".+\.confluentgov\.com"),
+        cluster_id=r"lkc-[a-z0-9]+",
+        sources=(_PROVIDER, "https://docs.confluent.io/confluentgov/current/api/api.html"),
+    ),
     only=SettingNames(
         frozenset(
             {

@@ -19,7 +19,14 @@ PROFILE = ServiceProfile(
     name="event-hubs",
     title="Azure Event Hubs",
     log=LogCode(False, Fact("The service decides itself when to compact an event hub.", f"{_DOCS}/use-log-compaction")),
-    recognition=Recognition(hosts=r".+\.servicebus\.windows\.net", sources=(_OVERVIEW,)),
+    recognition=Recognition(
+        hosts=(
+            r".+\.servicebus\.windows\.net",
+            r".+\.servicebus\.usgovcloudapi\.net",
+            r".+\.servicebus\.chinacloudapi\.cn",
+        ),
+        sources=(_OVERVIEW, "https://github.com/Azure/azure-event-hubs-for-kafka"),
+    ),
     bounds=(
         SettingBounds("min.compaction.lag.ms", _STREAMS, most=2 * _DAY),
         SettingBounds("message.timestamp.difference.max.ms", _STREAMS, most=90 * _DAY),

@@ -10,7 +10,7 @@ PROFILE = ServiceProfile(
     title="Amazon MSK",
     log=LogCode(True, Fact("Standard brokers run open-source versions of Apache Kafka.", f"{_GUIDE}/what-is-msk.html")),
     recognition=Recognition(
-        hosts=r".+\.kafka(-beta)?\.[a-z0-9-]+\.amazonaws\.com(\.cn)?",
+        hosts=(r".+\.kafka(-beta)?\.[a-z0-9-]+\.amazonaws\.com(\.cn)?",),
         sources=(f"{_GUIDE}/msk-get-bootstrap-brokers.html",),
     ),
     access=AccessLimits(

@@ -23,7 +23,7 @@ PROFILE = ServiceProfile(
         False, Fact("Amazon MSK sets the brokers' configuration, and segments are not configurable.", _SETTINGS)
     ),
     recognition=Recognition(
-        hosts=r".+\.kafka-serverless\.[a-z0-9-]+\.amazonaws\.com(\.cn)?",
+        hosts=(r".+\.kafka-serverless\.[a-z0-9-]+\.amazonaws\.com(\.cn)?",),
         sources=("https://github.com/Mongey/terraform-provider-kafka/blob/main/kafka/config.go",),
     ),
     access=AccessLimits(

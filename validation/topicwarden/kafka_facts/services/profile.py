@@ -126,7 +126,7 @@ class Recognition:
     all of the first and none of the second.
     """
 
-    hosts: str | None = None
+    hosts: tuple[str, ...] = ()
     cluster_id: str | None = None
     answers: frozenset[int] = frozenset()
     lacks: frozenset[int] = frozenset()
@@ -134,7 +134,7 @@ class Recognition:
 
     def by_host(self, host: str) -> bool:
         """Return whether the bootstrap host name ``host`` is one of the service."""
-        return self.hosts is not None and re.fullmatch(self.hosts, host.lower()) is not None
+        return any(re.fullmatch(pattern, host.lower()) for pattern in self.hosts)
 
     def by_cluster(self, cluster_id: str | None, requests: frozenset[int]) -> bool:
         """Return whether a cluster is of the service. ``requests`` are the numbers of those that it answers."""

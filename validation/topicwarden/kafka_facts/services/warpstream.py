@@ -25,7 +25,7 @@ PROFILE = ServiceProfile(
         Fact("Agents are stateless: an object store keeps the records, and partitions have no leader.", _PROTOCOL),
     ),
     recognition=Recognition(
-        hosts=r".+\.warpstream\.com",
+        hosts=(r".+\.warpstream\.com",),
         # Apache Kafka answers the last three since versions that are older than DescribeCluster (2.8).
         answers=frozenset({_ALTER_CONFIGS, _DESCRIBE_CLUSTER}),
         lacks=frozenset({_DESCRIBE_LOG_DIRS, _INCREMENTAL_ALTER_CONFIGS, _ALTER_PARTITION_REASSIGNMENTS}),
