@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import trustme
+from urllib3 import BaseHTTPResponse
 
 from tests.support.http_answers import SLOW, Answer, Request, answering, failing, http
 from tests.support.secured import pem
@@ -321,6 +322,38 @@ def test_retries_end() -> None:
     with answering(http(b"", "503 Service Unavailable")) as server, client_of(server.url) as client:
         assert "is not available" in error_of(client).reason
     assert len(server.requests) == 5
+
+
+@pytest.mark.parametrize(
+    ("url", "location", "followed"),
+    [
+        ("https://sr.example.com", "https://sr.example.com:443/v2", True),
+        ("https://sr.example.com:443", "https://SR.example.com/v2", True),
+        ("http://sr.example.com", "http://sr.example.com:80/v2", True),
+        ("https://[::1]:8081", "https://[::1]:8081/v2", True),
+        ("https://sr.example.com", "http://sr.example.com/v2", False),
+        ("https://sr.example.com", "http://sr.example.com:443/v2", False),
+        ("https://sr.example.com", "https://sr.example.com:8443/v2", False),
+        ("https://sr.example.com", "https://sr.example.com.evil.com/v2", False),
+        ("https://sr.example.com", "https://sr.example.com:x/v2", False),
+    ],
+)
+def test_credentials_go_to_the_same_server_only_however_it_is_written(url: str, location: str, followed: bool) -> None:
+    redirect = BaseHTTPResponse(
+        headers={"Location": location},
+        status=307,
+        version=11,
+        version_string="HTTP/1.1",
+        reason=None,
+        decode_content=False,
+        request_url=None,
+    )
+    with client_of(url) as client:
+        if followed:
+            assert client._redirected("GET", "/subjects", redirect) == "/v2"
+        else:
+            with pytest.raises(RegistryError, match="redirects to another server"):
+                client._redirected("GET", "/subjects", redirect)
 
 
 def test_a_redirect_on_the_same_server_is_followed_with_the_body() -> None:

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Final
-from urllib.parse import quote, urlencode, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, urlencode, urljoin, urlsplit
 
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool, Timeout
+from urllib3.connection import port_by_scheme
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from topicwarden.kafka.registry.registry_error import (
@@ -224,7 +225,7 @@ class RegistryClient:
         """Return the new target. Credentials go to no other server, and only 307 and 308 keep a method and a body."""
         try:
             location = urlsplit(urljoin(f"{self.origin}{target}", response.headers.get("Location", "")))
-            same = f"{location.scheme}://{location.netloc}" == self.origin
+            same = _server(location) == _server(urlsplit(self.origin))
         except ValueError:
             same = False
         if not same:
@@ -268,6 +269,11 @@ class RegistryClient:
             return planned
         requested = float(retry_after)
         return max(planned, requested) if requested <= _LONGEST_PAUSE_S else None
+
+
+def _server(url: SplitResult) -> tuple[str, str | None, int | None]:
+    """Return the scheme, the host name and the port of a URL, also if the URL does not name the port."""
+    return url.scheme, url.hostname, url.port or port_by_scheme.get(url.scheme)
 
 
 def _is_html(content: bytes) -> bool:
