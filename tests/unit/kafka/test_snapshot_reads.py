@@ -19,11 +19,11 @@ UNKNOWN, DENIED = UnknownTopicOrPartitionError, TopicAuthorizationFailedError
 @pytest.mark.parametrize(
     ("answers", "described", "settings", "deleted"),
     [
-        ([None], True, {"t": FOUND}, set()),
-        ([DENIED], True, {}, set()),
-        ([UNKNOWN, UNKNOWN, None], True, {"t": FOUND}, set()),
-        ([UNKNOWN], False, {}, {"t"}),
-        ([UNKNOWN], True, {}, set()),
+        ([None], True, {"t": FOUND}, frozenset()),
+        ([DENIED], True, {}, frozenset()),
+        ([UNKNOWN, UNKNOWN, None], True, {"t": FOUND}, frozenset()),
+        ([UNKNOWN], False, {}, frozenset({"t"})),
+        ([UNKNOWN], True, {}, frozenset()),
     ],
     ids=["known", "denied", "a broker is behind", "deleted", "a broker is behind for long"],
 )
@@ -31,8 +31,8 @@ def test_a_topic_without_settings_is_deleted_only_if_the_brokers_do_not_describe
     monkeypatch: pytest.MonkeyPatch,
     answers: list[type[BrokerResponseError] | None],
     described: bool,
-    settings: Mapping[str, Any],
-    deleted: set[str],
+    settings: dict[str, Any],
+    deleted: frozenset[str],
 ) -> None:
     remaining = list(answers)
 

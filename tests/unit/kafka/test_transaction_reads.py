@@ -1,4 +1,4 @@
-"""Test what is said of transactional ids and producers that brokers do not report. The answers are written by hand."""
+"""Test the reasons why transactional ids and producers are not known. The responses of brokers are written by hand."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ADMIN: Any = None
 
 
 class Brokers:
-    """Brokers 1 and 2, of which the first coordinates all ids. It has these states, and else the first of ``errors``.
+    """Brokers 1 and 2. The first coordinates all ids: it has these states, and else the first of ``errors``.
 
     ``errors`` are the errors of its next answers about ids; the last one remains. ``lost`` is the answer of broker 2.
     """
@@ -99,7 +99,7 @@ class TestTransactionalIds:
         assert [each.name for each in found.found] == ["billing"]
         assert (found.hidden, found.missing) == (frozenset({PROBE}), "")
 
-    def test_a_coordinator_that_loads_is_asked_again(
+    def test_a_coordinator_that_loads_is_read_again(
         self, read: Callable[[], Transactions], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         brokers = Brokers(CoordinatorLoadInProgressError, CoordinatorLoadInProgressError, NotCoordinatorError)
