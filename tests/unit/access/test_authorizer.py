@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from topicwarden.kafka_facts.access.authorizer import Authorizer, Decision
-from topicwarden.kafka_facts.access.operations import SUPPORTED_OPERATIONS, covered_operations, implied_operations
+from topicwarden.kafka_facts.access.operations import SUPPORTED_OPERATIONS, covers, implied_operations
 from topicwarden.kafka_facts.access.who_may import EffectOfChange, effect_of_change
 from topicwarden.model.access import (
     ANY_PRINCIPAL,
@@ -107,6 +107,7 @@ def test_implied_operations_are_those_that_the_resource_supports() -> None:
     assert implied_operations(Operation.READ, ResourceType.TOPIC) == (Operation.DESCRIBE,)
     assert implied_operations(Operation.ALTER_CONFIGS, ResourceType.CLUSTER) == (Operation.DESCRIBE_CONFIGS,)
     assert implied_operations(Operation.CREATE, ResourceType.TOPIC) == ()
+    assert implied_operations(Operation.CREATE, ResourceType.GROUP) == ()
     assert implied_operations(Operation.ALL, ResourceType.TRANSACTIONAL_ID) == (
         Operation.WRITE,
         Operation.DESCRIBE,
@@ -114,9 +115,11 @@ def test_implied_operations_are_those_that_the_resource_supports() -> None:
     )
 
 
-def test_an_acl_with_an_operation_that_the_resource_does_not_support_has_no_effect() -> None:
-    assert covered_operations(Operation.CREATE, PermissionType.ALLOW, ResourceType.GROUP) == ()
-    assert covered_operations(Operation.READ, PermissionType.DENY, ResourceType.GROUP) == (Operation.READ,)
+def test_an_acl_that_denies_implies_nothing() -> None:
+    denied = [
+        each for each in SUPPORTED_OPERATIONS[ResourceType.GROUP] if covers(Operation.READ, PermissionType.DENY, each)
+    ]
+    assert denied == [Operation.READ]
 
 
 _CHANGES = cases("who_may")

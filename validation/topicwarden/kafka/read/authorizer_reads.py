@@ -8,7 +8,7 @@ treats as sensitive. A setting that is not set has the default of Kafka's own au
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -183,7 +183,7 @@ def _has_acls(listing: AclListing, resource: Resource) -> bool:
 
 
 def _may_describe_topic(admin: KafkaAdminClient, broker: int) -> bool:
-    topic = send_to_broker(admin, _metadata([_PROBE]), broker).topics[0]
+    topic = send_to_broker(admin, permissions_request([_PROBE]), broker).topics[0]
     return bool(topic.error_code != TopicAuthorizationFailedError.errno)
 
 
@@ -203,7 +203,8 @@ def _denied_anything(admin: KafkaAdminClient, broker: int, listing: AclListing) 
         for acl in listing.acls
         if acl.resource_type is ResourceType.TOPIC and acl.pattern_type is PatternType.LITERAL
     }
-    topics = send_to_broker(admin, _metadata(sorted(names - {"*"})[:_PROBED_TOPICS]), broker).topics if names else ()
+    probed = permissions_request(sorted(names - {"*"})[:_PROBED_TOPICS])
+    topics = send_to_broker(admin, probed, broker).topics if names else ()
     return any(
         topic.error_code == TopicAuthorizationFailedError.errno
         or (topic.authorized_operations and not topic.authorized_operations >= _OF_TOPICS)
@@ -211,9 +212,10 @@ def _denied_anything(admin: KafkaAdminClient, broker: int, listing: AclListing) 
     )
 
 
-def _metadata(names: list[str]) -> MetadataRequest:
+def permissions_request(names: Collection[str] | None) -> MetadataRequest:
+    """Return the request for what this user may do with topics (KIP-430); None: with all that it may describe."""
     return MetadataRequest(
-        topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in names],
+        topics=None if names is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in names],
         allow_auto_topic_creation=False,
         include_cluster_authorized_operations=False,
         include_topic_authorized_operations=True,

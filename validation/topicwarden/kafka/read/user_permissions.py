@@ -36,11 +36,10 @@ from kafka.protocol.admin import (
     IncrementalAlterConfigsRequest,
     ListPartitionReassignmentsRequest,
 )
-from kafka.protocol.metadata import MetadataRequest
 
 from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
 from topicwarden.kafka.connect.request_errors import retry_transient
-from topicwarden.kafka.read.authorizer_reads import OPERATIONS
+from topicwarden.kafka.read.authorizer_reads import OPERATIONS, permissions_request
 from topicwarden.kafka_facts.throttle_settings import RATES
 from topicwarden.specs.stacks.stack_scope import StackScope
 
@@ -109,11 +108,11 @@ def read_cluster_permissions(admin: KafkaAdminClient) -> dict[str, bool | None]:
 
 def read_topic_permissions(admin: KafkaAdminClient, declared: Collection[str], scope: StackScope) -> TopicPermissions:
     """Return the user's permissions on all topics in ``scope`` that the user sees, and on the ``declared`` ones."""
-    topics = [each for each in _send(admin, _metadata(None)).topics if scope.owns(each.name)]
+    topics = [each for each in _send(admin, permissions_request(None)).topics if scope.owns(each.name)]
     described = {topic.name for topic in topics}
     unseen = sorted({*declared} - described)
     for start in range(0, len(unseen), _AT_ONCE):
-        topics += _send(admin, _metadata(unseen[start : start + _AT_ONCE])).topics
+        topics += _send(admin, permissions_request(unseen[start : start + _AT_ONCE])).topics
     hidden = frozenset(each.name for each in topics if each.error_code == TopicAuthorizationFailedError.errno)
     return TopicPermissions(
         {each.name: _as_words(each.authorized_operations) for each in topics if each.name not in hidden},
@@ -148,16 +147,6 @@ def _group_permissions(admin: KafkaAdminClient) -> GroupPermissions:
 
 def _as_words(operations: Collection[int] | None) -> frozenset[str] | None:
     return None if operations is None else frozenset(_WORDS[each] for each in operations if each in _WORDS)
-
-
-def _metadata(names: Collection[str] | None) -> MetadataRequest:
-    requested = None if names is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
-    return MetadataRequest(
-        topics=requested,
-        allow_auto_topic_creation=False,
-        include_cluster_authorized_operations=False,
-        include_topic_authorized_operations=True,
-    )
 
 
 def _creatable(admin: KafkaAdminClient, names: list[str]) -> dict[str, bool]:

@@ -150,7 +150,7 @@ def _cause(error: BaseException) -> BaseException:
     return error if inner is None else _cause(inner)
 
 
-_EXPIRED, _WRONG_HOST, _UNKNOWN_CAS = 10, 62, (18, 19, 20, 21)
+_EXPIRED, _WRONG_HOST, _UNKNOWN_CAS = 10, (62, 64), (18, 19, 20, 21)
 """OpenSSL's ``X509_V_ERR`` numbers."""
 
 
@@ -159,7 +159,7 @@ def _certificate_problem(error: ssl.SSLCertVerificationError) -> str:
         return f"its certificate is self-signed or of an unknown CA; set caCert of {SETTING} to the CA's certificate"
     if error.verify_code == _EXPIRED:
         return "its certificate has expired; renew it"
-    if error.verify_code == _WRONG_HOST or "match" in (error.verify_message or ""):
+    if error.verify_code in _WRONG_HOST:
         return f"its certificate is for another host name; correct url of {SETTING}, or the certificate"
     return f"its certificate is invalid: {error.verify_message}"
 

@@ -76,16 +76,9 @@ def covers(operation: Operation, permission: PermissionType, requested: Operatio
     return operation in (requested, Operation.ALL)
 
 
-def covered_operations(
-    operation: Operation, permission: PermissionType, resource_type: ResourceType
-) -> tuple[Operation, ...]:
-    """Return all operations on a resource that an ACL allows or denies. Empty if it has no effect."""
-    return tuple(each for each in SUPPORTED_OPERATIONS[resource_type] if covers(operation, permission, each))
-
-
 def implied_operations(operation: Operation, resource_type: ResourceType) -> tuple[Operation, ...]:
     """Return the operations that an ACL which allows ``operation`` allows too, without ``operation`` itself."""
-    allowed = covered_operations(operation, PermissionType.ALLOW, resource_type)
+    allowed = (each for each in SUPPORTED_OPERATIONS[resource_type] if operation in ALLOWED_BY[each])
     return tuple(each for each in allowed if each is not operation)
 
 
