@@ -14,7 +14,7 @@ from tests.spark.codecs import avro_schemas
 from tests.spark.codecs.judge import INVALID, VALID, Judge, compiles
 from tests.support.java_programs import JAVA_AVRO
 from topicwarden.specs.record_schemas import COMPILERS
-from topicwarden.specs.record_schemas.json_schema import pattern_error
+from topicwarden.specs.record_schemas.ecma_pattern import pattern_error
 
 MANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
@@ -136,7 +136,7 @@ def matches(pattern: str, text: str) -> bool:
     """Return the result of the ECMA-262 engine that ``check`` uses."""
     import regress  # noqa: PLC0415
 
-    from topicwarden.specs.record_schemas.json_schema import strict_pattern  # noqa: PLC0415
+    from topicwarden.specs.record_schemas.ecma_pattern import strict_pattern  # noqa: PLC0415
 
     return regress.Regex(strict_pattern(pattern), flags="u").find(text) is not None
 

@@ -72,6 +72,11 @@ def test_names_that_are_data_become_additional_properties() -> None:
     assert property_of(replace(shape(), others=shape(integer=5_000)))["additionalProperties"]["type"] == "integer"
 
 
+def test_names_that_are_data_do_not_restrict_new_names_beside_others() -> None:
+    found = property_of(replace(shape(object=5_000), fields={"id": shape()}, others=shape(integer=5_000)))
+    assert "additionalProperties" not in found and "names that are data are not listed" in found["$comment"]
+
+
 def test_what_few_values_show_is_no_rule() -> None:
     assert property_of(shape(integer=12)) == {"$comment": "no rule: integer in 12 values"}
 

@@ -13,10 +13,13 @@ with the schema id, for Protocol Buffers the path of the message, then the data.
 
 JSON is one value in UTF-8, without a byte order mark. Without a schema and expressions there are no limits. With them,
 the limits are 1,000 nested arrays and objects, and numbers of 1,000 characters with exponents up to 1,000. JSON Schema
-is of draft 4, 6, 7, 2019-09 or 2020-12 (if ``$schema`` is missing). Numbers are compared exactly. ``format`` is an
-annotation in every draft, which is the default since 2019-09; use ``pattern`` to assert. Regular expressions are those
-of ECMA-262 without lookbehind; a match stops after ten million steps. Avro values have up to 500 nested values and a
-million empty items; Protocol Buffers have up to 100 nested messages.
+is of draft 4, 6, 7, 2019-09 or 2020-12. Without ``$schema``, a file is of 2020-12 and a schema of the registry of draft
+7, as for Confluent's and Apicurio's serializers. Numbers are compared exactly. ``format`` and ``contentEncoding`` are
+annotations in every draft, which is the default since 2019-09; use ``pattern`` to assert. Regular expressions are those
+of ECMA-262 without lookbehind and without references to groups that may not have matched; a match stops after ten
+million steps. Avro values have up to 500 nested values and a million empty items; the Avro schema ``"bytes"`` of a
+registry accepts any bytes, because serializers write them with and without their length. Protocol Buffers have up to
+100 nested messages.
 
 Example: ``3 records whose value is not json as declared, first at offset 17 of partition 2``, because ``3 × /amount:
 expected number, got string ({id: integer, amount: string})``. A finding shows names from the schema, and nothing else

@@ -134,6 +134,7 @@ def _object(shape: JsonShape, context: InferenceContext, comments: list[str]) ->
         rules["required"] = required
     if shape.others:
         comments.append("names that are data are not listed")
+    if shape.others and not shape.fields:  # else a new name beside the listed ones would have to be like the data
         rules["additionalProperties"] = _schema(shape.others, context, "value")
     return rules
 

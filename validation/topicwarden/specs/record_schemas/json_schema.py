@@ -1,17 +1,12 @@
-"""Check JSON Schemas of drafts 4, 6, 7, 2019-09 and 2020-12 (the default), and their regular expressions.
-
-The reader's counterpart of the patterns is ``EcmaPattern.java``.
-"""
+"""Check JSON Schemas of drafts 4, 6, 7, 2019-09 and 2020-12."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-import regress
-
 from topicwarden.model.message_text import kind_of, quoted
+from topicwarden.specs.record_schemas.ecma_pattern import pattern_error
 from topicwarden.specs.record_schemas.json_text import JsonError, parse
 from topicwarden.specs.record_schemas.referenced_schemas import References, unknown_names
 
@@ -26,6 +21,10 @@ _DRAFTS: Final = (
     "https://json-schema.org/draft/2019-09/schema",
     "https://json-schema.org/draft/2020-12/schema",
 )
+_OF_FILES: Final = _DRAFTS[-1]
+_OF_REGISTRIES: Final = _DRAFTS[2]
+"""The draft of schemas that name none. For Confluent's and Apicurio's registries it is draft 7."""
+
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _ROOT: Final = "topicwarden:/schema"
 
@@ -44,10 +43,10 @@ def schema_error(text: str, references: References | None = None) -> str | None:
         schema = parse(text, unique_keys=True)
         if not isinstance(schema, (dict, bool)):
             return "is not a JSON Schema: expected an object"
-        draft = _draft(schema)
+        draft = _draft(schema, references)
         _require_valid(schema, draft)
         for part in _schemas(schema, draft, references):
-            _draft(part)
+            _draft(part, references)
             _require_patterns(part)
     except (_SchemaError, JsonError) as error:
         return str(error)
@@ -64,9 +63,10 @@ def title(text: str) -> str | None:
     return written if isinstance(written, str) and written else None
 
 
-def _draft(schema: Any) -> str:
-    """Return the draft that a schema names in ``$schema``, or the default."""
-    written = schema.get("$schema", _DRAFTS[-1]) if isinstance(schema, dict) else _DRAFTS[-1]
+def _draft(schema: Any, references: References | None) -> str:
+    """Return the draft that a schema names in ``$schema``, or the default, which ``references`` tell."""
+    default = _OF_FILES if references is None else _OF_REGISTRIES
+    written = schema.get("$schema", default) if isinstance(schema, dict) else default
     draft = written.removesuffix("#") if isinstance(written, str) else ""
     if draft not in _DRAFTS:
         raise _SchemaError(
@@ -137,7 +137,7 @@ def _referenced(references: References | None) -> Iterator[tuple[str, Any]]:
         if text is not None:
             try:
                 schema = parse(text)
-                specification = referencing.jsonschema.specification_with(_draft(schema))
+                specification = referencing.jsonschema.specification_with(_draft(schema, references))
             except (_SchemaError, JsonError) as error:
                 raise _SchemaError(f"refers to {quoted(name)}, which {error}") from error
             yield name, specification.create_resource(schema)
@@ -166,106 +166,3 @@ def _require_patterns(schema: dict[str, Any]) -> None:
     for pattern in patterns:
         if isinstance(pattern, str) and (error := pattern_error(pattern)):
             raise _SchemaError(f"has the regular expression {quoted(pattern)}: {error}")
-
-
-_TOKEN: Final = re.compile(
-    r"\\u\{[^}]*\}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\c.|\\[pP]\{[^}]*\}|\\k<[^>]*>|\\[1-9][0-9]*|\\.|"
-    r"\{[0-9]+(?:,[0-9]*)?\}|\(\?(?:<[A-Za-z_][A-Za-z0-9_]*>|<[=!]|.)?|.",
-    re.DOTALL,
-)
-_MAX_REPETITIONS: Final = 1_000_000
-_MAX_LENGTH: Final = 10_000
-_MAX_DEPTH: Final = 50
-_CATEGORIES: Final = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        Letter Lowercase_Letter Uppercase_Letter Titlecase_Letter Modifier_Letter Other_Letter Mark Nonspacing_Mark
-        Spacing_Mark Enclosing_Mark Number Decimal_Number digit Letter_Number Other_Number Punctuation punct
-        Connector_Punctuation Dash_Punctuation Open_Punctuation Close_Punctuation Initial_Punctuation
-        Final_Punctuation Other_Punctuation Symbol Math_Symbol Currency_Symbol Modifier_Symbol Other_Symbol
-        Separator Space_Separator Line_Separator Paragraph_Separator Other Control Format Surrogate Private_Use
-        L Ll Lu Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp C Cc Cf Cs Co
-        """,
-    )
-)
-_SCRIPTS: Final = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        Arabic Armenian Bengali Cyrillic Devanagari Ethiopic Georgian Greek Gujarati Gurmukhi Han Hangul Hebrew
-        Hiragana Kannada Katakana Khmer Lao Latin Malayalam Mongolian Myanmar Oriya Sinhala Tamil Telugu Thai Tibetan
-        """,
-    )
-)
-_BINARY_PROPERTIES: Final = frozenset(("ASCII", "Any", "Alphabetic", "Lowercase", "Uppercase", "White_Space"))
-
-
-def pattern_error(pattern: str) -> str | None:
-    """Return the error of a regular expression, or None."""
-    if len(pattern) > _MAX_LENGTH:
-        return f"longer than {_MAX_LENGTH:,} characters"
-    names: list[str] = []
-    depth = 0
-    for token, in_class in _tokens(pattern):
-        depth += 0 if in_class else (token[0] == "(") - (token == ")")
-        if error := _property_error(token) or (None if in_class else _syntax_error(token, names, depth)):
-            return error
-    try:
-        regress.Regex(strict_pattern(pattern), flags="u")
-    except regress.RegressError as error:
-        return str(error).lower()
-    except UnicodeEncodeError:
-        return "it contains an unpaired surrogate"
-    return None
-
-
-def strict_pattern(pattern: str) -> str:
-    """Return ``pattern`` with punctuation escapes and literal brackets as hexadecimal escapes.
-
-    Unicode mode rejects them: only Annex B of ECMA-262 allows escaped punctuation and literal brackets.
-    """
-    return "".join(_strict_token(token, in_class) for token, in_class in _tokens(pattern))
-
-
-def _strict_token(token: str, in_class: bool) -> str:
-    escapes_punctuation = len(token) == 2 and token[0] == "\\" and "!" <= token[1] <= "~" and not token[1].isalnum()
-    if escapes_punctuation and token[1] != "_":
-        return f"\\x{ord(token[1]):02x}"
-    return f"\\x{ord(token):02x}" if token in ("{", "}", "]") and not in_class else token
-
-
-def _tokens(pattern: str) -> Iterator[tuple[str, bool]]:
-    """Yield each token, and whether it is inside a character class."""
-    in_class = False
-    for token in _TOKEN.findall(pattern):
-        yield token, in_class
-        in_class = token == "[" if not in_class else token != "]"
-
-
-def _syntax_error(token: str, names: list[str], depth: int) -> str | None:
-    if depth > _MAX_DEPTH:
-        return f"more than {_MAX_DEPTH} nested groups"
-    if token.startswith("(?<") and token.endswith(">"):
-        names.append(token[3:-1])
-        return f"two groups are named {names[-1]}" if names[-1] in names[:-1] else None
-    if token.startswith("(?") and token not in ("(?:", "(?=", "(?!"):
-        return "lookbehind is not supported" if token in ("(?<=", "(?<!") else f"{token}…) is not supported"
-    if token.startswith(r"\k") and token[3:-1] not in names:
-        return "a reference before its named group"
-    if token[0] == "{" and token != "{" and max(int(n) for n in re.findall("[0-9]+", token)) > _MAX_REPETITIONS:
-        return f"more than {_MAX_REPETITIONS:,} repetitions"
-    return None
-
-
-def _property_error(token: str) -> str | None:
-    if token[:3] not in (r"\p{", r"\P{"):
-        return None
-    kind, equals, value = token[3:-1].partition("=")
-    if equals:
-        known = value in {"gc": _CATEGORIES, "General_Category": _CATEGORIES, "sc": _SCRIPTS, "Script": _SCRIPTS}.get(
-            kind, frozenset()
-        )
-    else:
-        known = kind in _CATEGORIES or kind in _BINARY_PROPERTIES
-    return None if known else f"the property {token} is not supported"

@@ -24,7 +24,12 @@ final class ConfluentCodec implements Codec {
   private static final int MAX_MESSAGE_PATH = 16;
 
   /** A decoded value with the codec that decoded it. */
-  record DecodedValue(Codec codec, Object decoded) {}
+  record DecodedValue(Codec codec, Object decoded) {
+    /** Returns the decoded value; throws if it cannot be told which one it is. */
+    Object single() throws RecordFault {
+      return codec instanceof UnknownLength ? codec.toCel(decoded) : decoded;
+    }
+  }
 
   private final SchemaRegistryClient registry;
   private final String format;
@@ -72,12 +77,14 @@ final class ConfluentCodec implements Codec {
     }
     return switch (format) {
       case "avro" -> {
-        AvroCodec codec = (AvroCodec) cached(id, () -> avroCodec(id, schema));
-        yield new DecodedValue(codec, codec.decode(data, HEADER_BYTES));
+        Codec codec = cached(id, () -> avroCodec(id, schema));
+        Object decoded =
+            codec instanceof AvroCodec avro ? avro.decode(data, HEADER_BYTES) : codec.decode(data);
+        yield new DecodedValue(codec, decoded);
       }
       case "json" -> {
         JsonCodec codec =
-            (JsonCodec) cached(id, () -> JsonCodec.of(schema.text(), schema.references()));
+            (JsonCodec) cached(id, () -> JsonCodec.registered(schema.text(), schema.references()));
         yield new DecodedValue(codec, codec.decode(data, HEADER_BYTES));
       }
       default -> decodeProtobuf(id, schema, data);
@@ -93,7 +100,7 @@ final class ConfluentCodec implements Codec {
   private Codec avroCodec(int id, SchemaRegistryClient.Schema schema) throws RecordFault {
     Schema writerSchema = AvroCodec.parse(schema.text(), schema.references().values());
     if (readerSchema == null) {
-      return new AvroCodec(writerSchema, writerSchema);
+      return resolved(writerSchema, writerSchema);
     }
     SchemaCompatibilityType compatibility =
         SchemaCompatibility.checkReaderWriterCompatibility(readerSchema, writerSchema).getType();
@@ -101,7 +108,29 @@ final class ConfluentCodec implements Codec {
       throw RecordFault.invalid(
           "written by a schema that the declared one cannot read", "schema id " + id);
     }
-    return new AvroCodec(writerSchema, readerSchema);
+    return resolved(writerSchema, readerSchema);
+  }
+
+  private static Codec resolved(Schema writerSchema, Schema readerSchema) {
+    return writerSchema.getType() == Schema.Type.BYTES
+        ? new UnknownLength()
+        : new AvroCodec(writerSchema, readerSchema);
+  }
+
+  /**
+   * The Avro schema {@code "bytes"}: Confluent's serializer writes them without their length, other
+   * serializers with it. Any data is valid, and which bytes the value has cannot be told.
+   */
+  private static final class UnknownLength implements Codec {
+    @Override
+    public Object decode(byte[] data) {
+      return data;
+    }
+
+    @Override
+    public Object toCel(Object decoded) throws RecordFault {
+      throw RecordFault.undecidable("Avro bytes, which are written with and without a length");
+    }
   }
 
   private DecodedValue decodeProtobuf(int id, SchemaRegistryClient.Schema schema, byte[] data)

@@ -41,6 +41,6 @@ public final class Decoder {
    */
   public Object decode(byte[] data) throws RecordFault {
     Object decoded = RecordContract.guarded(() -> codec.decode(data));
-    return decoded instanceof ConfluentCodec.DecodedValue value ? value.decoded() : decoded;
+    return decoded instanceof ConfluentCodec.DecodedValue value ? value.single() : decoded;
   }
 }

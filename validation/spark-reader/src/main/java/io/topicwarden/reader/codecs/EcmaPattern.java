@@ -1,6 +1,9 @@
 package io.topicwarden.reader.codecs;
 
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -12,12 +15,15 @@ import java.util.regex.PatternSyntaxException;
  *
  * <p>{@code $}, {@code .}, {@code \s}, {@code \b} and character classes have another meaning in
  * Java. Escaped ASCII punctuation such as {@code \-}, which Unicode mode refuses, is accepted.
- * Lookbehind is refused. {@code specs/record_schemas/json_schema.py} accepts the same expressions.
+ * Refused are lookbehind, and references to a group that may not have matched yet: in ECMA-262 they
+ * match the empty text, in Java nothing. {@code specs/record_schemas/json_schema.py} accepts the
+ * same expressions.
  */
 final class EcmaPattern {
   /** The number of characters that a match may read, because backtracking may take forever. */
   static final long MAX_STEPS = 10_000_000;
 
+  private static final int MAX_DEPTH = 100;
   private static final String SPACE =
       "\\t\\n\\x0B\\f\\r \\xA0\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}\\x{FEFF}";
   private static final String WORD = "[0-9A-Za-z_]";
@@ -112,8 +118,24 @@ final class EcmaPattern {
 
   private final String text;
   private final StringBuilder java = new StringBuilder();
-  private final Map<String, String> groups = new HashMap<>();
+  private final Map<String, Integer> groups = new HashMap<>(); // the numbers of named groups
+  private final Set<Integer> matched = new HashSet<>(); // the groups that took part in any match
+  private final Deque<Level> levels = new ArrayDeque<>();
+  private int groupCount;
   private int at;
+
+  /** The text up to here in a pair of brackets, or outside of all. */
+  private static final class Level {
+    private final int number; // of the group, or 0
+    private final boolean negated;
+    private final Set<Integer> inside = new HashSet<>();
+    private boolean alternatives;
+
+    Level(int number, boolean negated) {
+      this.number = number;
+      this.negated = negated;
+    }
+  }
 
   private EcmaPattern(String text) {
     this.text = text;
@@ -179,21 +201,29 @@ final class EcmaPattern {
 
   private String translate() {
     boolean repeatable = false;
+    levels.push(new Level(0, false));
+    Set<Integer> last = Set.of(); // the groups in what a quantifier would repeat
     while (at < text.length()) {
       char next = text.charAt(at);
       if (isQuantifier()) {
         if (!repeatable) {
           throw invalid("nothing to repeat");
         }
+        if (text.substring(at).matches("(?s)([*?]|[{]0+[,}]).*")) {
+          matched.removeAll(last);
+        }
         quantifier();
         repeatable = false;
         continue;
       }
+      last = Set.of();
       repeatable = next != '(' && next != '|' && next != '^' && next != '$';
       switch (next) {
         case '\\' -> escape();
         case '[' -> characterClass();
         case '(' -> group();
+        case ')' -> last = endOfGroup();
+        case '|' -> nextAlternative();
         case '$' -> literal("\\z");
         case '.' -> literal("[^\\n\\r\\x{2028}\\x{2029}]");
         case '{', '}', ']' -> literal("\\" + next); // Annex B allows these as literals
@@ -230,13 +260,50 @@ final class EcmaPattern {
     at = end;
   }
 
+  private void nextAlternative() {
+    Level level = levels.peek();
+    level.alternatives = true;
+    matched.removeAll(level.inside);
+    literal("|");
+  }
+
+  /** Returns the groups in the one that ends. */
+  private Set<Integer> endOfGroup() {
+    literal(")");
+    Level level = levels.pop();
+    if (levels.isEmpty()) {
+      throw invalid("a group ends that did not begin");
+    }
+    if (level.alternatives || level.negated) {
+      matched.removeAll(level.inside);
+    }
+    if (level.number > 0) {
+      level.inside.add(level.number);
+      matched.add(level.number);
+    }
+    levels.peek().inside.addAll(level.inside);
+    return level.inside;
+  }
+
+  private void reference(String digits) {
+    if (digits.length() > 9 || !matched.contains(Integer.valueOf(digits))) {
+      throw invalid("a reference to a group that may not have matched");
+    }
+    java.append("(?:\\").append(digits).append(')');
+  }
+
   private void group() {
+    if (levels.size() > MAX_DEPTH) {
+      throw invalid("nested too deeply");
+    }
     if (!text.startsWith("(?", at)) {
+      levels.push(new Level(++groupCount, false));
       literal("(");
       return;
     }
     for (String opening : new String[] {"(?:", "(?=", "(?!"}) {
       if (text.startsWith(opening, at)) {
+        levels.push(new Level(0, opening.equals("(?!")));
         java.append(opening);
         at += opening.length();
         return;
@@ -245,11 +312,11 @@ final class EcmaPattern {
     if (!text.startsWith("(?<", at) || text.startsWith("(?<=", at) || text.startsWith("(?<!", at)) {
       throw invalid("a group of this kind is not supported");
     }
-    String javaName = "g" + groups.size();
-    if (groups.put(groupName(at + 2), javaName) != null) {
+    if (groups.put(groupName(at + 2), ++groupCount) != null) {
       throw invalid("two groups of one name");
     }
-    java.append("(?<").append(javaName).append('>');
+    levels.push(new Level(groupCount, false));
+    java.append('(');
   }
 
   /** Reads {@code <name>} at {@code start}. */
@@ -273,14 +340,14 @@ final class EcmaPattern {
       while (end < text.length() && Character.digit(text.charAt(end), 10) >= 0) {
         end++;
       }
-      java.append("(?:").append(text, at, end).append(')');
+      reference(text.substring(at + 1, end));
       at = end;
     } else if (kind == 'k') {
-      String javaName = groups.get(groupName(at + 2));
-      if (javaName == null) {
+      Integer number = groups.get(groupName(at + 2));
+      if (number == null) {
         throw invalid("no group of this name before");
       }
-      java.append("\\k<").append(javaName).append('>');
+      reference(number.toString());
     } else {
       String set = characterSet(kind);
       if (set == null) {

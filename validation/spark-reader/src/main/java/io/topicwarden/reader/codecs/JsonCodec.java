@@ -1,6 +1,7 @@
 package io.topicwarden.reader.codecs;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.networknt.schema.SpecificationVersion;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -18,18 +19,29 @@ final class JsonCodec implements Codec {
   }
 
   /**
-   * Returns a codec that validates by a JSON Schema.
+   * Returns a codec that validates by a schema of a Schema Registry. Without {@code $schema} it is
+   * of draft 7, as for the registries and serializers of Confluent and Apicurio ({@code
+   * JsonSchema.rawSchema}).
    *
-   * @param schema the text of the schema, or null to accept any JSON
    * @param references the texts of the schemas that it refers to, by URI
    */
-  static JsonCodec of(String schema, Map<String, String> references) {
-    return of(schema, references, null);
+  static JsonCodec registered(String schema, Map<String, String> references) {
+    return new JsonCodec(
+        new JsonSchemaValidator(schema, references, SpecificationVersion.DRAFT_7), null);
   }
 
-  /** Returns a codec that parses no data again that {@code last} has parsed; it may be null. */
-  static JsonCodec of(String schema, Map<String, String> references, LastJson last) {
-    return new JsonCodec(schema == null ? null : new JsonSchemaValidator(schema, references), last);
+  /**
+   * Returns a codec that validates by a file, of draft 2020-12 if it names none.
+   *
+   * @param schema the text of the file, or null to accept any JSON
+   * @param last may have parsed the same data; or null
+   */
+  static JsonCodec declared(String schema, LastJson last) {
+    return new JsonCodec(
+        schema == null
+            ? null
+            : new JsonSchemaValidator(schema, Map.of(), SpecificationVersion.DRAFT_2020_12),
+        last);
   }
 
   @Override

@@ -11,9 +11,11 @@ import com.networknt.schema.dialect.DefaultDialectRegistry;
 import com.networknt.schema.dialect.Dialect;
 import com.networknt.schema.dialect.Dialects;
 import com.networknt.schema.keyword.AbstractKeyword;
+import com.networknt.schema.keyword.AnnotationKeyword;
 import com.networknt.schema.keyword.BaseKeywordValidator;
 import com.networknt.schema.keyword.Keyword;
 import com.networknt.schema.keyword.KeywordValidator;
+import com.networknt.schema.keyword.NonValidationKeyword;
 import com.networknt.schema.path.NodePath;
 import com.networknt.schema.vocabulary.Vocabularies;
 import com.networknt.schema.vocabulary.Vocabulary;
@@ -28,7 +30,9 @@ import java.util.stream.Stream;
  * The drafts of JSON Schema, with corrected keywords. For {@code const}, {@code enum}, {@code
  * uniqueItems} and {@code multipleOf} the library compares numbers as doubles, or finds {@code 1}
  * and {@code 1.0} different within arrays and objects. Before 2019-09 it applies {@code
- * minContains}, which those drafts do not have.
+ * minContains}, which those drafts do not have, and from 2019-09 on {@code dependencies}, which
+ * they have no more. {@code contentEncoding} and {@code contentMediaType} are annotations, as
+ * {@code format} is, and what no draft has is none of its keywords.
  */
 final class JsonSchemaDialects {
   private static final List<Dialect> DIALECTS =
@@ -43,10 +47,16 @@ final class JsonSchemaDialects {
 
   private JsonSchemaDialects() {}
 
-  /** Returns a registry in which a schema that names no draft is of 2020-12. */
-  static SchemaRegistry registry(Consumer<SchemaRegistry.Builder> customizer) {
+  /** Returns a registry. Its default is the draft of schemas that name none. */
+  static SchemaRegistry registry(
+      SpecificationVersion defaultDraft, Consumer<SchemaRegistry.Builder> customizer) {
+    Dialect dialect =
+        DIALECTS.stream()
+            .filter(each -> each.getSpecificationVersion() == defaultDraft)
+            .findFirst()
+            .orElseThrow();
     return SchemaRegistry.withDefaultDialect(
-        DIALECTS.get(0),
+        dialect,
         builder ->
             customizer.accept(builder.dialectRegistry(new DefaultDialectRegistry(DIALECTS))));
   }
@@ -67,11 +77,13 @@ final class JsonSchemaDialects {
   }
 
   private static Keyword exact(Dialect draft, Keyword keyword) {
-    boolean beforeMinContains =
+    boolean isOld =
         draft.getSpecificationVersion().getOrder() < SpecificationVersion.DRAFT_2019_09.getOrder();
-    return beforeMinContains && keyword.getValue().equals("contains")
-        ? new ContainsWithoutMinimum()
-        : exact(keyword);
+    return switch (keyword.getValue()) {
+      case "contains" -> isOld ? new ContainsWithoutMinimum() : keyword;
+      case "dependencies" -> isOld ? keyword : new AnnotationKeyword(keyword.getValue());
+      default -> exact(keyword);
+    };
   }
 
   /** Returns a corrected vocabulary: from draft 2019-09 on, meta-schemas list vocabularies. */
@@ -86,6 +98,9 @@ final class JsonSchemaDialects {
 
   private static Keyword exact(Keyword keyword) {
     return switch (keyword.getValue()) {
+      case "contentEncoding", "contentMediaType", "notAllowed", "propertyDependencies" ->
+          new AnnotationKeyword(keyword.getValue());
+      case "id" -> new NonValidationKeyword("id"); // that of draft 4 is read elsewhere
       case "const" -> new ExactKeyword("const", JsonSchemaDialects::constant);
       case "enum" -> new ExactKeyword("enum", JsonSchemaDialects::enumeration);
       case "uniqueItems" -> new ExactKeyword("uniqueItems", JsonSchemaDialects::uniqueItems);

@@ -6,6 +6,7 @@ import com.networknt.schema.SchemaException;
 import com.networknt.schema.SchemaLocation;
 import com.networknt.schema.SchemaRegistry;
 import com.networknt.schema.SchemaRegistryConfig;
+import com.networknt.schema.SpecificationVersion;
 import com.networknt.schema.regex.RegularExpression;
 import java.util.HashSet;
 import java.util.List;
@@ -16,8 +17,8 @@ import java.util.StringJoiner;
 import java.util.regex.Pattern;
 
 /**
- * A JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12 (the default). {@code format} is an annotation
- * in every draft. Only the given references and the meta-schemas of the drafts are resolved.
+ * A JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12. {@code format} is an annotation in every
+ * draft. Only the given references and the meta-schemas of the drafts are resolved.
  */
 final class JsonSchemaValidator {
   private static final int MAX_SHOWN_NAMES = 12;
@@ -33,8 +34,10 @@ final class JsonSchemaValidator {
    * Compiles a schema; throws a RuntimeException if the schema cannot be used.
    *
    * @param references the texts of other schemas, by URI
+   * @param defaultDraft the draft of schemas that name none
    */
-  JsonSchemaValidator(String text, Map<String, String> references) {
+  JsonSchemaValidator(
+      String text, Map<String, String> references, SpecificationVersion defaultDraft) {
     JsonNode node = JsonText.parseSchema(text);
     SchemaRegistryConfig config =
         SchemaRegistryConfig.builder()
@@ -44,6 +47,7 @@ final class JsonSchemaValidator {
             .build();
     SchemaRegistry registry =
         JsonSchemaDialects.registry(
+            defaultDraft,
             builder ->
                 builder
                     .schemaRegistryConfig(config)

@@ -130,6 +130,9 @@ final class JsonText {
         throw RecordFault.invalid("not JSON", PlainCodec.describe(data) + ", more than one value");
       }
     } catch (JsonProcessingException error) {
+      if (error.getOriginalMessage().contains("surrogate")) { // RFC 8259, 8.2 allows it
+        throw RecordFault.undecidable("a name with half of a surrogate pair");
+      }
       String position =
           error.getLocation() == null
               ? ""

@@ -97,7 +97,7 @@ final class NewSchema {
         .forEach(each -> references.put(each.getKey(), each.getValue().asText()));
     switch (format) {
       case "avro" -> avro = AvroCodec.parse(text, references.values());
-      case "json" -> json = JsonCodec.of(text, references);
+      case "json" -> json = JsonCodec.registered(text, references);
       case "protobuf" -> {
         protobuf = ProtobufCodec.fromDescriptorSet(declared.path("descriptors").asText());
         message = declared.path("message").asText(null);
@@ -175,7 +175,7 @@ final class NewSchema {
       }
       case "json" -> {
         return new Readings(
-            JsonCodec.of(writer.text(), writer.references())::check,
+            JsonCodec.registered(writer.text(), writer.references())::check,
             json == null ? otherFormat(writer) : json::check);
       }
       default -> throw RecordFault.undecidable("schema id of the unknown type " + writer.type());

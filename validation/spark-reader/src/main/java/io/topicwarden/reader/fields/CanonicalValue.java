@@ -41,9 +41,8 @@ final class CanonicalValue {
     if (value == null) {
       throw new Unjudged("missing or null");
     }
-    return found.logicalType() == null
-        ? ofSingle(value)
-        : ofLogicalType(value, found.logicalType());
+    LogicalType type = found.logicalType();
+    return type == null ? ofSingle(value) : ofLogicalType(value, type);
   }
 
   private static byte[] ofSingle(Object value) throws Unjudged {
@@ -101,9 +100,17 @@ final class CanonicalValue {
       throw new Unjudged("of a union with several types");
     }
     if (type instanceof LogicalTypes.Decimal decimal) {
-      return number(new BigDecimal(new BigInteger(avroBytes(value)), decimal.getScale()));
+      byte[] unscaled = avroBytes(value);
+      if (unscaled.length == 0) { // the bytes are Avro, the number is none
+        throw new Unjudged("a decimal without digits");
+      }
+      return number(new BigDecimal(new BigInteger(unscaled), decimal.getScale()));
     }
     String name = type.getName();
+    boolean encoded = value instanceof ByteBuffer || value instanceof GenericFixed;
+    if (encoded && !name.equals("uuid")) { // such as duration: its bytes are not in its order
+      throw new Unjudged("of the logical type " + name);
+    }
     int scale =
         name.endsWith("-millis")
             ? 3

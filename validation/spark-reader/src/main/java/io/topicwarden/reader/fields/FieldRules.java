@@ -200,6 +200,9 @@ public final class FieldRules {
         boolean undecidable = unreadable.isUndecidable();
         String reason = undecidable ? unreadable.getMessage() : "not in the declared format";
         output.unjudged(rule.number(), reason, undecidable);
+      } catch (RuntimeException | StackOverflowError error) { // whose message may hold payload
+        String kind = error.getClass().getSimpleName();
+        output.unjudged(rule.number(), "cannot be compared: " + kind, true);
       }
     }
   }

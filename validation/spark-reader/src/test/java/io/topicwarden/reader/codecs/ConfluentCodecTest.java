@@ -112,6 +112,35 @@ class ConfluentCodecTest {
   }
 
   @Test
+  void avroBytesAreValidWithAndWithoutTheirLength() throws RecordFault {
+    register(4, null, "\"bytes\"", "orders-value");
+    for (String reader : new String[] {null, "\"bytes\""}) {
+      ConfluentCodec codec = codec("avro", reader);
+      codec.check(framed(4, 'h', 'e'));
+      codec.check(framed(4, 4, 'h', 'e'));
+      codec.check(framed(4));
+      Object decoded = codec.decode(framed(4, 'h', 'e'));
+      assertUndecidable(
+          "Avro bytes, which are written with and without a length", () -> codec.toCel(decoded));
+    }
+  }
+
+  @Test
+  void aJsonSchemaWithoutDraftIsOfDraft7() throws RecordFault {
+    String schema =
+        """
+        {"definitions": {"p": {"type": "object"}},
+         "properties": {"p": {"$ref": "#/definitions/p", "required": ["x"]}}}
+        """;
+    register(8, "JSON", schema, "orders-value");
+    codec("json", null).check(framed(8, bytesOf("{\"p\": {}}")));
+  }
+
+  private static int[] bytesOf(String text) {
+    return text.chars().toArray();
+  }
+
+  @Test
   void decodesJsonWithReferences() throws RecordFault {
     register(6, "JSON", "{\"$ref\": \"id.json\"}", "orders-value");
     answers.put(

@@ -27,6 +27,8 @@ class EcmaPatternTest {
         "^(?:a|b)(?=c)(?!d)c~bc",
         "^(?<x>a)\\k<x>$~aa",
         "^(a)(b)\\2\\1$~abba",
+        "^(?:(a|b)+\\1){2}$~aabb",
+        "^(?=(a))(?:x|a\\1)$~aa",
         "^\\u0041\\x42\\u{43}$~ABC",
         "^\\ud83d\\ude00$~😀",
         "^\\p{Lu}\\P{Lu}$~Äö",
@@ -74,6 +76,25 @@ class EcmaPatternTest {
         "\\01", "\\c1", "^*", "\\u{110000}"
       })
   void refusesWhatEcmaScriptOrTheTranslationRefuses(String pattern) {
+    assertThrows(PatternSyntaxException.class, () -> EcmaPattern.compile(pattern));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "^(?:(a)|b)\\1$",
+        "^\\1(a)$",
+        "^(?:(a)|(b))*\\1$",
+        "(a\\1)",
+        "(a)?\\1",
+        "(a){0,2}\\1",
+        "(?:(a))*\\1",
+        "(?!(a))\\1",
+        "(?<x>a)*?\\k<x>",
+        "(a)\\2",
+        "(?:(a)|\\1)"
+      })
+  void refusesReferencesToGroupsThatMayNotHaveMatched(String pattern) {
     assertThrows(PatternSyntaxException.class, () -> EcmaPattern.compile(pattern));
   }
 

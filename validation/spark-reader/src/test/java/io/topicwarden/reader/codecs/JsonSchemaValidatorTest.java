@@ -6,6 +6,7 @@ import static io.topicwarden.reader.codecs.Faults.bytes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.networknt.schema.SpecificationVersion;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,7 +23,8 @@ class JsonSchemaValidatorTest {
       """;
 
   private static void validate(String schema, String json) throws RecordFault {
-    new JsonSchemaValidator(schema, Map.of()).validate(JsonText.parse(bytes(json), 0));
+    new JsonSchemaValidator(schema, Map.of(), SpecificationVersion.DRAFT_2020_12)
+        .validate(JsonText.parse(bytes(json), 0));
   }
 
   @ParameterizedTest
@@ -65,7 +67,16 @@ class JsonSchemaValidatorTest {
         "{\"format\": \"email\"}|\"none\"",
         "{\"$schema\": \"http://json-schema.org/draft-07/schema#\", "
             + "\"contains\": {\"const\": 1}, \"minContains\": 2}|[1]",
-        "{\"minContains\": 0, \"contains\": {\"const\": 1}}|[]"
+        "{\"minContains\": 0, \"contains\": {\"const\": 1}}|[]",
+        "{\"dependencies\": {\"a\": [\"b\"]}}|{\"a\": 1}", // no keyword of this draft
+        "{\"$schema\": \"https://json-schema.org/draft/2019-09/schema\", "
+            + "\"dependencies\": {\"a\": [\"b\"]}}|{\"a\": 1}",
+        "{\"$schema\": \"http://json-schema.org/draft-07/schema#\", "
+            + "\"contentEncoding\": \"base64\", \"contentMediaType\": \"application/json\"}|\"%\"",
+        "{\"id\": \"orders\", \"type\": \"object\"}|{}",
+        "{\"notAllowed\": [\"a\"]}|{\"a\": 1}",
+        "{\"propertyDependencies\": {\"a\": {\"b\": false}}}|{\"a\": \"b\"}",
+        "{\"$schema\": \"http://json-schema.org/draft-07/schema#\", \"id\": \"orders\"}|{}"
       })
   void accepts(String schema, String json) throws RecordFault {
     validate(schema, json);
@@ -81,7 +92,9 @@ class JsonSchemaValidatorTest {
         "{\"enum\": [1, \"a\"]}|true|enum",
         "{\"$schema\": \"http://json-schema.org/draft-06/schema#\", "
             + "\"contains\": {\"const\": 1}}|[2]|contains",
-        "{\"minContains\": 2, \"contains\": {\"const\": 1}}|[1]|minContains"
+        "{\"minContains\": 2, \"contains\": {\"const\": 1}}|[1]|minContains",
+        "{\"$schema\": \"http://json-schema.org/draft-07/schema#\", "
+            + "\"dependencies\": {\"a\": [\"b\"]}}|{\"a\": 1}|dependencies"
       })
   void refuses(String schema, String json, String keyword) {
     assertInvalid("the document: breaks " + keyword, () -> validate(schema, json));
@@ -92,15 +105,21 @@ class JsonSchemaValidatorTest {
     String schema = "{\"$ref\": \"https://example.org/other\"}";
     JsonSchemaValidator validator =
         new JsonSchemaValidator(
-            schema, Map.of("https://example.org/other", "{\"type\": \"string\"}"));
+            schema,
+            Map.of("https://example.org/other", "{\"type\": \"string\"}"),
+            SpecificationVersion.DRAFT_2020_12);
     validator.validate(JsonText.parse(bytes("\"x\""), 0));
-    assertThrows(RuntimeException.class, () -> new JsonSchemaValidator(schema, Map.of()));
+    assertThrows(
+        RuntimeException.class,
+        () -> new JsonSchemaValidator(schema, Map.of(), SpecificationVersion.DRAFT_2020_12));
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"{\"pattern\": \"(\"}", "{\"$ref\": \"file:///etc/passwd\"}", "{"})
   void aSchemaThatCannotBeUsedIsRefused(String schema) {
-    assertThrows(RuntimeException.class, () -> new JsonSchemaValidator(schema, Map.of()));
+    assertThrows(
+        RuntimeException.class,
+        () -> new JsonSchemaValidator(schema, Map.of(), SpecificationVersion.DRAFT_2020_12));
   }
 
   @Test

@@ -13,15 +13,22 @@ import io.topicwarden.reader.Json;
 import io.topicwarden.reader.fields.FieldPath.Found;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.apache.avro.LogicalTypes;
+import org.apache.avro.Schema;
+import org.apache.avro.generic.GenericData;
 import org.junit.jupiter.api.Test;
 
 /** Canonical values: equal values have equal bytes, and the order of numbers is that of bytes. */
 class CanonicalValueTest {
+  private static final Schema MILLIS =
+      LogicalTypes.timestampMillis().addToSchema(Schema.create(Schema.Type.LONG));
+  private static final Schema DURATION = Schema.createFixed("Duration", null, null, 12);
+
   private static byte[] number(BigDecimal value) throws Unjudged {
     return CanonicalValue.of(DecimalNode.valueOf(value));
   }
@@ -99,9 +106,27 @@ class CanonicalValueTest {
 
   @Test
   void avroTimesOfAnotherUnitAreEqualAndNoNumbers() throws Unjudged {
-    byte[] millis = CanonicalValue.of(new Found(1_000L, LogicalTypes.timestampMillis()));
-    assertArrayEquals(
-        millis, CanonicalValue.of(new Found(1_000_000L, LogicalTypes.timestampMicros())));
+    byte[] millis = CanonicalValue.of(new Found(1_000L, MILLIS));
+    Schema micros = LogicalTypes.timestampMicros().addToSchema(Schema.create(Schema.Type.LONG));
+    assertArrayEquals(millis, CanonicalValue.of(new Found(1_000_000L, micros)));
     assertFalse(Arrays.equals(millis, CanonicalValue.of(1L)));
+  }
+
+  @Test
+  void bytesOfALogicalTypeHaveAnOrderOnlyIfTheyAreDecimals() throws Unjudged {
+    Schema decimal = LogicalTypes.decimal(4, 2).addToSchema(Schema.create(Schema.Type.BYTES));
+    byte[] found = CanonicalValue.of(new Found(ByteBuffer.wrap(new byte[] {-1, 106}), decimal));
+    assertArrayEquals(number(new BigDecimal("-1.5")), found);
+    for (Found other :
+        List.of(
+            new Found(ByteBuffer.allocate(0), decimal),
+            new Found(
+                ByteBuffer.allocate(2),
+                LogicalTypes.bigDecimal().addToSchema(Schema.create(Schema.Type.BYTES))),
+            new Found(
+                new GenericData.Fixed(DURATION, new byte[12]), // little-endian
+                LogicalTypes.duration().addToSchema(DURATION)))) {
+      assertThrows(Unjudged.class, () -> CanonicalValue.of(other));
+    }
   }
 }

@@ -14,6 +14,7 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Locale;
 import org.apache.avro.LogicalTypes;
+import org.apache.avro.Schema;
 import org.apache.avro.util.Utf8;
 import org.junit.jupiter.api.Test;
 
@@ -64,7 +65,8 @@ class KeyReferenceTest {
     }
     BigDecimal huge = new BigDecimal("1E999999999"); // whose digits do not fit into memory
     assertThrows(Unjudged.class, () -> reference(DecimalNode.valueOf(huge), "long"));
-    Found time = new Found(42L, LogicalTypes.timestampMillis());
+    Found time =
+        new Found(42L, LogicalTypes.timestampMillis().addToSchema(Schema.create(Schema.Type.LONG)));
     assertThrows(Unjudged.class, () -> KeyReference.of(time, "long"));
   }
 }
