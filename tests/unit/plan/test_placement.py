@@ -134,6 +134,21 @@ def test_too_few_brokers_is_a_problem_where_it_was_declared_and_not_while_one_is
     ]
 
 
+@pytest.mark.parametrize(("factor", "brokers"), [(3, ""), (4, ""), (5, "4 (1, 2, 3, 4)")])
+def test_a_new_topic_needs_as_many_brokers_as_the_cluster_has_with_those_that_are_lost(
+    factor: int, brokers: str
+) -> None:
+    new = replace(declared(factor), topic=replace(declared(factor).topic, name="new"))
+    placed = place_replicas([new], snapshot(live((1, 4), lost=frozenset({4})), ABC))
+    assert (placed.moves, placed.stuck) == ((), ())
+    assert [problem.message for problem in placed.problems] == [
+        f"new: too few brokers for replication factor 5: the cluster has {brokers}; start lost brokers again, add "
+        "brokers, or declare 4 at most"
+        for _ in range(bool(brokers))
+    ]
+    assert place_replicas([new], replace(snapshot(live((1,)), ABC), racks={})).problems == (), "no broker is known"
+
+
 @pytest.mark.parametrize(
     ("before", "factor", "expected"),
     [

@@ -104,7 +104,7 @@ def targets(session: ReassignmentSession, topics: Collection[str], declarations:
     after = with_replicas(snapshot, {partition: state.target for partition, state in ongoing.items()})
 
     def plan(selected: Iterable[Declaration]) -> tuple[ReplicaPlacement, tuple[ReplicaMove, ...]]:
-        placement = place_replicas(selected, after)
+        placement = place_replicas((each for each in selected if each.topic.name in after.topics), after)
         moves = tuple(
             replace(move, before=ongoing[move.partition_id].before) if move.partition_id in ongoing else move
             for move in placement.moves

@@ -75,10 +75,12 @@ def place_replicas(declarations: Iterable[Declaration], snapshot: Snapshot) -> R
     """Return the moves after which every declared topic of ``snapshot`` is placed correctly.
 
     ``snapshot`` should have all topics of the cluster. New replicas go to the brokers with the fewest replicas of the
-    topic, then of all topics, then the fewest bytes. Topics and partitions that do not exist are left out. The same
+    topic, then of all topics, then the fewest bytes. Topics and partitions that do not exist get no moves. The same
     input gives the same moves.
     """
     racks, cordoned = racks_of(snapshot.racks), snapshot.cordoned
+    known = {broker for live in snapshot.topics.values() for state in live.replicas for broker in state.replicas}
+    known = (known | racks.keys()) - {*cordoned}  # with KRaft, a lost broker counts when a topic is created
     replicas, leaders = _loads(snapshot)
     moves: list[ReplicaMove] = []
     problems: list[Problem] = []
@@ -86,9 +88,11 @@ def place_replicas(declarations: Iterable[Declaration], snapshot: Snapshot) -> R
     for declaration in sorted(declarations, key=lambda each: each.topic.name):
         topic = declaration.topic
         live = snapshot.topics.get(topic.name)
-        if live is None:
-            continue
         factor = topic.replication_factor
+        if live is None:
+            if racks and factor > len(known):
+                problems.append(_too_few_brokers(declaration, known, cordoned & racks.keys()))
+            continue
         usable = {state.partition: _usable(state, racks, cordoned) for state in live.replicas}
         misplaced = [state for state in live.replicas if not is_placed(state, factor, usable[state.partition])]
         if any(len(usable[state.partition]) < factor for state in misplaced):
@@ -228,8 +232,8 @@ def _usable(state: PartitionReplicas, racks: Mapping[int, str], cordoned: Collec
     return {broker: rack for broker, rack in racks.items() if broker not in cordoned or broker in state.replicas}
 
 
-def _too_few_brokers(declaration: Declaration, racks: Mapping[int, str], cordoned: Collection[int]) -> Problem:
-    topic, brokers = declaration.topic, sorted(racks.keys() - {*cordoned})
+def _too_few_brokers(declaration: Declaration, known: Collection[int], cordoned: Collection[int]) -> Problem:
+    topic, brokers = declaration.topic, sorted({*known} - {*cordoned})
     without = f" without cordoned brokers ({', '.join(map(str, sorted(cordoned)))})" if cordoned else ""
     return Problem(
         declaration.locations.at(("replication_factor",)),

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from topicwarden.kinds.topic.change import TopicChange
 from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
 from topicwarden.kinds.topic.loss_severity import remedy_of, severity_of
+from topicwarden.model.change_terms import Action
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import AllowedChange
@@ -23,6 +24,8 @@ THROTTLE = 50 << 20
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
+    if change.action is Action.CREATE:
+        return RequiredEvidence()
     if change.live is None or change.declaration is None:
         return None
     return (
@@ -33,8 +36,6 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
-    assert change.live and change.declaration
-    declared, live = change.declaration.topic, change.live
     for problem in evidence.placement.problems:
         if problem.rule == "too-few-brokers" and problem.message.startswith(f"{change.name}:"):
             yield Consequence(
@@ -44,6 +45,10 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
                 location=problem.location,
             )
             return
+    if change.live is None:
+        return
+    assert change.declaration
+    declared, live = change.declaration.topic, change.live
     moves = [move for move in evidence.placement.moves if move.topic == change.name]
     before = durability_now(live, evidence.snapshot)
     after = durability_after(declared, live, moves, evidence.snapshot)
