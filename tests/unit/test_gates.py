@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib.metadata
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 from packaging.requirements import Requirement
@@ -119,6 +121,41 @@ def test_no_string_names_a_module_of_a_higher_layer() -> None:
         if LAYERS.get(package, 0) > LAYERS.get(path.relative_to(PACKAGE).parts[0].removesuffix(".py"), len(LAYERS))
     }
     assert higher <= EXCEPTIONS
+
+
+def unhashable(kind: Any) -> Iterator[str]:
+    """Yield the types that no value of the type ``kind`` can have, if it is hashed."""
+    origin = get_origin(kind) or kind
+    if getattr(origin, "__hash__", None) is None or origin in (Sequence, Collection):
+        yield str(kind)
+    elif dataclasses.is_dataclass(kind):
+        hints = get_type_hints(kind)
+        for field in dataclasses.fields(kind):
+            if field.hash if field.hash is not None else field.compare:
+                yield from (f"{kind.__name__}.{field.name}: {found}" for found in unhashable(hints[field.name]))
+    elif origin is not Callable:
+        for part in get_args(kind):
+            yield from unhashable(part)
+
+
+def cached_functions() -> Iterator[Any]:
+    for path in PACKAGE.rglob("*.py"):
+        if re.search(r"^@(functools\.)?(lru_)?cache\b", path.read_text(encoding="utf-8"), re.MULTILINE):
+            module = importlib.import_module(".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts))
+            yield from (each for each in vars(module).values() if hasattr(each, "cache_parameters"))
+
+
+def test_the_arguments_of_cached_functions_can_be_hashed() -> None:
+    functions = {f"{each.__module__}.{each.__name__}": each for each in cached_functions()}
+    assert "topicwarden.kafka.connect.connection.tls_context" in functions
+    found = [
+        f"{name}({parameter}): {problem}"
+        for name, function in functions.items()
+        for parameter, kind in get_type_hints(function.__wrapped__).items()
+        if parameter != "return"
+        for problem in unhashable(kind)
+    ]
+    assert found == []
 
 
 def test_the_lock_names_the_extras_that_dependencies_require() -> None:

@@ -24,6 +24,7 @@ from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.write.access_admin import Credential, Password, write_credentials
+from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.project import Project
 from topicwarden.operations.audit import auditing
 
@@ -172,6 +173,13 @@ def test_every_client_authenticates(
         report = audited((topic,))
     assert report.scanned_records == 10
     assert_no_secret(report.model_dump_json())
+
+
+@pytest.mark.parametrize("service", PROFILES)
+def test_a_named_service_is_reached_over_tls(broker: SecuredBroker, tmp_path: Path, service: str) -> None:
+    settings = {"config": {**over_tls(broker, tmp_path), "topicwarden:profile": service}}
+    with open_admin(connect_to(project_of(tmp_path, {}, json.dumps(settings)), "dev")) as admin:
+        assert isinstance(admin.list_topics(), list)
 
 
 def test_tokens_are_renewed_during_a_long_audit(broker: SecuredBroker, spark: SparkSession) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import select
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine
@@ -84,6 +85,20 @@ def test_an_address_that_hangs_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> 
     probed = broker_probe.probe(Connection(("a:1", "b:1"), tls=False), ["a:1", "b:1"])
     assert not probed.answering
     assert set(probed.failures) == {"a:1", "b:1"}
+
+
+def test_an_internal_error_of_a_probe_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker_probe, "_connect", Mock(side_effect=TypeError("ours")))
+    with pytest.raises(TypeError, match="ours"):
+        broker_probe.probe(Connection(("a:1",), tls=False), ["a:1"])
+
+
+def test_an_answer_that_is_too_short_is_not_that_of_a_broker() -> None:
+    client, other = socket.socketpair()
+    with client, other:
+        other.sendall(struct.pack(">iih", 6, 1, 0))
+        with pytest.raises(ValueError, match="its answer is not Kafka's protocol"):
+            broker_probe.request_api_versions(client)
 
 
 @pytest.fixture

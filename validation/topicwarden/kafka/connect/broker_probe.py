@@ -28,6 +28,7 @@ TIMEOUT_S: Final = 5.0
 
 _METADATA, _SASL_HANDSHAKE, _API_VERSIONS, _SASL_AUTHENTICATE = 3, 17, 18, 36
 _LARGEST_RESPONSE: Final = 1 << 20
+_OTHER_PROTOCOL: Final = "its answer is not Kafka's protocol"
 
 
 class OfController(ValueError):
@@ -40,8 +41,12 @@ class OfController(ValueError):
 def request_api_versions(channel: socket.socket) -> None:
     """Send ApiVersions (KIP-35). Raises OSError without an answer, and ValueError if it is not that of a broker."""
     body = _exchange(channel, _API_VERSIONS, 0, b"")
-    error, number = struct.unpack_from(">hi", body)
-    if not error and _METADATA not in {key for key, _, _ in struct.iter_unpack(">hhh", body[6 : 6 + 6 * number])}:
+    try:
+        error, number = struct.unpack_from(">hi", body)
+        requests = {key for key, _, _ in struct.iter_unpack(">hhh", body[6 : 6 + 6 * number])}
+    except struct.error as short:
+        raise ValueError(_OTHER_PROTOCOL) from short
+    if not error and _METADATA not in requests:
         raise OfController
 
 
@@ -74,8 +79,7 @@ def _exchange(channel: socket.socket, api_key: int, version: int, body: bytes) -
     channel.sendall(struct.pack(">i", len(request)) + request)
     size, correlation = struct.unpack(">ii", _received(channel, 8))
     if correlation != 1 or not 4 <= size <= _LARGEST_RESPONSE:
-        protocol = "HTTP" if struct.pack(">i", size) == b"HTTP" else "not Kafka's protocol"
-        raise ValueError(f"its answer is {protocol}")
+        raise ValueError("its answer is HTTP" if struct.pack(">i", size) == b"HTTP" else _OTHER_PROTOCOL)
     return _received(channel, size - 4)
 
 
@@ -120,9 +124,9 @@ def probe(connection: Connection, addresses: Collection[str]) -> Probed:
     """Return which ``addresses`` (``host:port``) answer with the TLS settings of ``connection``.
 
     Addresses that have not answered half a second after the first are left out of both results, as are those after the
-    first 32. Without any answer, every address has a reason, after at most 15 seconds.
+    first 32. Without any answer, every address has a reason, after at most 15 seconds. Raises an internal error.
     """
-    probed, outcomes = list(addresses)[:_MOST], Queue[tuple[str, str | None]]()
+    probed, outcomes = list(addresses)[:_MOST], Queue[tuple[str, str | Exception | None]]()
     for address in probed:
         # A daemon, because an address that does not answer must not delay the end of the command.
         Thread(target=_probe, args=(connection, address, outcomes), name=f"probe {address}", daemon=True).start()
@@ -132,6 +136,8 @@ def probe(connection: Connection, addresses: Collection[str]) -> Probed:
             address, reason = outcomes.get(timeout=max(0.0, deadline - time.monotonic()))
         except Empty:
             break
+        if isinstance(reason, Exception):
+            raise reason
         reasons[address] = reason
         if reason is None:
             deadline = min(deadline, time.monotonic() + _OTHERS_S)
@@ -141,13 +147,15 @@ def probe(connection: Connection, addresses: Collection[str]) -> Probed:
     return Probed(answering, {address: reason for address, reason in reasons.items() if reason is not None})
 
 
-def _probe(connection: Connection, address: str, outcomes: Queue[tuple[str, str | None]]) -> None:
-    """Put the address, and the reason why it does not answer or None, into ``outcomes``."""
+def _probe(connection: Connection, address: str, outcomes: Queue[tuple[str, str | Exception | None]]) -> None:
+    """Put the address, and the reason why it does not answer, None, or an internal error, into ``outcomes``."""
     try:
         with connected(connection, address):
             outcomes.put((address, None))
     except (Unreachable, OSError, ValueError) as error:
         outcomes.put((address, str(error)))
+    except Exception as error:  # noqa: BLE001 -- `probe` raises it, for its thread would only print it
+        outcomes.put((address, error))
 
 
 def connected(connection: Connection, address: str) -> socket.socket:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from topicwarden.kafka.connect.aws_tokens import token_series
@@ -51,7 +51,7 @@ class Connection:
     aws: AwsSettings | None = None
     sandbox: bool = False
     moved_to: str | None = None
-    profile: ServiceProfile | None = None
+    profile: ServiceProfile | None = field(default=None, hash=False)  # has mappings
     origin: str = STACK_FILE.servers
     names: RemedySettings = STACK_FILE
 
