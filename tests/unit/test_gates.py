@@ -128,7 +128,7 @@ def unhashable(kind: Any) -> Iterator[str]:
     origin = get_origin(kind) or kind
     if getattr(origin, "__hash__", None) is None or origin in (Sequence, Collection):
         yield str(kind)
-    elif dataclasses.is_dataclass(kind):
+    elif isinstance(kind, type) and dataclasses.is_dataclass(kind):
         hints = get_type_hints(kind)
         for field in dataclasses.fields(kind):
             if field.hash if field.hash is not None else field.compare:
