@@ -56,3 +56,14 @@ def test_a_token_is_kept_for_its_lifetime_whatever_the_endpoint_says_about_it(
 def test_an_error_has_its_remedy(status: str, remedy: str) -> None:
     with answering(http(b"", status)) as server, pytest.raises(NoToken, match=remedy):
         tokens(server.url).token()
+
+
+@pytest.mark.parametrize("status", ["301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect"])
+def test_the_secret_goes_to_no_other_address(status: str) -> None:
+    with (
+        answering(http({"access_token": "t"})) as other,
+        answering(http(b"", status, f"Location: {other.url}/token")) as server,
+        pytest.raises(NoToken, match="set kafka:saslTokenUrl to the address that it redirects to"),
+    ):
+        tokens(server.url).token()
+    assert other.requests == []

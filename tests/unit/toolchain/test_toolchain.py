@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.support.http_answers import Request, answering, http
 from topicwarden.model import project
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -147,6 +148,23 @@ def test_credentials_in_the_address_are_sent_and_never_shown(
         jars.fetch(tmp_path, lines.append)
     assert repository.authorizations == {"Basic cmVhZGVyOnNAY3JldA=="}
     assert "cret" not in "".join([str(refusal.value), *lines])
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_only_redirects_to_the_same_server_get_the_credentials(
+    same: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(request: Request) -> bytes:
+        location = (mirror if same else storage).url
+        found = next((data for path, data in CONTENTS.items() if request.path == f"/stored/{path}"), None)
+        return http(found) if found else http(b"", "302 Found", f"Location: {location}/stored{request.path}")
+
+    with answering(answer) as mirror, answering(answer) as storage:
+        monkeypatch.setenv(jars.REPOSITORY, mirror.url.replace("//", "//reader:secret@"))
+        jars.download(JARS, tmp_path, silent)
+        redirected = [each for each in (mirror if same else storage).requests if each.path.startswith("/stored/")]
+    assert len(redirected) == len(JARS)
+    assert all(("authorization" in request.headers) == same for request in redirected)
 
 
 def test_a_proxy_of_the_environment_is_used(

@@ -14,11 +14,12 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import Request, build_opener
 
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from topicwarden.model.problem import Refusal
+from topicwarden.specs.stacks.http_redirects import NoRedirects
 
 _PULL_REQUEST_EVENT: Final = "pull_request"
 _DEPENDABOT: Final = "dependabot[bot]"
@@ -116,13 +117,6 @@ _PERMISSIONS: Final = {
 }
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """Makes a redirect an error, because urllib would send the token to the other host."""
-
-    def redirect_request(self, *_: object, **__: object) -> None:
-        return None
-
-
 class ReadOnlyToken(Refusal):
     """The token may not write comments, as that of a run of Dependabot."""
 
@@ -158,7 +152,7 @@ class RestApi:
         address = f"{self.url.rstrip('/')}{path}"
         try:
             request = Request(address, body, headers, method=method)
-            with build_opener(_NoRedirects).open(request, timeout=_TIMEOUT_S) as response:
+            with build_opener(NoRedirects).open(request, timeout=_TIMEOUT_S) as response:
                 return json.load(response)
         except HTTPError as error:
             error.close()

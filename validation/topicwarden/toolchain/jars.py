@@ -23,6 +23,7 @@ from tenacity import Retrying, retry_if_exception, sleep_using_event, stop_after
 
 from topicwarden import __version__
 from topicwarden.model.problem import Refusal
+from topicwarden.specs.stacks.http_redirects import RedirectsWithoutCredentials
 from topicwarden.toolchain import jar_lock
 from topicwarden.toolchain.jar_lock import LOCK, POM, LockedJar, checksum, locked_jars
 
@@ -56,7 +57,7 @@ def download(jars: Iterable[LockedJar], folder: Path, say: Callable[[str], None]
     """
     every = list(jars)
     total, stopped = sum(jar.size for jar in every), Event()
-    opener, pool = urllib.request.build_opener(), ThreadPoolExecutor(_AT_ONCE)
+    opener, pool = urllib.request.build_opener(RedirectsWithoutCredentials), ThreadPoolExecutor(_AT_ONCE)
     try:
         pending = {pool.submit(_download, opener, jar, folder, stopped): jar for jar in every}
         running: set[Future[None]] = set(pending)

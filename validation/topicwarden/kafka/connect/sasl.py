@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote_plus, urlencode
-from urllib.request import Request, urlopen
+from urllib.request import Request, build_opener
 
 from kafka.net.sasl import get_sasl_mechanism
 from kafka.net.sasl.oauth import AbstractTokenProvider
@@ -29,12 +29,15 @@ from topicwarden.kafka.connect.broker_probe import (
 )
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.specs.stacks.connection_settings import OAUTHBEARER, AwsSettings
+from topicwarden.specs.stacks.http_redirects import NoRedirects
 
 _TIMEOUT_S: Final = 10.0
 _RENEWED_AT: Final = 0.8
 """The share of its lifetime after which a token is renewed, as in Kafka's ``sasl.login.refresh.window.factor``."""
 _REFUSED: Final = (400, 401, 403)
 """The answers of HTTP about a client that the endpoint does not accept (RFC 6749, section 5.2)."""
+_REDIRECTS: Final = range(300, 400)
+"""The answers that name another address, which gets no secret."""
 _LATER: Final = (408, 425, 429)
 _OF_SERVER: Final = 500
 _LIFETIME_S: Final = 60.0
@@ -69,7 +72,8 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         user = f"{quote_plus(self._connection.username or '')}:{quote_plus(self._connection.password or '')}"
         headers = {"Authorization": f"Basic {base64.b64encode(user.encode()).decode()}", "Accept": "application/json"}
         try:
-            with urlopen(Request(url, urlencode(form).encode(), headers), timeout=_TIMEOUT_S) as response:
+            request = Request(url, urlencode(form).encode(), headers)
+            with build_opener(NoRedirects).open(request, timeout=_TIMEOUT_S) as response:
                 answer = json.load(response)
         except HTTPError as error:
             error.close()
@@ -78,6 +82,8 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                 if error.code in _REFUSED
                 else "run the command again later, or look at the log of this service"
                 if error.code in _LATER or error.code >= _OF_SERVER
+                else f"set {names.token_url} to the address that it redirects to, if you trust it with the secret"
+                if error.code in _REDIRECTS
                 else f"correct {names.token_url}"
             )
             raise NoToken(f"the token endpoint {url} answers HTTP {error.code} {error.reason}; {remedy}") from error
