@@ -94,6 +94,21 @@ def test_clients_of_a_token_endpoint(tmp_path: Path) -> None:
     assert settings["kafka:saslOauthScopes"] == ["a", "b"]
 
 
+def test_a_url_of_a_token_endpoint_has_no_secret(tmp_path: Path) -> None:
+    with pytest.raises(
+        Refusal, match=r"3: sasl.oauthbearer.token.endpoint.url: has a user, which is not sent"
+    ) as refused:
+        read(
+            tmp_path,
+            "security.protocol=SASL_SSL",
+            "sasl.mechanism=OAUTHBEARER",
+            f"sasl.oauthbearer.token.endpoint.url=https://me:{SECRET}@sso/token",
+            "sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+            f"clientId='me' clientSecret='{SECRET}';",
+        )
+    assert SECRET not in str(refused.value)
+
+
 def test_the_credentials_of_a_client_outside_of_jaas(tmp_path: Path) -> None:
     """Kafka 4.1 takes them as settings of their own (KIP-1139)."""
     settings = read(

@@ -58,6 +58,12 @@ def test_an_error_has_its_remedy(status: str, remedy: str) -> None:
         tokens(server.url).token()
 
 
+@pytest.mark.parametrize("answer", [b"\x15\x03\x01\x00\x02\x02\x0a\r\n", http({"access_token": "t"}, length=999)])
+def test_an_answer_that_is_not_http_is_named(answer: bytes) -> None:
+    with answering(answer + b"(end)") as server, pytest.raises(NoToken, match="is not HTTP, or not complete"):
+        tokens(server.url).token()
+
+
 @pytest.mark.parametrize("status", ["301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect"])
 def test_the_secret_goes_to_no_other_address(status: str) -> None:
     with (

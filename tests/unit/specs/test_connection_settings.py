@@ -48,6 +48,18 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"kafka:saslMechanism": "oauthbearer", "kafka:saslTokenUrl": "sso.example.com"},
         "expected a URL such as https://sso.example.com/token",
     ),
+    "token endpoint with a blank": (
+        {"kafka:saslMechanism": "oauthbearer", "kafka:saslTokenUrl": "https://sso.example.com/to ken"},
+        "kafka:saslTokenUrl: expected a URL such as https://sso.example.com/token",
+    ),
+    "token endpoint without a port": (
+        {"kafka:saslMechanism": "oauthbearer", "kafka:saslTokenUrl": "https://sso.example.com:99999/token"},
+        "kafka:saslTokenUrl: expected a URL such as https://sso.example.com/token",
+    ),
+    "token endpoint with a user": (
+        {"kafka:saslMechanism": "oauthbearer", "kafka:saslTokenUrl": "https://u:s3cret@sso.example.com/to ken"},
+        "kafka:saslTokenUrl: has a user, which is not sent; write it as kafka:saslUsername and kafka:saslPassword",
+    ),
     "scopes": ({"kafka:saslOauthScopes": 3}, "kafka:saslOauthScopes: expected a list of scopes such as [kafka]"),
     "password": ({"kafka:saslUsername": "a", "kafka:saslPassword": 83}, "kafka:saslPassword: expected text"),
     "unknown": ({"kafka:saslUser": "a"}, "kafka:saslUser: topicwarden does not use this setting; did you mean"),
@@ -119,7 +131,7 @@ def test_each_wrong_setting_is_named(wrong: str) -> None:
     settings, line = WRONG[wrong]
     problems = read(settings)[1]
     assert any(line in problem for problem in problems), problems
-    assert not any("PRIVATE KEY-----\n" in problem for problem in problems)
+    assert not any("PRIVATE KEY-----\n" in problem or "s3cret" in problem for problem in problems)
 
 
 def test_a_certificate_may_be_a_path_below_the_project(tmp_path: Path) -> None:

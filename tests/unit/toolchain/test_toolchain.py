@@ -176,11 +176,12 @@ def test_a_proxy_of_the_environment_is_used(
     assert all(path.startswith("http://mirror.invalid/maven/") for path in repository.requests)
 
 
+@pytest.mark.parametrize("address", ["file:///etc", "https://[bad/m2", "https://u:secret@", "https://u:secret@host:x"])
 def test_an_address_that_is_no_url_is_refused(
-    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    monkeypatch.setenv(jars.REPOSITORY, "file:///etc")
-    with pytest.raises(Refusal, match=r"TOPICWARDEN_MAVEN_URL must begin with https:// or http://"):
+    monkeypatch.setenv(jars.REPOSITORY, address)
+    with pytest.raises(Refusal, match=r"TOPICWARDEN_MAVEN_URL: expected a URL such as .*, got another text$"):
         jars.fetch(tmp_path, silent)
 
 

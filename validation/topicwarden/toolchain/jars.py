@@ -12,18 +12,20 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 from threading import Event
 from typing import Final
 from urllib.error import HTTPError, URLError
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from tenacity import Retrying, retry_if_exception, sleep_using_event, stop_after_attempt, wait_exponential
 
 from topicwarden import __version__
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.stacks.http_redirects import RedirectsWithoutCredentials
+from topicwarden.specs.stacks.http_url import split_url
 from topicwarden.toolchain import jar_lock
 from topicwarden.toolchain.jar_lock import LOCK, POM, LockedJar, checksum, locked_jars
 
@@ -45,9 +47,8 @@ class DownloadError(Exception):
 
 
 def repository() -> str:
-    """Return the address of the Maven repository, without credentials."""
-    parts = urlsplit(_address())
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    """Return the address of the Maven repository, without credentials. Raises Refusal if it is no URL."""
+    return _without_user(_address())
 
 
 def download(jars: Iterable[LockedJar], folder: Path, say: Callable[[str], None]) -> None:
@@ -103,18 +104,25 @@ def _read(opener: urllib.request.OpenerDirector, jar: LockedJar, folder: Path, s
 
 
 def _request(path: str) -> urllib.request.Request:
-    parts = urlsplit(_address())
-    if parts.scheme not in ("http", "https"):
-        raise ValueError(f"{REPOSITORY} must begin with https:// or http://")
+    parts = _address()
     headers = {"User-Agent": f"topicwarden/{__version__}"}
     if parts.username is not None:
         user = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         headers["Authorization"] = f"Basic {base64.b64encode(user.encode()).decode()}"
-    return urllib.request.Request(f"{repository()}/{path}", headers=headers)
+    return urllib.request.Request(f"{_without_user(parts)}/{path}", headers=headers)
 
 
-def _address() -> str:
-    return (os.environ.get(REPOSITORY) or _CENTRAL).rstrip("/")
+def _address() -> SplitResult:
+    """Return the parts of the address of the Maven repository. Raises Refusal if it is no URL."""
+    with suppress(ValueError):
+        parts = urlsplit((os.environ.get(REPOSITORY) or _CENTRAL).rstrip("/"))
+        if split_url(_without_user(parts)):
+            return parts
+    raise Refusal(f"{REPOSITORY}: expected a URL such as https://maven.example.com/releases, got another text")
+
+
+def _without_user(address: SplitResult) -> str:
+    return address._replace(netloc=address.netloc.rpartition("@")[2]).geturl()
 
 
 def _transient(error: BaseException) -> bool:

@@ -12,8 +12,9 @@ import struct
 import threading
 import time
 from functools import cache
+from http.client import HTTPException
 from typing import Any, Final
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.parse import quote_plus, urlencode
 from urllib.request import Request, build_opener
 
@@ -28,6 +29,7 @@ from topicwarden.kafka.connect.broker_probe import (
     request_sasl_handshake,
 )
 from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.remedy_settings import RemedySettings
 from topicwarden.specs.stacks.connection_settings import OAUTHBEARER, AwsSettings
 from topicwarden.specs.stacks.http_redirects import NoRedirects
 
@@ -77,24 +79,30 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                 answer = json.load(response)
         except HTTPError as error:
             error.close()
-            remedy = (
-                f"correct {names.client}"
-                if error.code in _REFUSED
-                else "run the command again later, or look at the log of this service"
-                if error.code in _LATER or error.code >= _OF_SERVER
-                else f"set {names.token_url} to the address that it redirects to, if you trust it with the secret"
-                if error.code in _REDIRECTS
-                else f"correct {names.token_url}"
-            )
-            raise NoToken(f"the token endpoint {url} answers HTTP {error.code} {error.reason}; {remedy}") from error
-        except (URLError, OSError) as error:
+            reason = f"{error.code} {error.reason}; {_remedy(names, error.code)}"
+            raise NoToken(f"the token endpoint {url} answers HTTP {reason}") from error
+        except OSError as error:
             reason = getattr(error, "reason", error)
             raise NoToken(f"the token endpoint {url} does not answer: {reason}; correct {names.token_url}") from error
+        except HTTPException as error:
+            problem = f"the answer of the token endpoint {url} is not HTTP, or not complete"
+            raise NoToken(f"{problem}; correct {names.token_url}") from error
         except ValueError as error:
             raise NoToken(f"the token endpoint {url} does not answer JSON; correct {names.token_url}") from error
         if not isinstance(answer, dict) or not isinstance(answer.get("access_token"), str):
             raise NoToken(f"the answer of the token endpoint {url} has no access_token; correct {names.token_url}")
         return answer
+
+
+def _remedy(names: RemedySettings, status: int) -> str:
+    """Return what to do about an error of HTTP."""
+    if status in _REFUSED:
+        return f"correct {names.client}"
+    if status in _LATER or status >= _OF_SERVER:
+        return "run the command again later, or look at the log of this service"
+    if status in _REDIRECTS:
+        return f"set {names.token_url} to the address that it redirects to, if you trust it with the secret"
+    return f"correct {names.token_url}"
 
 
 def _lifetime_s(answer: dict[str, Any]) -> float:

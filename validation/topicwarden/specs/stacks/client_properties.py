@@ -16,7 +16,7 @@ from typing import Any, Final
 from topicwarden.model.files import read_regular_file
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Refusal
-from topicwarden.specs.stacks.connection_settings import SERVERS, address_problem
+from topicwarden.specs.stacks.connection_settings import SERVERS, address_problem, token_url_problem
 from topicwarden.specs.stacks.jaas import JaasEntry, read_jaas
 
 _PROTOCOL, _MECHANISM, _JAAS = "security.protocol", "sasl.mechanism", "sasl.jaas.config"
@@ -202,6 +202,8 @@ class _Reader:
             self._problem(_CALLBACK, "expected Kafka's OAuthBearerLoginCallbackHandler; no other class can be obeyed")
         if url is None:
             self._problem(_TOKEN_URL, "is missing; OAUTHBEARER needs it")
+        elif problem := token_url_problem(url, "clientId and clientSecret in sasl.jaas.config"):
+            self._problem(_TOKEN_URL, problem)
         client = jaas.options.get("clientId") or self._text(_CLIENT_ID)
         secret = jaas.options.get("clientSecret") or self._text(_CLIENT_SECRET)
         scope = jaas.options.get("scope") or self._text(_SCOPE)

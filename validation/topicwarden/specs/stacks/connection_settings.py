@@ -15,6 +15,7 @@ from typing import Any, Final
 from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.specs.stacks import certificate_settings
 from topicwarden.specs.stacks.certificate_settings import Certificates, read_certificates
+from topicwarden.specs.stacks.http_url import has_user, split_url
 from topicwarden.specs.stacks.settings_reader import SettingProblem, SettingsReader, decoded
 
 REGION: Final = "kafka:saslAwsRegion"
@@ -210,14 +211,26 @@ def _aws(reader: SettingsReader, *, tls: bool) -> AwsSettings | None:
 
 def _token_url(reader: SettingsReader, mechanism: str | None) -> str | None:
     url = reader.text(_TOKEN_URL)
-    if url is not None and not url.startswith(("https://", "http://")):
-        reader.problem(_TOKEN_URL, f"expected a URL such as https://sso.example.com/token, got {quoted(url)}")
+    if url is not None and (problem := token_url_problem(url, f"{_USER} and {_PASSWORD}")):
+        reader.problem(_TOKEN_URL, problem)
     by_client = mechanism == OAUTHBEARER and reader.settings.get(_MECHANISM) != _AWS_IAM
     if by_client and _TOKEN_URL not in reader.settings:
         reader.problem(_MECHANISM, f"needs {_TOKEN_URL}; write it")
     if not by_client and _TOKEN_URL in reader.settings:
         reader.problem(_TOKEN_URL, f"has no effect without {_MECHANISM}: oauthbearer; remove it")
     return url
+
+
+def token_url_problem(url: str, client: str) -> str | None:
+    """Return what is wrong with the URL of a token endpoint; None if nothing is.
+
+    ``client`` are the settings of the client's id and secret.
+    """
+    if has_user(url):
+        return f"has a user, which is not sent; write it as {client}"
+    if split_url(url) is None:
+        return f"expected a URL such as https://sso.example.com/token, got {quoted(url)}"
+    return None
 
 
 def _unknown(settings: Mapping[str, Any]) -> Iterator[SettingProblem]:

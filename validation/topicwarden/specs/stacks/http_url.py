@@ -5,6 +5,11 @@ from __future__ import annotations
 from urllib.parse import SplitResult, urlsplit
 
 
+def has_user(url: str) -> bool:
+    """Return whether ``url``, which may be incomplete or wrong, has a user name, and so perhaps a password."""
+    return "@" in (url.partition("://")[2] or url).partition("/")[0]
+
+
 def split_url(url: str) -> SplitResult | None:
     """Return the parts of ``url``; None unless it is a complete URL of HTTP or HTTPS in ASCII without white space."""
     try:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.specs.stacks import certificate_settings
 from topicwarden.specs.stacks.certificate_settings import Certificates, read_certificates
+from topicwarden.specs.stacks.http_url import has_user
 from topicwarden.specs.stacks.settings_reader import SettingProblem, SettingsReader, decoded
 
 _URL, _USER, _PASSWORD, _TOKEN = "url", "username", "password", "token"
@@ -58,7 +59,7 @@ def read_registry_settings(
         reader.problem("", f"expected {expected}, got {describe_value(value)}")
     url = reader.text(_URL) or ""
     known = url == SANDBOX or url.startswith(("http://", "https://"))
-    if "@" in (url.partition("://")[2] or url).partition("/")[0]:
+    if has_user(url):
         reader.problem(_URL, f"has a user, which no client sends; write it as {_USER} and {_PASSWORD}")
     elif reader.settings and not reader.encrypted(_URL) and not known:
         reader.problem(_URL, f"expected a URL such as http://localhost:8081, got {quoted(url)}")
