@@ -22,7 +22,7 @@ from topicwarden.kafka.read.cluster_service import setting_source
 from topicwarden.kafka.read.partition_extents import log_dirs_answer, log_sizes
 from topicwarden.kafka.read.snapshot import SET_BY_SERVICE, SET_ON_TOPIC, LogDirsAnswer
 from topicwarden.kafka.read.snapshot_reads import _cluster_described, eligible_leaders, reassignments
-from topicwarden.kafka.read.topic_reads import TopicProperties
+from topicwarden.kafka.read.topic_reads import TopicProperties, _Settings, _shows
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -55,6 +55,26 @@ def test_a_setting_that_was_set_to_its_default_may_be_reported_as_not_set() -> N
     assert not live.agrees(TopicProperties(3, 2, {"retention.ms": "604800000"}))
     assert live.config_like({"retention.ms": "604800000"}) == {"segment.ms": "9", "retention.ms": "604800000"}
     assert live.config_like({"retention.ms": "1"}) == live.config_like({}) == {"segment.ms": "9"}
+
+
+@pytest.mark.parametrize(
+    ("declared", "live", "same"),
+    [
+        ("1", "1.0", True),
+        ("0", "0.0", True),
+        ("0.0001", "1.0E-4", True),
+        ("0.50", "0.5", True),
+        ("0.5", "0.50001", False),
+        ("0.5", "", False),
+    ],
+)
+def test_kafka_writes_a_number_in_its_own_way(declared: str, live: str, same: bool) -> None:
+    name = "min.cleanable.dirty.ratio"
+    found = TopicProperties(3, 2, {name: live, "flush.ms": "1"})
+    assert found.agrees(TopicProperties(3, 2, {name: declared, "flush.ms": "1"})) is same
+    assert _shows(_Settings({name: live}, {}), {name: declared}) is same
+    assert found.config_like({name: declared}) == {name: declared if same else live, "flush.ms": "1"}
+    assert found.config_like({}) == found.config
 
 
 @pytest.mark.parametrize("order", [1, -1])

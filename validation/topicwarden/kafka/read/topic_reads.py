@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from topicwarden.kafka.read.broker_visibility import living_brokers, wait_for_ev
 from topicwarden.kafka.read.cluster_service import setting_source
 from topicwarden.kafka.read.described_configs import Settings, describe_brokers, describe_configs
 from topicwarden.kafka.read.snapshot import CORDONED, LOG_DIRS, SET_ON_TOPIC, cordoned_brokers
+from topicwarden.kafka_facts.configs import definition
 from topicwarden.kafka_facts.services import APACHE
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 
@@ -45,9 +47,15 @@ class TopicProperties:
         return counts and self.config.keys() <= declared.config.keys() and _has(in_force, declared.config)
 
     def config_like(self, known: Mapping[str, str]) -> dict[str, str | None]:
-        """Return the settings of the topic's own, and those in ``known`` whose value is in force."""
+        """Return the settings of the topic's own, and those in ``known`` whose value is in force.
+
+        A value that Kafka only spells in another way, such as 1.0, is that in ``known``: 1.
+        """
         same = {name for name, value in known.items() if _has(self.inherited, {name: value})}
-        return {**{name: value for name, value in self.inherited.items() if name in same}, **self.config}
+        found = {**{name: value for name, value in self.inherited.items() if name in same}, **self.config}
+        return {
+            name: known[name] if _equivalent(name, value, known.get(name)) else value for name, value in found.items()
+        }
 
 
 class _Settings(NamedTuple):
@@ -162,7 +170,20 @@ def _shows(found: _Settings | RequestError | None, config: Mapping[str, str | No
 
 def _has(settings: Mapping[str, str | None], expected: Mapping[str, str | None]) -> bool:
     """Return whether ``settings`` have the values of ``expected``, in any spelling of Kafka's."""
-    return all(_canonical(settings.get(name)) == _canonical(value) for name, value in expected.items())
+    return all(
+        _canonical(found := settings.get(name)) == _canonical(value) or _equivalent(name, found, value)
+        for name, value in expected.items()
+    )
+
+
+def _equivalent(name: str, first: str | None, second: str | None) -> bool:
+    """Return whether Kafka parses both texts as the same value of the setting; false for a setting that it lacks."""
+    known = definition(name)
+    if known is None or first is None or second is None:
+        return False
+    with suppress(ValueError):  # a service may report anything
+        return known.equivalent(first, second)
+    return False
 
 
 def _canonical(value: str | None) -> str | None:
