@@ -5,7 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+
+import pytest
+
+from topicwarden.scratch_folder import scratch_folder
 
 _HOLD = """
 import sys
@@ -53,3 +58,20 @@ def test_the_next_process_removes_what_a_killed_one_left_and_nothing_else(tmp_pa
     assert (in_use / "keys").exists() and own.exists() and elsewhere.exists()
     for process in (other, following):
         process.communicate("")
+
+
+def test_a_folder_that_is_removed_before_it_is_open_is_created_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    make, created = tempfile.mkdtemp, list[str]()
+
+    def removed(prefix: str) -> str:
+        created.append(make(prefix=prefix))
+        if len(created) == 1:
+            Path(created[0]).rmdir()
+        return created[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", removed)
+    with scratch_folder() as folder:
+        assert str(folder) == created[1]

@@ -54,11 +54,12 @@ def run(
     """
     with _output_file() as output, _output_file() as errors:
         child = _start(
-            _with_death_signal(command) if death_signal else command,
+            command,
             folder,
             variables,
             stdout=None if show else output,
             stderr=subprocess.STDOUT if on_line else None if show else errors,
+            death_signal=death_signal,
         )
         try:
             if on_line:
@@ -84,7 +85,7 @@ def running(
     The rest is as in ``run``. Raises OSError if the command cannot be started.
     """
     with output.open("wb") as file:
-        child = _start(_with_death_signal(command), folder, variables, stdout=file, stderr=subprocess.STDOUT)
+        child = _start(command, folder, variables, stdout=file, stderr=subprocess.STDOUT)
     try:
         yield child
     finally:
@@ -99,9 +100,14 @@ def _start(
     variables: Mapping[str, str],
     stdout: IO[bytes] | None,
     stderr: IO[bytes] | int | None,
+    *,
+    death_signal: bool = True,
 ) -> subprocess.Popen[bytes]:
+    program, *arguments = command
+    # A relative entry of PATH is one of the folder of this process.
+    started = [str(Path(program).absolute()) if os.sep in program else program, *arguments]
     child = subprocess.Popen(
-        command,
+        _with_death_signal(started) if death_signal else started,
         cwd=folder,
         env=variables,
         stdin=subprocess.DEVNULL,

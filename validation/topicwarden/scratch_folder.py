@@ -24,12 +24,13 @@ def scratch_folder() -> Iterator[Path]:
     _remove_abandoned()
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        descriptor = os.open(folder, os.O_RDONLY)
-        with suppress(OSError):  # a file system without locks: no other process can lock the folder either
-            fcntl.flock(descriptor, fcntl.LOCK_SH)
-        if folder.exists():
-            break
-        os.close(descriptor)  # another process found the folder before it was locked, and removed it
+        with suppress(FileNotFoundError):  # another process found the folder before it was locked, and removed it
+            descriptor = os.open(folder, os.O_RDONLY)
+            with suppress(OSError):  # a file system without locks: no other process can lock the folder either
+                fcntl.flock(descriptor, fcntl.LOCK_SH)
+            if folder.exists():
+                break
+            os.close(descriptor)
     try:
         yield folder
     finally:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from kafka import OffsetAndMetadata
+from kafka import OffsetAndMetadata, TopicPartition
 from kafka.errors import (
     GroupAuthorizationFailedError,
     KafkaError,
     KafkaTimeoutError,
+    OffsetOutOfRangeError,
     TopicAuthorizationFailedError,
     TransactionalIdAuthorizationFailedError,
 )
@@ -23,7 +25,8 @@ from topicwarden.extensions.redrive.redrive_operation import redrive_name
 from topicwarden.kafka.connect import clients
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.request_errors import denied_permission
-from topicwarden.kafka.read.records_at_offsets import StoredRecord, read_progress
+from topicwarden.kafka.read import records_at_offsets
+from topicwarden.kafka.read.records_at_offsets import CommittedReader, StoredRecord, read_progress
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.kafka.write.transactional_copy import repair_function
 from topicwarden.model.access import Grant, TopicAccess
@@ -286,3 +289,15 @@ def test_an_error_names_the_missing_permission_also_as_a_cause(error: Exception,
     wrapped = KafkaError("the transaction failed")
     wrapped.__cause__ = error
     assert denied_permission(wrapped, on_topics="Write") == permission
+
+
+def test_a_log_that_was_truncated_ends_the_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = TopicPartition("orders", 0)
+    clock = Mock(monotonic=lambda: float(clock.sleep.call_count))
+    monkeypatch.setattr(records_at_offsets, "time", clock)
+    consumer = Mock()
+    consumer.poll.side_effect = OffsetOutOfRangeError()
+    consumer.beginning_offsets.return_value = {at: 3}
+    with pytest.raises(Refusal, match="orders, partition 0: no record at offset 7 for a minute"):
+        list(CommittedReader(consumer).records("orders", {0: [1, 7]}))
+    assert clock.sleep.call_count < 70

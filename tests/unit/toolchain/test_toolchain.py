@@ -315,7 +315,10 @@ def test_the_oldest_supported_pulumi_is_built_and_the_newest_tested_one_is_that_
 
 @pytest.mark.parametrize(
     ("version", "supported"),
-    [("3.229.9", False), ("3.230.0", True), ("3.250.0", True), ("4.0.0", True), ("2.300.0", False), (None, False)],
+    [
+        *(("3.229.9", False), ("3.230.0", True), ("3.250.0", True), ("4.0.0", True), ("2.300.0", False)),
+        *(("3.250+dirty", True), ("3.229-alpha", False), ("3", False), (None, False)),
+    ],
 )
 def test_an_older_pulumi_is_not_used(version: str | None, supported: bool) -> None:
     assert pulumi_cli.recent_enough(version) is supported

@@ -35,7 +35,7 @@ def project_at(project: Project, ref: str) -> Iterator[Project]:
     git = shutil.which("git")
     if git is None:
         raise Refusal(f"--base {ref} reads files from Git, and git is not installed; install it")
-    repository = _Repository(git, project.root)
+    repository = _Repository(str(Path(git).absolute()), project.root)  # it starts in the folder
     commit, prefix = repository.commit(ref), repository.prefix()
     with scratch_folder() as scratch:
         repository.write(commit, prefix, scratch)

@@ -157,7 +157,8 @@ def version(pulumi: Path) -> str | None:
 
 def recent_enough(version: str | None) -> bool:
     """Return whether topicwarden works with this version of Pulumi."""
-    return version is not None and tuple(map(int, version.split(".")[:2])) >= OLDEST
+    found = re.match(r"(\d+)\.(\d+)", version or "")
+    return found is not None and (int(found[1]), int(found[2])) >= OLDEST
 
 
 def _official(cache: Path) -> Path | None:

@@ -81,15 +81,17 @@ class CommittedReader:
     def _of_partition(self, at: TopicPartition, waiting: deque[int]) -> Iterator[StoredRecord]:
         position, deadline = -1, time.monotonic() + _SILENT_S
         while waiting:
+            if time.monotonic() > deadline:
+                raise Refusal(f"{at.topic}, partition {at.partition}: no record at offset {waiting[0]} for a minute")
             if not 0 <= waiting[0] - position <= _NEAR or position < 0:
                 position = waiting[0]
                 self._consumer.seek(at, position)
             try:
                 polled = self._consumer.poll(_POLL_MS)
-            except OffsetOutOfRangeError:
-                start = self._consumer.beginning_offsets([at])[at]
-                _drop_before(waiting, start)
+            except OffsetOutOfRangeError:  # before the start, or after the end of a log that was truncated
+                _drop_before(waiting, self._consumer.beginning_offsets([at])[at])
                 position = -1
+                time.sleep(_POLL_MS / 1_000)
                 continue
             for record in polled.get(at, ()):
                 _drop_before(waiting, record.offset)
@@ -100,8 +102,6 @@ class CommittedReader:
             if reached > position:
                 position, deadline = reached, time.monotonic() + _SILENT_S
                 _drop_before(waiting, reached)
-            elif time.monotonic() > deadline:
-                raise Refusal(f"{at.topic}, partition {at.partition}: no record at offset {position} for a minute")
 
 
 def _drop_before(waiting: deque[int], offset: int) -> None:
