@@ -79,8 +79,8 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                 answer = json.load(response)
         except HTTPError as error:
             error.close()
-            reason = f"{error.code} {error.reason}; {_remedy(names, error.code)}"
-            raise NoToken(f"the token endpoint {url} answers HTTP {reason}") from error
+            problem = f"the token endpoint {url} answers HTTP {error.code} {error.reason}"
+            raise NoToken(f"{problem}; {_remedy(names, error.code)}") from error
         except OSError as error:
             reason = getattr(error, "reason", error)
             raise NoToken(f"the token endpoint {url} does not answer: {reason}; correct {names.token_url}") from error
