@@ -18,7 +18,6 @@ from kafka.protocol.admin import (
     CreateAclsRequest,
     DeleteAclsRequest,
     DescribeAclsRequest,
-    IncrementalAlterConfigsRequest,
 )
 
 from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
@@ -27,6 +26,7 @@ from topicwarden.kafka.connect.request_errors import RequestError, error_of_code
 from topicwarden.kafka.read.authorizer_reads import OPERATIONS, PATTERN_TYPES, PERMISSIONS, RESOURCE_TYPES, list_acls
 from topicwarden.kafka.read.broker_visibility import wait_for_every_broker
 from topicwarden.kafka.read.described_configs import own_settings
+from topicwarden.kafka.write.alter_configs import alter_configs
 from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.kinds.quota.live import quota_entity, read_quotas
 from topicwarden.kinds.scram_user.live import list_users
@@ -230,9 +230,6 @@ def wait_for_quotas(
     return wait_for_every_broker(admin, expected, visible)
 
 
-_SET, _DELETE = 0, 1
-
-
 class SettingsAdmin:
     """The settings of all resources of one type: ``GROUP`` or ``CLIENT_METRICS``."""
 
@@ -246,22 +243,7 @@ class SettingsAdmin:
 
         A resource need not exist yet. Return the errors of those that were refused.
         """
-        request = IncrementalAlterConfigsRequest(
-            resources=[
-                (
-                    self._type,
-                    name,
-                    [(key, _DELETE if value is None else _SET, value) for key, value in own.items()],
-                )
-                for name, own in changes.items()
-            ],
-            validate_only=False,
-        )
-        return {
-            entry["resource_name"]: error_of_code(entry["error_code"], entry["error_message"])
-            for entry in send_to_any_broker(admin, request).to_dict()["responses"]
-            if entry["error_code"]
-        }
+        return alter_configs(admin, self._type, changes)
 
     def read(
         self, admin: KafkaAdminClient, names: Collection[str], broker: int | None = None

@@ -94,9 +94,7 @@ class ReassignmentAdmin:
         self, partitions: Collection[PartitionId], brokers: Collection[int]
     ) -> dict[tuple[str, int, int], int]:
         """Return bytes on disk by topic, partition and broker; brokers that do not answer or deny it are left out."""
-        topics: dict[str, list[int]] = {}
-        for topic, partition in partitions:
-            topics.setdefault(topic, []).append(partition)
+        topics = _by_topic(partitions)
         sizes: dict[tuple[str, int, int], int] = {}
         for broker in brokers:
             with suppress(KafkaError):  # only progress needs the sizes; lost brokers are handled elsewhere
@@ -105,10 +103,7 @@ class ReassignmentAdmin:
 
     def elect_preferred(self, partitions: Collection[PartitionId]) -> None:
         """Elect the preferred leaders; Kafka itself retries an election that is not possible now."""
-        topics: dict[str, list[int]] = {}
-        for topic, partition in partitions:
-            topics.setdefault(topic, []).append(partition)
-        if topics:
+        if topics := _by_topic(partitions):
             self._from_controller(lambda: self._admin.elect_leaders(ElectionType.PREFERRED, topics, raise_errors=False))
 
     def _from_controller(self, request: Callable[[], Response]) -> Response:
@@ -130,6 +125,13 @@ def open_reassignment_session(connection: Connection) -> Iterator[ReassignmentSe
     """Yield an open session; every Kafka error becomes a ``Refusal``."""
     with open_admin(connection) as admin:
         yield ReassignmentSession(Cluster(admin, connection), ReassignmentAdmin(admin), ThrottleAdmin(admin))
+
+
+def _by_topic(partitions: Collection[PartitionId]) -> dict[str, list[int]]:
+    topics: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append(partition)
+    return topics
 
 
 def _reason(error: type[KafkaError]) -> str:

@@ -12,16 +12,15 @@ from typing import Any, TypeAlias
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResourceType
 from kafka.errors import IncompatibleBrokerVersion, UnsupportedVersionError
-from kafka.protocol.admin import AlterConfigsRequest, IncrementalAlterConfigsRequest
+from kafka.protocol.admin import AlterConfigsRequest
 
 from topicwarden.kafka.connect.client_internals import from_controller, send_to_any_broker
 from topicwarden.kafka.connect.request_errors import RequestError, error_of_code
 from topicwarden.kafka.read.topic_reads import read_own_settings
+from topicwarden.kafka.write.alter_configs import alter_configs, errors_by_resource
 
 Errors: TypeAlias = dict[str, RequestError]
 """The errors of the topics that were refused, by name."""
-
-_SET, _DELETE = 0, 1
 
 
 @dataclass(frozen=True)
@@ -61,18 +60,7 @@ def alter_settings(admin: KafkaAdminClient, changes: Mapping[str, Mapping[str, s
     topic with AlterConfigs; a setting that somebody else writes between our read and our write is lost.
     """
     try:
-        request = IncrementalAlterConfigsRequest(
-            resources=[
-                (
-                    ConfigResourceType.TOPIC,
-                    name,
-                    [(key, _DELETE if value is None else _SET, value) for key, value in settings.items()],
-                )
-                for name, settings in changes.items()
-            ],
-            validate_only=False,
-        )
-        return _setting_errors(send_to_any_broker(admin, request))
+        return alter_configs(admin, ConfigResourceType.TOPIC, changes)
     except (IncompatibleBrokerVersion, UnsupportedVersionError):
         return _alter_all_settings(admin, changes)
 
@@ -89,15 +77,7 @@ def _alter_all_settings(admin: KafkaAdminClient, changes: Mapping[str, Mapping[s
         ],
         validate_only=False,
     )
-    return unread | (_setting_errors(send_to_any_broker(admin, request)) if merged else {})
-
-
-def _setting_errors(answer: Any) -> Errors:
-    return {
-        entry["resource_name"]: error_of_code(entry["error_code"], entry["error_message"])
-        for entry in answer.to_dict()["responses"]
-        if entry["error_code"]
-    }
+    return unread | (errors_by_resource(send_to_any_broker(admin, request)) if merged else {})
 
 
 def _creation(topic: NewTopic) -> dict[str, Any]:
