@@ -21,6 +21,7 @@ from kafka.errors import KafkaError, NodeNotReadyError, UnknownBrokerIdError
 from topicwarden.kafka.connect.broker_probe import probe
 from topicwarden.kafka.connect.client_internals import advertised_addresses
 from topicwarden.kafka.connect.connection import Connection, tls_context
+from topicwarden.kafka.connect.request_errors import first_line
 from topicwarden.kafka.connect.sasl import refused_by_listener, sasl_settings
 from topicwarden.model.problem import Refusal
 
@@ -149,7 +150,7 @@ def _reason(error: BaseException) -> str:
         return f"broker {error.args[0]} left the cluster during the command; run the command again when it is back"
     if isinstance(error, NodeNotReadyError) and error.args and isinstance(error.args[0], int):
         return f"broker {error.args[0]} does not answer; run the command again when it does"
-    return str(error).strip().partition("\n")[0] or type(error).__name__
+    return first_line(error)
 
 
 class _OwnClients(logging.Filter):

@@ -54,6 +54,11 @@ def request_error(error: KafkaError) -> RequestError:
     return RequestError(name, text, bool(error.retriable))
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of the text of ``error``, or the name of its type if it has none."""
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
 def denied_permission(error: BaseException, on_topics: str) -> str | None:
     """Return the permission that ``error``, or the error that caused it, says is missing; None for another error.
 

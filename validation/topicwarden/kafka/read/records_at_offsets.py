@@ -18,7 +18,7 @@ from kafka.errors import KafkaError, OffsetOutOfRangeError
 
 from topicwarden.kafka.connect.clients import new_consumer
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.request_errors import denied_permission
+from topicwarden.kafka.connect.request_errors import denied_permission, first_line
 from topicwarden.model.problem import Refusal
 
 PROGRESS_GROUP: Final = "topicwarden-redrive-"
@@ -180,6 +180,4 @@ def _open_consumer(connection: Connection, settings: Mapping[str, str]) -> Itera
 
 def _text(error: Exception) -> str:
     permission = denied_permission(error, on_topics="Read")
-    if permission:
-        return f"this user lacks {permission}"
-    return str(error).strip().partition("\n")[0] or type(error).__name__
+    return f"this user lacks {permission}" if permission else first_line(error)

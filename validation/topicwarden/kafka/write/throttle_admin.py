@@ -15,7 +15,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 from kafka.errors import ClusterAuthorizationFailedError, KafkaError
 
-from topicwarden.kafka.connect.request_errors import retry_transient
+from topicwarden.kafka.connect.request_errors import first_line, retry_transient
 from topicwarden.kafka.read.described_configs import describe_brokers, describe_configs
 from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
 from topicwarden.model.problem import Refusal
@@ -147,8 +147,7 @@ def request_or_refuse(request: Callable[[], Response]) -> Response:
             "AlterConfigs and DescribeConfigs, on the Cluster resource"
         ) from error
     except KafkaError as error:
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise Refusal(f"the Kafka cluster stopped answering, or refused: {reason}") from error
+        raise Refusal(f"the Kafka cluster stopped answering, or refused: {first_line(error)}") from error
 
 
 def _require(resource: str, result: str) -> None:
