@@ -73,10 +73,9 @@ def _archive(partial: Path, say: Callable[[str], None]) -> Path:
     """Return the archive with the locked hash: from the folder of jars, over HTTP, or else from Maven."""
     target = partial / ARCHIVE.name
     if configured := os.environ.get(OFFLINE):
-        source = Path(configured)
-        found = next((file for file in (source / ARCHIVE.name, source / ARCHIVE.path) if ARCHIVE.matches(file)), None)
+        found = ARCHIVE.found_in(Path(configured))
         if found is None:
-            raise Refusal(f"{source} lacks {ARCHIVE.name} with the SHA-256 {ARCHIVE.sha256}; copy it there")
+            raise Refusal(f"{configured} lacks {ARCHIVE.name} with the SHA-256 {ARCHIVE.sha256}; copy it there")
         return found
     say(f"Apicurio Registry {VERSION}: downloading {ARCHIVE.size >> 20} MiB from {repository()}")
     try:

@@ -100,6 +100,10 @@ class LockedJar:
         except OSError:
             return False
 
+    def found_in(self, folder: Path) -> Path | None:
+        """Return this jar in ``folder``, either directly or as in a Maven repository; None if it is not there."""
+        return next(filter(self.matches, (folder / self.name, folder / self.path)), None)
+
 
 def locked_jars() -> list[LockedJar]:
     """Return the locked jars, in the order of their paths."""

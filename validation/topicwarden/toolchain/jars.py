@@ -197,7 +197,7 @@ def _copied(jars: Iterable[LockedJar], target: Path, source: Path) -> list[Locke
     """Copy the jars that ``source`` has into ``target``, and return the others."""
     others = []
     for jar in jars:
-        found = next((file for file in (source / jar.name, source / jar.path) if jar.matches(file)), None)
+        found = jar.found_in(source)
         if found is None:
             others.append(jar)
         else:
