@@ -15,12 +15,16 @@ from tests.conftest import REPOSITORY
 from tests.support.command import project
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.project import find_project
-from topicwarden.model.subject import RegisteredSchema
 from topicwarden.operations.check import check_topics
 from topicwarden.report.problems import FORMATS as REPORT_FORMATS
 from topicwarden.report.problems import render
 from topicwarden.specs.record_schemas import schema_compatibility
-from topicwarden.specs.record_schemas.schema_compatibility import Comparison, CompatibilityVerdict, incompatibilities
+from topicwarden.specs.record_schemas.schema_compatibility import (
+    Comparison,
+    CompatibilityVerdict,
+    ResolvedSchema,
+    incompatibilities,
+)
 from topicwarden.toolchain import schema_checker
 
 _PROJECT = find_project(REPOSITORY)
@@ -48,7 +52,7 @@ def test_a_schema_that_cannot_be_compared_does_not_stop_the_others(monkeypatch: 
     deep = '{"type": "array", "items": ' * 5000 + '"int"' + "}" * 5000
 
     def verdict_of(form: str, new: str, old: str) -> Comparison:
-        return Comparison(RegisteredSchema(form, new), (RegisteredSchema(form, old),), Compatibility.FULL)
+        return Comparison(ResolvedSchema(form, new), (ResolvedSchema(form, old),), Compatibility.FULL)
 
     verdicts = incompatibilities(
         [
@@ -73,7 +77,7 @@ def test_a_schema_that_cannot_be_compared_does_not_stop_the_others(monkeypatch: 
 
 
 def test_a_checker_that_ends_says_so() -> None:
-    int_schema = RegisteredSchema("avro", '"int"')
+    int_schema = ResolvedSchema("avro", '"int"')
     comparison = Comparison(int_schema, (int_schema,), Compatibility.FULL)
     (verdict,) = incompatibilities([comparison], [shutil.which("false") or "false"])
     assert verdict == CompatibilityVerdict(error="the checker ended with exit code 1")
@@ -122,7 +126,7 @@ def test_all_seven_levels_are_compared() -> None:
     assert _NARROW_AND_WIDE.keys() == {*FORMATS}
     comparisons = []
     for form, texts in _NARROW_AND_WIDE.items():
-        old, new = (RegisteredSchema(form, text) for text in texts)
+        old, new = (ResolvedSchema(form, text) for text in texts)
         comparisons += [Comparison(new, (new, old, new), level) for level in Compatibility]
     verdicts = incompatibilities(comparisons, schema_checker(_PROJECT, print))
     assert not any(verdict.error for verdict in verdicts)
@@ -133,3 +137,63 @@ def test_all_seven_levels_are_compared() -> None:
     ]
     transitive = (Compatibility.FORWARD_TRANSITIVE, Compatibility.FULL_TRANSITIVE)
     assert sorted(incompatible) == sorted((form, level) for form in FORMATS for level in transitive)
+
+
+_OF_REFERENCE = {
+    "avro": (
+        '{"type": "record", "name": "A", "fields": [{"name": "c", "type": "a.C"}]}',
+        '{"type": "record", "name": "a.C", "fields": [{"name": "x", "type": "int"}]}',
+        '{"type": "record", "name": "a.C", "fields": [{"name": "y", "type": "string"}]}',
+        "a.C",
+    ),
+    "json": (
+        '{"type": "object", "properties": {"c": {"$ref": "c.json"}}}',
+        '{"type": "integer"}',
+        '{"type": "string"}',
+        "c.json",
+    ),
+    "protobuf": (
+        'syntax = "proto3"; import "c.proto"; message A { C c = 1; }',
+        'syntax = "proto3"; message C { int32 x = 1; }',
+        'syntax = "proto3"; message C { string x = 1; }',
+        "c.proto",
+    ),
+}
+
+
+def test_a_schema_is_compared_with_the_references_that_each_version_has() -> None:
+    assert _OF_REFERENCE.keys() == {*FORMATS}
+    comparisons = []
+    for form, (text, old, new, name) in _OF_REFERENCE.items():
+        earlier, later = (ResolvedSchema(form, text, {name: each}) for each in (old, new))
+        comparisons += [
+            Comparison(later, (earlier,), Compatibility.FULL),
+            Comparison(later, (earlier, later), Compatibility.BACKWARD),
+            Comparison(later, (earlier, later), Compatibility.BACKWARD_TRANSITIVE),
+        ]
+    verdicts = incompatibilities(comparisons, schema_checker(_PROJECT, print))
+    import_error = "the checker of Protobuf compares no imports, and c.proto has changed"
+    assert [verdict.error for verdict in verdicts] == [None] * 6 + [import_error, None, import_error]
+    avro, json_schema = "/fields/0/type/fields/0", "/properties/c/[ref #/properties/c]"
+    assert [[(each.path, each.backward) for each in verdict.incompatibilities] for verdict in verdicts[:6]] == [
+        [(path, backward) for backward in directions]
+        for path in (avro, json_schema)
+        for directions in ((True, False), (), (True,))
+    ]
+
+
+def test_a_type_that_becomes_a_reference_is_compared() -> None:
+    text, common, _, name = _OF_REFERENCE["avro"]
+    own = text.replace(f'"{name}"', common)
+    verdicts = incompatibilities(
+        [
+            Comparison(
+                ResolvedSchema("avro", text, {name: common}), (ResolvedSchema("avro", own),), Compatibility.FULL
+            ),
+            Comparison(
+                ResolvedSchema("avro", own), (ResolvedSchema("avro", text, {name: common}),), Compatibility.FULL
+            ),
+        ],
+        schema_checker(_PROJECT, print),
+    )
+    assert verdicts == [CompatibilityVerdict()] * 2

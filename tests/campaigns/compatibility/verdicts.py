@@ -13,8 +13,7 @@ import urllib3
 from tests.support.schema_pairs import SchemaPair, pairs
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.project import Project
-from topicwarden.model.subject import RegisteredSchema
-from topicwarden.specs.record_schemas.schema_compatibility import Comparison, incompatibilities
+from topicwarden.specs.record_schemas.schema_compatibility import Comparison, ResolvedSchema, incompatibilities
 from topicwarden.toolchain import schema_checker
 
 FORMATS = ("avro", "json", "protobuf")
@@ -58,9 +57,7 @@ def agreement(url: str, project: Project, form: str, count: int, seed: int) -> A
                 break
     found = Agreement()
     comparisons = [
-        Comparison(
-            _schema(each.pair, each.pair.new), (_schema(each.pair, each.pair.old),), each.level, each.pair.references
-        )
+        Comparison(_schema(each.pair, each.pair.new), (_schema(each.pair, each.pair.old),), each.level)
         for each in judged
     ]
     for each, own in zip(judged, incompatibilities(comparisons, schema_checker(project, print)), strict=True):
@@ -76,8 +73,8 @@ def agreement(url: str, project: Project, form: str, count: int, seed: int) -> A
     return found
 
 
-def _schema(pair: SchemaPair, text: str) -> RegisteredSchema:
-    return RegisteredSchema(pair.format, text)
+def _schema(pair: SchemaPair, text: str) -> ResolvedSchema:
+    return ResolvedSchema(pair.format, text, pair.references)
 
 
 class _Registry:

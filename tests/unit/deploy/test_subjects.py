@@ -23,6 +23,7 @@ from topicwarden.kinds.subject.before import SchemaCheckers, SubjectsBefore, _Re
 from topicwarden.kinds.subject.change import RegistryChange, earlier_names
 from topicwarden.kinds.subject.evidence import RegistryVerdict, SubjectEvidence
 from topicwarden.kinds.subject.records import RecordsOfTopics
+from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.problem import Location
 from topicwarden.model.readability import Readability, SchemaScan
 from topicwarden.model.subject import (
@@ -37,6 +38,7 @@ from topicwarden.model.subject import (
     SubjectVersion,
 )
 from topicwarden.model.topic import Topic
+from topicwarden.specs.record_schemas.schema_compatibility import Comparison, CompatibilityVerdict
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 
@@ -301,3 +303,27 @@ def test_a_renamed_subject_is_compared_with_the_one_that_readers_use(
 def test_the_first_subject_of_a_topic_is_compared_with_none(compared: list[str]) -> None:
     assert verdict("orders-value", [], []) == RegistryVerdict()
     assert not compared
+
+
+def test_each_version_is_compared_with_the_references_that_it_was_registered_with(
+    monkeypatch: pytest.MonkeyPatch, compared: list[str]
+) -> None:
+    texts = {1: '"int"', 2: '"string"'}
+    schemas = [RegisteredSchema("avro", '"C"', (SchemaReference("C", "c", version),)) for version in texts]
+    requested: list[Comparison] = []
+
+    def incompatibilities(comparisons: Sequence[Comparison], _: object) -> list[CompatibilityVerdict]:
+        requested.extend(comparisons)
+        return [CompatibilityVerdict()]
+
+    monkeypatch.setattr(before, "registered_versions", lambda *_: [SubjectVersion(1, 1, schemas[0])])
+    monkeypatch.setattr(before, "incompatibilities", incompatibilities)
+
+    def get(*path: str) -> dict[str, object]:
+        return {"subject": path[1], "version": int(path[3]), "id": 1, "schema": texts[int(path[3])]}
+
+    reader = _RegistryReader(cast("Any", SimpleNamespace(get=get)), SchemaCheckers(lambda: []))
+    live = LiveSubject("s", SubjectVersion(1, 1, schemas[0]))
+    reader._compatible(live, schemas[1], Compatibility.BACKWARD, Compatibility.BACKWARD)
+    (comparison,) = requested
+    assert (comparison.new.references, comparison.earlier[0].references) == ({"C": texts[2]}, {"C": texts[1]})

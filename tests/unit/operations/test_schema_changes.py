@@ -3,8 +3,9 @@
 # ruff: noqa: PLR0917 - the columns of the tables of cases
 from __future__ import annotations
 
+import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from topicwarden.model.subject import Incompatibility
 from topicwarden.operations import schema_changes
 from topicwarden.operations.check import CheckReport, check_topics
 from topicwarden.operations.git_base import project_at
+from topicwarden.specs.record_schemas.schema_compatibility import Comparison, CompatibilityVerdict
 from topicwarden.specs.schema_lines import schema_line
 from topicwarden.toolchain import apicurio
 
@@ -137,6 +139,26 @@ def _only_git(folder: Path) -> Path:
     git = subprocess.run(["which", "git"], capture_output=True, text=True, check=True).stdout.strip()
     (programs / "git").symlink_to(git)
     return programs
+
+
+def test_each_version_is_compared_with_its_own_references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    common = {"type": "record", "name": "C", "fields": [{"name": "x", "type": "int"}]}
+    files = _subject("format: avro, compatibility: BACKWARD, references: [{name: C, subject: c}]")
+    files["subjects/schemas/a.avsc"] = '{"type": "record", "name": "A", "fields": [{"name": "c", "type": "C"}]}'
+    files["subjects/c.yaml"] = "subjects:\n  c: {schema: schemas/c.avsc, format: avro, compatibility: NONE}\n"
+    files["subjects/schemas/c.avsc"] = old = json.dumps(common)
+    requested: list[Comparison] = []
+
+    def incompatibilities(comparisons: Sequence[Comparison], _: object) -> list[CompatibilityVerdict]:
+        requested.extend(comparisons)
+        return [CompatibilityVerdict() for _ in comparisons]
+
+    monkeypatch.setattr(schema_changes, "incompatibilities", incompatibilities)
+    monkeypatch.setattr(schema_changes, "schema_checker", lambda *_: [])
+    new = json.dumps(common | {"fields": [{"name": "y", "type": "string"}]})
+    _changed(_committed(tmp_path, files), {"subjects/schemas/c.avsc": new})
+    (comparison,) = requested
+    assert (comparison.new.references, comparison.earlier[0].references) == ({"C": new}, {"C": old})
 
 
 def test_a_project_below_the_root_of_its_repository_is_read(tmp_path: Path) -> None:

@@ -13,7 +13,12 @@ from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubject, DeclaredSubj
 from topicwarden.operations.git_base import project_at
 from topicwarden.specs.declared_subjects import resolve_subjects
 from topicwarden.specs.load import load, load_subjects
-from topicwarden.specs.record_schemas.schema_compatibility import Comparison, CompatibilityVerdict, incompatibilities
+from topicwarden.specs.record_schemas.schema_compatibility import (
+    Comparison,
+    CompatibilityVerdict,
+    ResolvedSchema,
+    incompatibilities,
+)
 from topicwarden.specs.resolve import resolve
 from topicwarden.specs.schema_files import ProjectSchemas
 from topicwarden.specs.schema_lines import schema_line
@@ -37,7 +42,8 @@ class SchemaChanges:
 class _Change:
     """A subject whose schema or compatibility changed. Stacks that declare the same change are judged once.
 
-    ``references`` are the texts of the schemas that both versions refer to, by name.
+    ``references`` are the texts of the schemas that the new version refers to, by name, and ``earlier_references``
+    those of the earlier version.
     """
 
     subject: DeclaredSubject
@@ -45,6 +51,7 @@ class _Change:
     changed: bool
     """Whether the schema changed, or one that it refers to."""
     references: Mapping[str, str] = field(default_factory=dict)
+    earlier_references: Mapping[str, str] = field(default_factory=dict)
     unknown: str | None = None
     """A referenced subject whose schema the project does not declare."""
     stacks: list[str] = field(default_factory=list)
@@ -53,8 +60,17 @@ class _Change:
     def key(self) -> tuple[object, ...]:
         """Everything that the verdict depends on."""
         new, earlier = self.subject, self.earlier
-        references = tuple(sorted(self.references.items()))
-        return new.name, new.file, new.schema, new.compatibility, earlier.schema, references, self.unknown
+        references = (tuple(sorted(each.items())) for each in (self.references, self.earlier_references))
+        return new.name, new.file, new.schema, new.compatibility, earlier.schema, *references, self.unknown
+
+    def comparison(self, level: Compatibility) -> Comparison:
+        """Return the request to compare both versions by ``level``."""
+        new, earlier = self.subject.schema, self.earlier.schema
+        return Comparison(
+            ResolvedSchema(new.format, new.text, self.references),
+            (ResolvedSchema(earlier.format, earlier.text, self.earlier_references),),
+            level,
+        )
 
 
 def schema_changes(
@@ -116,7 +132,7 @@ def _changes(
         old_references, old_unknown = _references(old, earlier)
         changed = subject.schema != old.schema or references != old_references
         if changed or subject.compatibility != old.compatibility:
-            yield _Change(subject, old, changed, old_references | references, unknown or old_unknown)
+            yield _Change(subject, old, changed, references, old_references, unknown or old_unknown)
 
 
 def _references(subject: DeclaredSubject, subjects: DeclaredSubjects) -> tuple[dict[str, str], str | None]:
@@ -159,7 +175,7 @@ def _level(subject: DeclaredSubject) -> str:
 def _judged(
     changes: Sequence[_Change], ref: str, project: Project, say: Callable[[str], None], stacks: set[str]
 ) -> Iterator[Problem]:
-    comparable: list[tuple[_Change, Compatibility]] = []
+    comparable: list[tuple[_Change, Comparison]] = []
     for change in changes:
         new, old = change.subject, change.earlier
         suffix = _suffix(change, stacks)
@@ -175,15 +191,12 @@ def _judged(
             reason = f"it refers to the subject {quoted(change.unknown)}, whose schema is not in the project"
             yield _not_judged(change, ref, reason, suffix)
         else:
-            comparable.append((change, new.compatibility))
+            comparable.append((change, change.comparison(new.compatibility)))
     if not comparable:
         return
     checker = schema_checker(project, say)
-    comparisons = [
-        Comparison(change.subject.schema, (change.earlier.schema,), level, change.references)
-        for change, level in comparable
-    ]
-    for (change, _), verdict in zip(comparable, incompatibilities(comparisons, checker), strict=True):
+    verdicts = incompatibilities([comparison for _, comparison in comparable], checker)
+    for (change, _), verdict in zip(comparable, verdicts, strict=True):
         yield from _problems(change, verdict, ref, _suffix(change, stacks))
 
 

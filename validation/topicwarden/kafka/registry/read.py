@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 
@@ -199,22 +200,28 @@ def refusal(
     return tuple(reasons) or ("the registry gives no reason",)
 
 
-def referenced_texts(client: RegistryClient, schemas: Iterable[RegisteredSchema]) -> Mapping[str, str]:
-    """Return the texts of all schemas that ``schemas`` refer to, also indirectly, by the name in the reference.
+def referenced_texts(client: RegistryClient, schemas: Iterable[RegisteredSchema]) -> list[Mapping[str, str]]:
+    """Return for each of ``schemas`` the texts of all that it refers to, also indirectly, by the name in the reference.
 
     All references must have versions. Raises RegistryError, also for one that the registry does not have.
     """
-    texts: dict[str, str] = {}
-    pending = [reference for schema in schemas for reference in schema.references]
-    while pending:
-        reference = pending.pop()
-        if reference.name in texts:
-            continue
-        answer = client.get("subjects", reference.subject, "versions", str(reference.version))
-        schema = _version(client, answer).schema
-        texts[reference.name] = schema.text
-        pending += schema.references
-    return texts
+
+    @cache
+    def target(subject: str, version: int | None) -> RegisteredSchema:
+        return _version(client, client.get("subjects", subject, "versions", str(version))).schema
+
+    def texts_of(schema: RegisteredSchema) -> Mapping[str, str]:
+        texts: dict[str, str] = {}
+        pending = list(schema.references)
+        while pending:
+            reference = pending.pop()
+            if reference.name not in texts:
+                found = target(reference.subject, reference.version)
+                texts[reference.name] = found.text
+                pending += found.references
+        return texts
+
+    return [texts_of(schema) for schema in schemas]
 
 
 _CONTEXT_OF_REASON: Final = re.compile(r"\{(?:oldSchemaVersion|oldSchema|validateFields|compatibility): ")

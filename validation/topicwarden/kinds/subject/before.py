@@ -6,7 +6,7 @@ that is deleted, and which retained records a reader with a new schema can still
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -47,7 +47,7 @@ from topicwarden.model.subject import (
     RegisteredSchema,
     SubjectVersion,
 )
-from topicwarden.specs.record_schemas.schema_compatibility import Comparison, incompatibilities
+from topicwarden.specs.record_schemas.schema_compatibility import Comparison, ResolvedSchema, incompatibilities
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 NO_INTENTS: Final[Mapping[str, Intent]] = {}
@@ -205,8 +205,12 @@ class _RegistryReader:
 
     def _checkers_verdict(self, subject: str, schema: RegisteredSchema, level: Compatibility) -> RegistryVerdict:
         versions = registered_versions(self._client, subject)
-        references = referenced_texts(self._client, [schema, *(each.schema for each in versions)])
-        return self._checkers.verdict(schema, versions, level, references)
+        schemas = [schema, *(each.schema for each in versions)]
+        new, *earlier = (
+            ResolvedSchema(each.format, each.text, references)
+            for each, references in zip(schemas, referenced_texts(self._client, schemas), strict=True)
+        )
+        return self._checkers.verdict(Comparison(new, tuple(earlier), level))
 
     def _referrers(self, change: SubjectChange) -> tuple[str, ...]:
         if change.latest is None:
@@ -229,18 +233,8 @@ class SchemaCheckers:
 
     command: Callable[[], list[str]]
 
-    def verdict(
-        self,
-        schema: RegisteredSchema,
-        versions: Sequence[SubjectVersion],
-        level: Compatibility,
-        references: Mapping[str, str],
-    ) -> RegistryVerdict:
-        """Return whether ``schema`` is compatible with ``versions``, the oldest first, by ``level``.
-
-        ``references`` are the texts of all schemas that these refer to, by the name in the reference.
-        """
-        comparison = Comparison(schema, tuple(each.schema for each in versions), level, references)
+    def verdict(self, comparison: Comparison) -> RegistryVerdict:
+        """Return whether the new schema is compatible with the earlier ones."""
         try:
             (verdict,) = incompatibilities([comparison], self.command())
         except (Refusal, OSError) as error:

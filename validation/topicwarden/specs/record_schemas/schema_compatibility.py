@@ -16,29 +16,36 @@ from typing import Any, Final
 
 from topicwarden import child_processes
 from topicwarden.model.compatibility import Compatibility
-from topicwarden.model.subject import Incompatibility, RegisteredSchema
+from topicwarden.model.subject import Incompatibility
 from topicwarden.scratch_folder import scratch_folder
 
 _LIMIT_S: Final = 20
 """The longest time of one comparison."""
 _MAX_BYTES: Final = 16 << 20
-"""The maximum size of the two schemas of a comparison and their references."""
+"""The maximum size of the schemas of a comparison and their references."""
 
 _NO_DRAFT: Final = "the checker supports drafts 4, 6 and 7 of JSON Schema, and $schema names another one"
+
+
+@dataclass(frozen=True)
+class ResolvedSchema:
+    """A schema with the texts of all schemas that it refers to, also indirectly, by the name in the reference."""
+
+    format: str
+    text: str
+    references: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Comparison:
     """A new schema, the versions before it (oldest first), and the level that decides which of them are compared.
 
-    With the level NONE, only the syntax of the new schema is checked. ``references`` are the texts of all schemas that
-    these refer to, also indirectly, by the name in the reference.
+    With the level NONE, only the syntax of the new schema is checked.
     """
 
-    new: RegisteredSchema
-    earlier: tuple[RegisteredSchema, ...]
+    new: ResolvedSchema
+    earlier: tuple[ResolvedSchema, ...]
     level: Compatibility
-    references: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -64,32 +71,55 @@ def incompatibilities(comparisons: Sequence[Comparison], checker: Sequence[str])
             requests += [(number, request) for request in _requests(comparison)]
     answers = zip(requests, _answers([request for _, request in requests], checker), strict=True)
     for number, group in groupby(answers, lambda answer: answer[0][0]):
-        verdicts[number] = _verdict(comparisons[number].new.format, [answer for _, answer in group])
+        verdict = _verdict(comparisons[number].new.format, [answer for _, answer in group])
+        if verdict == CompatibilityVerdict() and (name := _changed_import(comparisons[number])):
+            error = f"the checker of Protobuf compares no imports, and {name} has changed"
+            verdict = CompatibilityVerdict(error=error)
+        verdicts[number] = verdict
     return verdicts
+
+
+def _changed_import(comparison: Comparison) -> str | None:
+    """Return the name of an import that has two texts, if one of the compared schemas has it in Protobuf."""
+    new = comparison.new
+    if new.format != "protobuf" or comparison.level is Compatibility.NONE:
+        return None
+    changed = {
+        name
+        for earlier in _compared(comparison)
+        for name, text in earlier.references.items()
+        if new.references.get(name, text) != text
+    }
+    return min(changed, default=None)
 
 
 def _incomparable(comparison: Comparison) -> str | None:
     """Return why the checkers cannot compare, or None."""
     schemas = (comparison.new, *comparison.earlier)
     size = sum(
-        len(text.encode(errors="replace"))
-        for text in (*(each.text for each in schemas), *comparison.references.values())
+        len(text.encode(errors="replace")) for each in schemas for text in (each.text, *each.references.values())
     )
     if size > _MAX_BYTES:
         return f"the schemas have {size:,} bytes; expected at most {_MAX_BYTES:,}"
     return None
 
 
+def _compared(comparison: Comparison) -> Sequence[ResolvedSchema]:
+    """Return the earlier versions that the level compares, the newest first."""
+    return comparison.earlier[::-1] if comparison.level.transitive else comparison.earlier[-1:]
+
+
 def _requests(comparison: Comparison) -> Iterator[dict[str, Any]]:
     level = comparison.level
-    for earlier in reversed(comparison.earlier) if level.transitive else comparison.earlier[-1:]:
+    for earlier in _compared(comparison):
         yield {
             "format": comparison.new.format,
             "old": earlier.text,
             "new": comparison.new.text,
             "backward": level.backward,
             "forward": level.forward,
-            "references": dict(comparison.references),
+            "newReferences": dict(comparison.new.references),
+            "oldReferences": dict(earlier.references),
         }
 
 

@@ -26,11 +26,11 @@ import java.util.concurrent.TimeoutException;
  * Compares schemas with the checkers of Apicurio Registry, which are on the class path.
  *
  * <p>Arguments: the time limit of one comparison in seconds, and a file. Each line of the file is a
- * JSON object with {@code format}, {@code new}, {@code old}, {@code backward}, {@code forward} and
- * {@code references}. For each one, a line of standard output has the lists {@code backward} and
- * {@code forward} with {@code path} and {@code message}, or the {@code error} why the schemas could
- * not be compared. A comparison that exceeds the time or the memory ends the process after its
- * answer, because its thread cannot be stopped.
+ * JSON object with {@code format}, {@code new}, {@code old}, {@code newReferences}, {@code
+ * oldReferences}, {@code backward} and {@code forward}. For each one, a line of standard output has
+ * the lists {@code backward} and {@code forward} with {@code path} and {@code message}, or the
+ * {@code error} why the schemas could not be compared. A comparison that exceeds the time or the
+ * memory ends the process after its answer, because its thread cannot be stopped.
  *
  * <p>The checkers are called by reflection, because Maven repositories do not have all of their
  * jars.
@@ -39,9 +39,9 @@ public final class CompatibilityJudge {
   private static final String REGISTRY = "io.apicurio.registry.";
   private static final Map<String, String> CHECKERS =
       Map.of(
-          "avro", "avro.rules.%s.Avro",
-          "json", "json.rules.%s.JsonSchema",
-          "protobuf", "protobuf.rules.%s.Protobuf");
+          "avro", "avro.%s.Avro",
+          "json", "json.%s.JsonSchema",
+          "protobuf", "protobuf.%s.Protobuf");
   private static final int MAX_ERROR = 300;
 
   private final Method create = method("content.TypedContent", "create", 2);
@@ -85,16 +85,21 @@ public final class CompatibilityJudge {
   private ObjectNode judge(JsonNode request) throws ReflectiveOperationException {
     String format = request.path("format").asText();
     Object proposed = content(format, request.path("new").asText());
-    List<Object> existing = List.of(content(format, request.path("old").asText()));
-    Map<String, Object> references = new HashMap<>();
-    for (Map.Entry<String, JsonNode> each : request.path("references").properties()) {
-      references.put(each.getKey(), content(format, each.getValue().asText()));
-    }
-    Object validator = instance(format, "validity", "ContentValidator");
+    Object existing = content(format, request.path("old").asText());
+    Map<String, Object> references = references(format, request.path("newReferences"));
+    Object validator = instance(format, "rules.validity", "ContentValidator");
     Object syntax = constant("rules.validity.ValidityLevel", "SYNTAX_ONLY");
     method("rules.validity.ContentValidator", "validate", 3)
         .invoke(validator, syntax, proposed, references);
-    Object checker = instance(format, "compatibility", "CompatibilityChecker");
+    if (!request.path("newReferences").equals(request.path("oldReferences"))) {
+      // The checkers resolve the references of both schemas with the same texts.
+      Map<String, Object> earlier = references(format, request.path("oldReferences"));
+      Map<String, Object> separate = new HashMap<>();
+      proposed = separated("new", format, proposed, references, separate);
+      existing = separated("old", format, existing, earlier, separate);
+      references = separate;
+    }
+    Object checker = instance(format, "rules.compatibility", "CompatibilityChecker");
     Method test = method("rules.compatibility.CompatibilityChecker", "testCompatibility", 4);
     ObjectNode answer = Json.MAPPER.createObjectNode();
     for (String direction : List.of("backward", "forward")) {
@@ -102,10 +107,51 @@ public final class CompatibilityJudge {
       if (request.path(direction).asBoolean()) {
         Object level =
             constant("rules.compatibility.CompatibilityLevel", direction.toUpperCase(Locale.ROOT));
-        add(test.invoke(checker, level, existing, proposed, references), differences);
+        add(test.invoke(checker, level, List.of(existing), proposed, references), differences);
       }
     }
     return answer;
+  }
+
+  private Map<String, Object> references(String format, JsonNode texts)
+      throws ReflectiveOperationException {
+    Map<String, Object> references = new HashMap<>();
+    for (Map.Entry<String, JsonNode> each : texts.properties()) {
+      references.put(each.getKey(), content(format, each.getValue().asText()));
+    }
+    return references;
+  }
+
+  /**
+   * Returns a schema that does not share names of references with the other schema.
+   *
+   * <p>An Avro schema gets its referenced types inline. References of JSON Schema get other names,
+   * which are added with their texts to {@code separate}. Apicurio does not look at the imports of
+   * Protobuf.
+   */
+  private Object separated(
+      String side,
+      String format,
+      Object schema,
+      Map<String, Object> references,
+      Map<String, Object> separate)
+      throws ReflectiveOperationException {
+    if (format.equals("protobuf")) {
+      return schema;
+    }
+    Object dereferencer = instance(format, "content.dereference", "Dereferencer");
+    String type = "content.dereference.ContentDereferencer";
+    if (format.equals("avro")) {
+      return method(type, "dereference", 2).invoke(dereferencer, schema, references);
+    }
+    Map<String, String> names = new HashMap<>();
+    for (Map.Entry<String, Object> each : references.entrySet()) {
+      String fragment = each.getKey().replaceFirst("^[^#]*", "");
+      String name = "http://" + side + "/" + names.size() + fragment;
+      names.put(each.getKey(), name);
+      separate.put(name, each.getValue());
+    }
+    return method(type, "rewriteReferences", 2).invoke(dereferencer, schema, names);
   }
 
   /** Adds the differences of a CompatibilityExecutionResult to {@code differences}, sorted. */
