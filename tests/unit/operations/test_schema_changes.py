@@ -16,6 +16,7 @@ from topicwarden.model.project import Project, find_project
 from topicwarden.model.subject import Incompatibility
 from topicwarden.operations import schema_changes
 from topicwarden.operations.check import CheckReport, check_topics
+from topicwarden.operations.fleet import check_stacks
 from topicwarden.operations.git_base import project_at
 from topicwarden.specs.record_schemas.schema_compatibility import Comparison, CompatibilityVerdict
 from topicwarden.specs.schema_lines import schema_line
@@ -38,11 +39,13 @@ def _subject(settings: str) -> dict[str, str]:
     }
 
 
-def _committed(folder: Path, files: Mapping[str, str], *, below: str = "") -> Project:
+def _committed(
+    folder: Path, files: Mapping[str, str], *, below: str = "", stacks: tuple[str, ...] = ("dev",)
+) -> Project:
     """Return a project, committed in a repository that has it in the folder ``below``."""
     root = folder / below if below else folder
     root.mkdir(parents=True, exist_ok=True)
-    found = find_project(project(root, dict(files)))
+    found = find_project(project(root, dict(files), stacks))
     _git(folder, "init", "--quiet")
     _git(folder, "add", "--all")
     _git(folder, "commit", "--quiet", "--message=base")
@@ -159,6 +162,19 @@ def test_each_version_is_compared_with_its_own_references(tmp_path: Path, monkey
     _changed(_committed(tmp_path, files), {"subjects/schemas/c.avsc": new})
     (comparison,) = requested
     assert (comparison.new.references, comparison.earlier[0].references) == ({"C": new}, {"C": old})
+
+
+def test_an_incompatibility_of_one_stack_is_an_error_of_this_stack_only(tmp_path: Path) -> None:
+    files = _subject("format: avro, compatibility: FULL") | {"subjects/schemas/a.json": '{"type": "string"}'}
+    found = _committed(tmp_path, files, stacks=("dev", "prod"))
+    override = "stacks: {prod: {subjects: {a: {schema: schemas/a.json, format: json}}}}\n"
+    (found.root / "subjects/a.yaml").write_text(files["subjects/a.yaml"] + override, encoding="utf-8")
+    report, fleet = check_stacks(found, base="HEAD")
+    (problem,) = _problems(report)
+    assert problem.endswith("(stack prod) [schema-compatibility]")
+    before = {each.stack: each.summary for each in check_stacks(found)[1].stacks}  # neither has a Schema Registry
+    assert before == {"dev": "1 topic: 1 error", "prod": "1 topic: 1 error"}
+    assert {each.stack: each.summary for each in fleet.stacks} == before | {"prod": "1 topic: 2 errors"}
 
 
 def test_a_project_below_the_root_of_its_repository_is_read(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +52,10 @@ def check_topics(
 def checked_topics(
     project: Project, stacks: Sequence[str], paths: Sequence[Path], base: str | None, say: Callable[[str], None]
 ) -> tuple[CheckReport, CheckedStacks]:
-    """Return the report of ``check_topics`` on ``stacks``, which the project has, and their declarations."""
+    """Return the report of ``check_topics`` on ``stacks``, which the project has, and their declarations.
+
+    ``errors_of`` of the declarations includes the errors of the comparison with ``base``.
+    """
     selection = select(project, paths)
     checked = check(project, stacks, paths=selection.topics)
     changes = None if base is None else _changes(project, base, checked, selection, say)
@@ -73,7 +76,10 @@ def checked_topics(
         notes=(*checked.unchecked, *(changes.notes if changes else ())),
         compared=changes.compared if changes else 0,
     )
-    return report, checked
+    if changes is None:
+        return report, checked
+    errors_of = {stack: errors + changes.errors_of[stack] for stack, errors in checked.errors_of.items()}
+    return report, replace(checked, errors_of=errors_of)
 
 
 def _changes(

@@ -31,11 +31,15 @@ _OFFLINE = "all registered versions are compared by `topicwarden plan`"
 
 @dataclass(frozen=True)
 class SchemaChanges:
-    """The problems of changed schemas, and notes about what was not compared, or by another level than before."""
+    """The problems of changed schemas, and notes about what was not compared, or by another level than before.
+
+    ``errors_of`` is the number of errors that affect each stack.
+    """
 
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     compared: int = 0
+    errors_of: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -105,8 +109,13 @@ def schema_changes(
         if change.changed and change.subject.compatibility is not Compatibility.NONE
     ]
     notes += _level_notes(changes.values(), ref)
-    problems = list(_judged(judged, ref, project, say, set(declared)))
-    return SchemaChanges(tuple(limited(sorted(set(problems)))), tuple(dict.fromkeys(notes)), len(judged))
+    found = list(_judged(judged, ref, project, say, set(declared)))
+    problems = limited(sorted({problem for _, problem in found}))
+    errors_of = {
+        stack: len({each for change, each in found if stack in change.stacks and each.level is Level.ERROR})
+        for stack in declared
+    }
+    return SchemaChanges(tuple(problems), tuple(dict.fromkeys(notes)), len(judged), errors_of)
 
 
 def _declared_at(base: Project, stacks: Iterable[str]) -> dict[str, DeclaredSubjects]:
@@ -174,7 +183,7 @@ def _level(subject: DeclaredSubject) -> str:
 
 def _judged(
     changes: Sequence[_Change], ref: str, project: Project, say: Callable[[str], None], stacks: set[str]
-) -> Iterator[Problem]:
+) -> Iterator[tuple[_Change, Problem]]:
     comparable: list[tuple[_Change, Comparison]] = []
     for change in changes:
         new, old = change.subject, change.earlier
@@ -184,12 +193,15 @@ def _judged(
                 f"{new.name}: the format changes from {old.schema.format} to {new.schema.format}, and registries "
                 f"compare schemas of one format only; use another subject, or compatibility: NONE{suffix}"
             )
-            yield Problem(new.location_of("schema"), message, RULE)
+            yield change, Problem(new.location_of("schema"), message, RULE)
         elif new.compatibility is None:
-            yield _not_judged(change, ref, "the registry's own level applies, as no compatibility is declared", suffix)
+            yield (
+                change,
+                _not_judged(change, ref, "the registry's own level applies, as no compatibility is declared", suffix),
+            )
         elif change.unknown is not None:
             reason = f"it refers to the subject {quoted(change.unknown)}, whose schema is not in the project"
-            yield _not_judged(change, ref, reason, suffix)
+            yield change, _not_judged(change, ref, reason, suffix)
         else:
             comparable.append((change, change.comparison(new.compatibility)))
     if not comparable:
@@ -197,7 +209,8 @@ def _judged(
     checker = schema_checker(project, say)
     verdicts = incompatibilities([comparison for _, comparison in comparable], checker)
     for (change, _), verdict in zip(comparable, verdicts, strict=True):
-        yield from _problems(change, verdict, ref, _suffix(change, stacks))
+        for problem in _problems(change, verdict, ref, _suffix(change, stacks)):
+            yield change, problem
 
 
 def _problems(change: _Change, verdict: CompatibilityVerdict, ref: str, suffix: str) -> Iterator[Problem]:
