@@ -114,6 +114,24 @@ COMPACT, TIERED = {"cleanup.policy": "compact"}, {"remote.storage.enable": "true
             TIERED | {"retention.ms": "0", "local.retention.ms": "1"},
             "local.retention.ms",
         ),
+        (
+            "local-retention",
+            TIERED | {"retention.ms": "2", "local.retention.ms": "1", "remote.copy.lag.ms": "1"},
+            TIERED | {"retention.ms": "2", "local.retention.ms": "1", "remote.copy.lag.ms": "2"},
+            "remote.copy.lag.ms",
+        ),
+        (
+            "local-retention",
+            TIERED | {"retention.bytes": "2", "local.retention.bytes": "-2", "remote.copy.lag.bytes": "2"},
+            TIERED | {"retention.bytes": "2", "local.retention.bytes": "-2", "remote.copy.lag.bytes": "3"},
+            "remote.copy.lag.bytes",
+        ),
+        (
+            "local-retention",
+            TIERED | {"retention.ms": "-1", "remote.copy.lag.ms": "3"},
+            TIERED | {"retention.ms": "0", "remote.copy.lag.ms": "3"},
+            "remote.copy.lag.ms",
+        ),
         ("message-bytes", {"max.message.bytes": "104857600"}, {"max.message.bytes": "104857601"}, "max.message.bytes"),
         (
             "message-bytes",

@@ -322,20 +322,35 @@ def test_only_a_change_that_rolls_segments_sooner_under_some_retention_counts(
     assert predicted("earlier-roll", Scenario(declared, None)) == predicted("earlier-roll", Scenario(None, {})) == []
 
 
-ON, OFF = {"remote.storage.enable": "true"}, {"remote.storage.enable": "false"}
+ON = {"remote.storage.enable": "true"}
+OFF = {"remote.storage.enable": "false", "remote.log.delete.on.disable": "true"}
 
 
 def test_turning_tiered_storage_off_deletes_records_that_are_only_remote() -> None:
     logs = (hourly(10, start=100), hourly(10, start=50), hourly(3), NO_LEADER)
     off = only("tiered-storage-off", Scenario(OFF, ON, logs, local_starts={0: 104, 1: 20}))
     assert off.message == (
-        "remote.storage.enable becomes false: at most 7 records that are only in remote storage are deleted"
+        "remote.storage.enable becomes false, which deletes at most 7 records stored only in remote storage"
     )
     assert (off.severity, off.evidence) == (Severity.REFUSED, {"records": 7})
     assert off.remedy.startswith("set remote.log.copy.disable: true instead, which keeps remote segments readable; ")
     assert "without a leader" in off.because[0]
     assert off.measured
-    assert only("tiered-storage-off", Scenario(OFF, ON, allow=[SHRINK])).severity is Severity.DANGER
+    allowed = only("tiered-storage-off", Scenario(OFF, ON, allow=[SHRINK], local_starts={0: 0}))
+    assert allowed.severity is Severity.DANGER
+    assert allowed.message.endswith("deletes no record stored only in remote storage")
+
+
+@pytest.mark.parametrize("keeps", [{}, {"remote.log.delete.on.disable": "false"}])
+def test_turning_tiered_storage_off_without_deletion_is_refused_by_kafka(keeps: dict[str, str]) -> None:
+    declared = {"remote.storage.enable": "false", **keeps}
+    loss, refusal = predicted("tiered-storage-off", Scenario(declared, ON, allow=[SHRINK]))
+    assert (loss.severity, refusal.severity) == (Severity.DANGER, Severity.REFUSED)
+    assert refusal.message == (
+        "remote.storage.enable becomes false, and remote.log.delete.on.disable is false: Kafka refuses the change"
+    )
+    recreated = Scenario(declared, ON, (hourly(1), hourly(1)), partitions=1)
+    assert len(predicted("tiered-storage-off", recreated)) == 1
 
 
 @pytest.mark.parametrize(("declared", "live"), [(ON, OFF), (OFF, None), (None, ON), (OFF | days(1), OFF)])
