@@ -113,6 +113,7 @@ def test_batches_that_brokers_no_longer_compress_may_be_refused() -> None:
 
 
 BEFORE, AFTER, TYPE = "message.timestamp.before.max.ms", "message.timestamp.after.max.ms", "message.timestamp.type"
+DIFFERENCE, FOREVER = "message.timestamp.difference.max.ms", str(2**63 - 1)
 
 
 def test_records_outside_a_narrower_limit_of_timestamps_are_refused() -> None:
@@ -138,11 +139,53 @@ def test_records_outside_a_narrower_limit_of_timestamps_are_refused() -> None:
 def test_another_type_of_timestamps_changes_when_new_records_expire(
     after: str, config: dict[str, str], severity: Severity, text: str
 ) -> None:
-    before = "LogAppendTime" if after == "CreateTime" else "CreateTime"
+    before, config = "LogAppendTime" if after == "CreateTime" else "CreateTime", {AFTER: FOREVER, **config}
     found = only("timestamps", Scenario({TYPE: after, **config}, {TYPE: before, **config}))
     assert found.message.startswith(f"{TYPE} goes from {before} to {after}: {text}")
     assert (found.kind, found.severity) == ("timestamp-type", severity)
     assert found.because == ["existing records keep their timestamps"]
+
+
+APPENDED, CREATED = {TYPE: "LogAppendTime"}, {TYPE: "CreateTime"}
+
+
+@pytest.mark.parametrize(
+    ("live", "declared", "messages"),
+    [
+        (APPENDED | {AFTER: FOREVER}, APPENDED | {AFTER: str(HOUR)}, []),
+        (CREATED | {AFTER: FOREVER}, APPENDED | {AFTER: str(HOUR)}, []),
+        (
+            APPENDED | {AFTER: FOREVER, BEFORE: str(HOUR)},
+            CREATED | {AFTER: FOREVER, BEFORE: str(HOUR)},
+            [f"{TYPE} goes from LogAppendTime to CreateTime: records outside {BEFORE} of 1h"],
+        ),
+        (
+            {BEFORE: str(DAY), AFTER: str(DAY), DIFFERENCE: str(DAY)},
+            {BEFORE: str(DAY), AFTER: str(DAY), DIFFERENCE: str(HOUR)},
+            [],
+        ),
+        (
+            {BEFORE: FOREVER, AFTER: FOREVER, DIFFERENCE: str(DAY)},
+            {BEFORE: FOREVER, AFTER: FOREVER, DIFFERENCE: str(HOUR)},
+            [f"{DIFFERENCE} goes from 1d to 1h: records outside this limit"],
+        ),
+        (
+            {BEFORE: str(DAY), AFTER: str(2 * DAY), DIFFERENCE: str(HOUR)},
+            {BEFORE: FOREVER, AFTER: FOREVER, DIFFERENCE: str(HOUR)},
+            [f"{AFTER} goes from 2d to forever, {BEFORE} goes from 1d to forever: records outside {DIFFERENCE} of 1h"],
+        ),
+        (
+            {AFTER: FOREVER, DIFFERENCE: str(HOUR)},
+            {AFTER: str(DAY), DIFFERENCE: str(HOUR)},
+            [],
+        ),
+    ],
+)
+def test_only_a_limit_of_timestamps_that_applies_refuses_records(
+    live: dict[str, str], declared: dict[str, str], messages: list[str]
+) -> None:
+    found = [each for each in predicted("timestamps", Scenario(declared, live)) if each.kind == "timestamp-limit"]
+    assert [each.message for each in found] == [f"{message} are refused with INVALID_TIMESTAMP" for message in messages]
 
 
 @pytest.mark.parametrize(
