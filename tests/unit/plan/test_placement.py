@@ -17,6 +17,7 @@ from topicwarden.kinds.topic.consequences import replication
 from topicwarden.kinds.topic.evidence import PlanEvidence
 from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.model.topic import Topic
+from topicwarden.plan.consequence_text import durability_text
 from topicwarden.plan.placement.durability import Durability, durability_after, durability_now, received, seconds, sent
 from topicwarden.plan.placement.replica_placement import (
     ReplicaMove,
@@ -211,6 +212,32 @@ def test_placement_conclusions() -> None:
     assert received(moves) == {1: 1000, 2: 1000, 3: 2000}
     assert sent(moves) == {1: 2000, 2: 2000}
     assert seconds(moves, 100) == 20
+
+
+@pytest.mark.parametrize(
+    ("partitions", "losses", "text"),
+    [
+        (
+            [((1, 2, 3), (1,)), ((1,), (1,))],
+            (0, -1),
+            "now reading survives 0 lost brokers, writing none: 1 in-sync short of min.insync.replicas, on 1 rack",
+        ),
+        ([((1, 2), (1, 2)), ((1, 2, 3), (1, 2, 3))], (1, 0), "now reading survives 1 lost broker, writing 0 lost"),
+        (
+            [((4,), ())],
+            (-1, -1),
+            "now reading survives none: no in-sync replica, writing none: 1 in-sync short of min.insync.replicas",
+        ),
+    ],
+)
+def test_each_partition_counts_by_its_own_replicas(
+    partitions: list[tuple[tuple[int, ...], tuple[int, ...]]], losses: tuple[int, int], text: str
+) -> None:
+    states = tuple(PartitionReplicas(number, None, *each) for number, each in enumerate(partitions))
+    topic = LiveTopic(Topic(NAME, len(states), 3, {"min.insync.replicas": "2"}), "id", {}, states)
+    found = durability_now(topic, snapshot(topic, ABC))
+    assert (found.losses_reading, found.losses_writing) == losses
+    assert durability_text("now", found).startswith(text)
 
 
 @st.composite

@@ -30,12 +30,17 @@ _UNLIMITED = 2**63 - 1
 def durability_text(when: str, durability: Durability) -> str:
     """Return text such as ``now reading survives 2 lost brokers, writing 1 lost broker, on 3 racks``."""
     racks = "" if durability.racks is None else f", on {counted(durability.racks, 'rack')}"
+    reading = (
+        counted(durability.losses_reading, "lost broker")
+        if durability.losses_reading >= 0
+        else "none: no in-sync replica"
+    )
     writing = (
         counted(durability.losses_writing, "lost broker")
         if durability.losses_writing >= 0
         else f"none: {-durability.losses_writing} in-sync short of min.insync.replicas"
     )
-    return f"{when} reading survives {counted(durability.losses_reading, 'lost broker')}, writing {writing}{racks}"
+    return f"{when} reading survives {reading}, writing {writing}{racks}"
 
 
 def duration(milliseconds: int | None) -> str:

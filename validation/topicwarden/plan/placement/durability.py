@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
@@ -16,9 +16,9 @@ class Durability:
     """The number of brokers that may be lost, any of them, before the topic's weakest partition stops serving.
 
     Reading needs one in-sync replica. Writing with ``acks=all`` needs ``min.insync.replicas`` of them, but not more
-    than the partition has replicas (``Partition.effectiveMinIsr``). A negative number for writing counts the in-sync
-    replicas that are missing now. ``racks`` is the smallest number of racks of a partition's replicas; None if a broker
-    has no ``broker.rack``.
+    than the partition has replicas (``Partition.effectiveMinIsr``). A negative number counts the in-sync replicas that
+    are missing now. ``racks`` is the smallest number of racks of a partition's replicas; None if a broker has no
+    ``broker.rack``.
     """
 
     losses_reading: int
@@ -28,8 +28,7 @@ class Durability:
 
 def durability_now(live: LiveTopic, snapshot: Snapshot) -> Durability:
     """Return the current durability, from the in-sync replicas and the topic's effective setting."""
-    replicas = min(len(state.replicas) for state in live.replicas)
-    return _durability([state.in_sync for state in live.replicas], replicas, live.topic, snapshot)
+    return _durability([(state.in_sync, state.replicas) for state in live.replicas], live.topic, snapshot)
 
 
 def durability_after(declared: Topic, live: LiveTopic, moves: Iterable[ReplicaMove], snapshot: Snapshot) -> Durability:
@@ -41,8 +40,8 @@ def durability_after(declared: Topic, live: LiveTopic, moves: Iterable[ReplicaMo
     replicas = [after.get(state.partition, state.replicas) for state in live.replicas]
     setting = "min.insync.replicas"
     topic = declared if setting in declared.config else live.topic
-    living = [[broker for broker in brokers if broker in snapshot.racks] for brokers in replicas]
-    return _durability(living, min(map(len, replicas)), topic, snapshot)
+    living = ([broker for broker in brokers if broker in snapshot.racks] for brokers in replicas)
+    return _durability(list(zip(living, replicas, strict=True)), topic, snapshot)
 
 
 def received(moves: Iterable[ReplicaMove]) -> dict[int, int]:
@@ -70,10 +69,13 @@ def _summed(amounts: Iterable[tuple[int, int | None]]) -> dict[int, int]:
     return dict(sorted(total.items()))
 
 
-def _durability(in_sync: Iterable[Collection[int]], replicas: int, topic: Topic, snapshot: Snapshot) -> Durability:
-    partitions = list(in_sync)
-    copies = min((len(brokers) for brokers in partitions), default=0)
+def _durability(
+    partitions: Sequence[tuple[Collection[int], Collection[int]]], topic: Topic, snapshot: Snapshot
+) -> Durability:
+    """Return the durability of ``partitions``: the in-sync replicas and the replicas of each."""
+    declared = topic.number("min.insync.replicas") or 1
+    copies = min((len(in_sync) for in_sync, _ in partitions), default=0)
+    spare = min((len(in_sync) - min(declared, len(replicas)) for in_sync, replicas in partitions), default=0)
     racks_known = all(rack is not None for rack in snapshot.racks.values())
-    racks = min((len({snapshot.racks.get(broker) for broker in brokers}) for brokers in partitions), default=0)
-    min_in_sync = min(topic.number("min.insync.replicas") or 1, replicas)
-    return Durability(copies - 1, copies - min_in_sync, racks if racks_known else None)
+    racks = min((len({snapshot.racks.get(broker) for broker in in_sync}) for in_sync, _ in partitions), default=0)
+    return Durability(copies - 1, spare, racks if racks_known else None)
