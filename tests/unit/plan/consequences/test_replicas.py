@@ -86,6 +86,12 @@ def test_a_min_insync_above_the_replicas_was_never_in_effect() -> None:
     assert (more.severity, more.message[-31:]) == (Severity.NOTE, "the loss of 0 brokers, so far 0")
 
 
+def test_a_partition_with_few_replicas_does_not_hide_that_another_one_is_weaker() -> None:
+    found = only("min-insync", Scenario(least(1), least(2), (SINGLE, IN_SYNC)))
+    assert found.severity is Severity.REFUSED
+    assert found.message.endswith("survives the loss of 0 brokers, so far 1")
+
+
 @pytest.mark.parametrize(("declared", "live"), [(least(2) | {"segment.ms": "9"}, least(2)), (least(2), None)])
 def test_the_same_number_of_in_sync_replicas_has_no_consequence(
     declared: dict[str, str], live: dict[str, str] | None

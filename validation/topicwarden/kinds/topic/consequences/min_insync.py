@@ -53,9 +53,10 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             location=change.at("config", "min.insync.replicas"),
         )
     elif after < before:
-        replicas = min(len(state.replicas) for state in change.live.replicas)
-        survived, survives = min(before, replicas) - 1, min(after, replicas) - 1
-        weaker = survives < survived
+        replicas = [len(state.replicas) for state in change.live.replicas]
+        weaker = [count for count in replicas if count > after]
+        fewest = min(weaker or replicas)
+        survived, survives = min(before, fewest) - 1, min(after, fewest) - 1
         yield Consequence(
             kind="min-insync",
             severity=severity_of(change, AllowedChange.LOWER_MIN_INSYNC) if weaker else Severity.NOTE,
