@@ -33,7 +33,7 @@ from topicwarden.audit.history.topic_state import (
     RememberedRecord,
     TopicState,
 )
-from topicwarden.audit.scan.contracts import NO_CONTRACTS, Contracts
+from topicwarden.audit.scan.contracts import NO_CONTRACTS, Contracts, build_contracts
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.java_errors import remedy, root_cause
 from topicwarden.audit.scan.key_scan import TopicKeys, misplaced
@@ -41,7 +41,10 @@ from topicwarden.audit.scan.offset_ranges import MOST_OFFSETS, OffsetRange, pack
 from topicwarden.audit.scan.partition_reads import BLOCK, PartitionRead
 from topicwarden.audit.scan.reader_notes import Note, last_gap, merge_faults
 from topicwarden.model.contents import Contents, KeyContents, TimestampContents
+from topicwarden.model.field_types import LARGEST
 from topicwarden.model.verdict import Verdict
+from topicwarden.specs.resolve import Declaration, SettingLocations
+from topicwarden.specs.yaml_nodes import ParsedDocument
 
 # How offsets are divided: into tasks of similar sizes, and into few stored parts.
 
@@ -139,6 +142,15 @@ def test_counts_before_a_border_that_moved_are_those_of_a_full_audit(rolled: int
     history = HistoryState({"t": state}, {("t", 0): frozenset({pair})}, frozenset({"p"}), frozenset({("t", 0)}))
     (step,) = plan_scan([read], snapshot, NO_CONTRACTS, history)
     assert step.reason.startswith(reason) and bool(step.reason) is bool(reason)
+
+
+def test_a_limit_of_any_size_fits_into_a_number_of_the_reader() -> None:
+    limits = {"timestamps": {"max_ahead": LARGEST, "max_late": LARGEST}, "records": {"max_bytes": LARGEST}}
+    of = subject(contents=Contents.model_validate(limits))
+    assert of.live and of.declared
+    declared = {"t": Declaration(of.declared, SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))}
+    terms = build_contracts([of.live], declared, Path(), None, NOW).topics["t"]
+    assert terms == {"late": LARGEST, "records": {"largest": LARGEST, "latest": LARGEST}}
 
 
 # What ``--since last`` reads of a partition whose records ``[100, 20_000)`` are known.

@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 LONGEST_PERIOD: Final = 36_500 * 86_400_000
 """The longest period of a policy, 100 years in milliseconds. A longer one is a mistake of units."""
+LARGEST: Final = 2**63 - 1
+"""The largest duration (ms) and size (bytes): that of Kafka's settings, and of a number in the reader."""
 
 
 def custom_error(rule: LiteralString, message: str) -> PydanticCustomError:
@@ -76,8 +78,8 @@ class _NullableSchema:
         return {"anyOf": [handler(schema), {"type": "null"}]}
 
 
-def _unit_schema(unit: ValueUnit, minimum: int) -> WithJsonSchema:
-    number = {"type": "integer", "minimum": minimum}
+def _unit_schema(unit: ValueUnit, minimum: int, maximum: int = LARGEST) -> WithJsonSchema:
+    number = {"type": "integer", "minimum": minimum, "maximum": maximum}
     return WithJsonSchema({"anyOf": [number, {"type": "string", "pattern": unit.pattern}]})
 
 
@@ -89,9 +91,9 @@ PerDay = Annotated[int, Field(strict=True, ge=0)]
 Ratio = Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)]
 Price = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
 Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
-Duration = Annotated[int, BeforeValidator(_parse_unit(DURATION)), Field(ge=0), _unit_schema(DURATION, 0)]
-Period = Annotated[int, BeforeValidator(_parse_period), _unit_schema(DURATION, 1)]
-Size = Annotated[int, BeforeValidator(_parse_unit(SIZE)), Field(ge=1), _unit_schema(SIZE, 1)]
+Duration = Annotated[int, BeforeValidator(_parse_unit(DURATION)), Field(ge=0, le=LARGEST), _unit_schema(DURATION, 0)]
+Period = Annotated[int, BeforeValidator(_parse_period), _unit_schema(DURATION, 1, LONGEST_PERIOD)]
+Size = Annotated[int, BeforeValidator(_parse_unit(SIZE)), Field(ge=1, le=LARGEST), _unit_schema(SIZE, 1)]
 Day = Annotated[date, BeforeValidator(_parse_day), WithJsonSchema({"type": "string", "format": "date"})]
 Nullable = Annotated[T, BeforeValidator(lambda value: {} if value is None else value), _NullableSchema()]
 

@@ -16,6 +16,7 @@ from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.kafka.connect.stack_connection import registry_for_java
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.contents import Contents
+from topicwarden.model.field_types import LARGEST
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects, SubjectUse
 from topicwarden.specs.declared_subjects import subject_name
 from topicwarden.specs.record_schemas.protobuf import ProtoError, compile_proto
@@ -91,7 +92,7 @@ def _records(declaration: Declaration, schemas: ProjectSchemas, now: int, subjec
         "headers": list(contents.headers.required or ()),
         "expressions": [{"id": rule.id, "require": rule.require} for rule in contents.expressions or ()],
         "largest": contents.records.max_bytes,
-        "latest": None if (ahead := contents.timestamps.max_ahead) is None else now + ahead + CLOCK_MS,
+        "latest": None if (ahead := contents.timestamps.max_ahead) is None else min(now + ahead + CLOCK_MS, LARGEST),
     }
     return {name: rule for name, rule in rules.items() if rule not in (None, [], {})}
 
