@@ -77,6 +77,9 @@ STILL_INVALID = (
     "config: {index.interval.bytes: unlimited}",
     "config: {compression.gzip.level: 1_000}",
     "config: {segment.bytes: _1}",
+    "contents: {partitions: {max_skew: '4,5'}}",
+    "contents: {key: {max_share: '0,1'}}",
+    "contents: {timestamps: {max_late: '0,5'}}",
     "config: {min.cleanable.dirty.ratio: '007'}",
     "contents: {records: {max_bytes: forever}}",
     "contents: {timestamps: {max_late: none}}",
@@ -103,6 +106,8 @@ def test_all_problems_are_reported_together() -> None:
         ("7M", "7M"),  # ambiguous: minutes or months
         ("2 weeks", "2 weeks"),
         ("1_000", "1000"),
+        ('"1,000"', '"1,000"'),  # in half of Europe: 1.0
+        ('"1,5"', '"1,5"'),
         ("604_800_000", "604800000"),
         ('"604_800_000"', "604800000"),
         ("01000", "01000"),  # YAML 1.1 reads 512

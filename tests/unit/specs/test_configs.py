@@ -176,6 +176,8 @@ def test_accepted_values(unit: ValueUnit, text: str, number: int) -> None:
         (DURATION, "-7d", 'got "-7d"'),
         (DURATION, "1e3", 'got "1e3"'),
         (DURATION, "1_000", "write 1000"),
+        (DURATION, "1,000,000", "if commas separate thousands, write 1000000"),
+        (DURATION, "0,100", 'got "0,100"'),
         (DURATION, "12:30", 'got "12:30"'),
         (DURATION, "0.5ms", "0.5 milliseconds, not a whole number"),
         (DURATION, "forever", 'got "forever"'),

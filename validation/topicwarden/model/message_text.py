@@ -122,16 +122,24 @@ _MOST_DIGITS: Final = 400
 """Python converts no text of more than 4,300 digits to a number."""
 
 
+_THOUSANDS: Final = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3}){1,9}", re.ASCII)
+
+
 def whole_number(text: str) -> int | None:
     """Return the number of ASCII digits with an optional minus; None for other text, or more digits than Kafka has."""
     return int(text) if re.fullmatch(r"-?[0-9]{1,30}", text, re.ASCII) else None
 
 
 def plain_number_hint(text: str) -> str:
-    """Return ``; write 1000`` for ``1_000`` and ``"1000"``, the remedy of ``octal_hint``, and else empty text."""
+    """Return ``; write 1000`` for ``1_000`` and ``"1000"``, the remedy of ``octal_hint``, and else empty text.
+
+    ``1,000`` is 1.0 in half of Europe: its remedy has a condition, and `check --fix` does not apply it.
+    """
     if hint := octal_hint(text):
         return hint
-    number = re.fullmatch(r"0*([0-9]{1,30})", text.replace("_", "").replace(",", ""), re.ASCII)
+    if _THOUSANDS.fullmatch(text):
+        return f"; if commas separate thousands, write {text.replace(',', '')}"
+    number = re.fullmatch(r"0*([0-9]{1,30})", text.replace("_", ""), re.ASCII)
     return f"; write {number[1]}" if number else ""
 
 
