@@ -105,8 +105,8 @@ def test_an_unknown_stack_is_refused_as_check_does(tmp_path: Path, stack: str, h
     [
         ("'kafka:saslPassword': x", "needs kafka:saslUsername"),
         ("'kafka:saslUsername': x", "needs kafka:saslPassword"),
-        ("'kafka:saslUsername': x, 'kafka:saslPassword': 0123", 'kafka:saslPassword: "0123" is no text in YAML 1.1'),
-        ("'kafka:saslUsername': yes, 'kafka:saslPassword': x", 'kafka:saslUsername: "yes" is no text in YAML 1.1'),
+        ("'kafka:saslUsername': x, 'kafka:saslPassword': 0123", "kafka:saslPassword: the value is no text in YAML 1.1"),
+        ("'kafka:saslUsername': yes, 'kafka:saslPassword': x", "kafka:saslUsername: the value is no text in YAML 1.1"),
         ("'kafka:saslUsername': 7, 'kafka:saslPassword': x", "kafka:saslUsername: expected text"),
     ],
 )
@@ -116,7 +116,7 @@ def test_credentials_are_text(tmp_path: Path, settings: str, output: str) -> Non
     )
     with pytest.raises(Refusal, match=output) as refused:
         connect_to(stack_project, "prod")
-    assert "83" not in str(refused.value)
+    assert not re.search("83|0123", str(refused.value)), "a password is in no message"
 
 
 def test_every_problem_is_in_one_message_line_by_line(tmp_path: Path) -> None:

@@ -230,10 +230,10 @@ def _lost_key(document: ParsedDocument, problem: Problem) -> bool:
 def _ambiguous(document: ParsedDocument, older: dict[str, Any]) -> list[Problem]:
     """Return a problem for each setting that has another value in YAML 1.1, such as ``0123`` or ``yes``.
 
-    Pulumi reads the file with another parser.
+    Pulumi reads the file with another parser. No message has the value, which may be a password.
     """
     return [
-        Problem(document.at(("config", name)), f"{name}: {quoted(str(value))} is no text in YAML 1.1; quote it", _RULE)
+        Problem(document.at(("config", name)), f"{name}: the value is no text in YAML 1.1; quote it", _RULE)
         for name, value in _settings(document.value).items()
         if name.startswith(_NAMESPACES) and isinstance(value, str) and not isinstance(older.get(name), str)
     ]
