@@ -230,8 +230,25 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
         (
             "config:\n  other:a: {1: x}\n  topicwarden:notifications: {1: {url: {secure: v1:a:b}}}\n"
             "  other:b: {2: x}\n",
-            '3:31: expected text as a key, got "1"; put it in quotes [key-type]',
+            "3:31: topicwarden:notifications: a key is no text in YAML 1.1; quote it [stack-setting]",
         ),
+        (
+            "config:\n  topicwarden:scope: {topics: [a, 0123]}\n",
+            "2:35: topicwarden:scope.topics[1]: the value is no text in YAML 1.1; quote it [stack-setting]",
+        ),
+        (
+            "config:\n  topicwarden:notifications: {on: {url: {secure: v1:a:b}}}\n",
+            "2:31: topicwarden:notifications: a key is no text in YAML 1.1; quote it [stack-setting]",
+        ),
+        (
+            "config:\n  kafka:caCertFile: !secret s3cret\n",
+            "2:21: kafka:caCertFile: the value cannot be read; delete its tag, or quote it [stack-setting]",
+        ),
+        (
+            "config: !secret\n  kafka:caCertFile: a\n",
+            "1:9: config: the value cannot be read; delete its tag, or quote it [stack-setting]",
+        ),
+        ("---\n---\nconfig: {}\n", "3:1: expected one document, got another; delete one [stack-setting]"),
         (
             "config:\n  topicwarden:notifications: {chat: {secure: v1:a:b}}\n",
             "2:37: topicwarden:notifications.chat: expected a mapping with url, got an encrypted value [stack-setting]",
@@ -286,6 +303,16 @@ def test_an_installation_that_cannot_read_certificates_says_so(tmp_path: Path, m
         "stacks/Pulumi.dev.yaml:3:17: warning: kafka:caCert is not checked, because the Python package cryptography is "
         "not installed: `pip install 'topicwarden[cluster]'` [unchecked-certificate]"
     ]
+
+
+@pytest.mark.parametrize(
+    "written", ["!secret 1", "2026-13-45", "=", "0x_", "\n    ? [a]\n    : b", "x\t# comment", "{1: 0123, yes: 1e999}"]
+)
+def test_the_settings_of_other_programs_may_be_any_yaml(written: str, tmp_path: Path) -> None:
+    (tmp_path / "stacks").mkdir()
+    text = f"config:\n  topicwarden:cluster: sandbox\t# comment\n  other:x: {written}\n"
+    (tmp_path / "stacks" / "Pulumi.dev.yaml").write_text(text)
+    assert read_stack_file(Project(tmp_path), "dev").problems == ()
 
 
 def test_the_keys_of_pulumi_are_no_problem(tmp_path: Path) -> None:

@@ -40,7 +40,8 @@ from topicwarden.specs.stacks.stack_settings import (
     SETTINGS,
     TWO_CLUSTERS,
 )
-from topicwarden.specs.yaml_nodes import UNREADABLE, ParsedDocument, read_documents
+from topicwarden.specs.yaml_core_schema import TAG
+from topicwarden.specs.yaml_nodes import UNREADABLE, KeyPath, ParsedDocument, read_documents
 
 _RULE: Final = "stack-setting"
 _NAMESPACE: Final = "topicwarden:"
@@ -102,15 +103,17 @@ def read_stack_file(project: Project, stack: str) -> StackFile:
             try:
                 values[name] = setting.read(settings[name], project.root)
             except InvalidSetting as error:
-                problems += [_problem(document, name, path, message) for path, message in error.problems]
+                problems += [_problem(document, ("config", name, *path), message) for path, message in error.problems]
             except ValueError as error:
-                problems.append(_problem(document, name, (), str(error)))
+                problems.append(_problem(document, ("config", name), str(error)))
     on_sandbox = values.get(CLUSTER) == SANDBOX
     connection, connection_problems = read_connection_settings(settings, project.root, offline=True)
     if on_sandbox:
-        problems += [_problem(document, CLUSTER, (), TWO_CLUSTERS)] if settings.get(SERVERS) is not None else []
+        problems += [_problem(document, ("config", CLUSTER), TWO_CLUSTERS)] if settings.get(SERVERS) is not None else []
     else:
-        problems += [_problem(document, each.name, each.path, each.message) for each in connection_problems]
+        problems += [
+            _problem(document, ("config", each.name, *each.path), each.message) for each in connection_problems
+        ]
         if PROFILE not in values and (recognized := by_hosts(connection.servers)):
             values[PROFILE] = recognized.name
     return StackFile(
@@ -198,9 +201,14 @@ def _unknown(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[
             yield Problem(document.at_key(("config", name)), f"unknown setting {quoted(name)}{remedy}", _RULE)
 
 
-def _problem(document: ParsedDocument, name: str, path: tuple[str | int, ...], message: str) -> Problem:
-    full_name = name + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return Problem(document.at(("config", name, *path)), f"{full_name}: {message}", _RULE)
+def _problem(document: ParsedDocument, path: KeyPath, message: str) -> Problem:
+    """Return the problem of the value at ``path``, which begins with ``config``."""
+    return Problem(document.at(path), f"{_name_of(path)}: {message}", _RULE)
+
+
+def _name_of(path: KeyPath) -> str:
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path[1:])
+    return name.removeprefix(".") or "config"
 
 
 def read_stack_document(path: Path, file: str) -> tuple[ParsedDocument, list[Problem]]:
@@ -211,34 +219,37 @@ def read_stack_document(path: Path, file: str) -> tuple[ParsedDocument, list[Pro
     data = read_regular_file(path)
     documents, problems = read_documents(data, file)
     document = documents[0] if documents else ParsedDocument(file)
-    problems += [each for each in document.problems if each.rule in UNREADABLE or _lost_key(document, each)]
+    problems += [each for each in document.problems if each.rule in UNREADABLE]
     if not problems:
-        problems += _ambiguous(document, _settings(yaml.safe_load(data)))
+        roots = list(yaml.compose_all(data, yaml.CSafeLoader))
+        found = [each for root in roots[:1] for each in _misread(root, document.value)]
+        found += [(root, "expected one document, got another; delete one") for root in roots[1:2]]
+        problems += [
+            Problem(Location(file, node.start_mark.line + 1, node.start_mark.column + 1), message, _RULE)
+            for node, message in found
+        ]
     return document, problems
 
 
-def _lost_key(document: ParsedDocument, problem: Problem) -> bool:
-    """Return whether a key of our settings is no text, so that the document does not have it."""
-    if problem.rule != "key-type":
-        return False
-    at = (problem.location.line, problem.location.column)
-    names = {position: path[1] for path, position in document.keys.items() if len(path) == 2 and path[0] == "config"}
-    name = names.get(max((position for position in names if position <= at), default=at), "")
-    return str(name).startswith(_NAMESPACES)
+def _misread(node: yaml.Node, value: Any, path: KeyPath = ()) -> Iterator[tuple[yaml.Node, str]]:
+    """Yield each part of our settings that Pulumi, which has another parser, may read as another value; and a message.
 
-
-def _ambiguous(document: ParsedDocument, older: dict[str, Any]) -> list[Problem]:
-    """Return a problem for each setting that has another value in YAML 1.1, such as ``0123`` or ``yes``.
-
-    Pulumi reads the file with another parser. No message has the value, which may be a password.
+    ``node`` is the part in YAML 1.1, where ``0123`` and ``yes`` are no text, and ``value`` what YAML 1.2 makes of it:
+    None if it is no value. No message has the value, which may be a password.
     """
-    return [
-        Problem(document.at(("config", name)), f"{name}: the value is no text in YAML 1.1; quote it", _RULE)
-        for name, value in _settings(document.value).items()
-        if name.startswith(_NAMESPACES) and isinstance(value, str) and not isinstance(older.get(name), str)
-    ]
-
-
-def _settings(document: Any) -> dict[str, Any]:
-    config = document.get("config") if isinstance(document, dict) else None
-    return config if isinstance(config, dict) else {}
+    if value is None and node.tag != f"{TAG}null":
+        yield node, f"{_name_of(path)}: the value cannot be read; delete its tag, or quote it"
+    elif isinstance(value, str) and node.tag != f"{TAG}str":
+        yield node, f"{_name_of(path)}: the value is no text in YAML 1.1; quote it"
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _misread(node.value[index], item, (*path, index))
+    elif isinstance(value, dict):
+        for key, item in node.value:
+            child = (*path, str(key.value))
+            if child[0] != "config" or (len(child) > 1 and not str(child[1]).startswith(_NAMESPACES)):
+                continue
+            if key.tag == f"{TAG}str" and key.value in value:
+                yield from _misread(item, value[key.value], child)
+            else:
+                yield key, f"{_name_of(path)}: a key is no text in YAML 1.1; quote it"
