@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -188,6 +189,38 @@ def test_check_has_the_location_and_ignores_encrypted_values(tmp_path: Path) -> 
     assert 'got "kafka"' in problem.message
 
 
+RECEIVER = {"url": {"secure": "v1:x:y"}, "clientCert": CERTIFICATE, "clientKey": KEY}
+
+
+@pytest.mark.parametrize(
+    ("settings", "secret"),
+    [
+        ({"kafka:clientCertFile": "c.pem", "kafka:clientKey": KEY}, "kafka:clientKey"),
+        ({"kafka:clientCertFile": "c.pem", "kafka:clientKeyFile": KEY}, "kafka:clientKeyFile"),
+        ({"kafka:clientCert": KEY + CERTIFICATE, "kafka:clientKeyFile": "client.key"}, "kafka:clientCert"),
+        ({"kafka:clientCertFile": "c.pem", "kafka:clientKey": encrypted_key(KEY, "secret")}, None),
+        ({"kafka:caCertFile": "ca.pem", "kafka:clientCert": CERTIFICATE, "kafka:clientKeyFile": "client.key"}, None),
+        ({"topicwarden:schemaRegistry": {"url": "http://r", "clientCert": CERTIFICATE, "clientKey": KEY}}, "clientKey"),
+        (
+            {"topicwarden:catalogues": {"a": {"openlineage": "http://r", "clientCert": CERTIFICATE, "clientKey": KEY}}},
+            "clientKey",
+        ),
+        ({"topicwarden:notifications": {"a": RECEIVER}}, "clientKey"),
+        ({"topicwarden:notifications": {"a": json.dumps(RECEIVER)}}, "clientKey"),
+        ({"topicwarden:notifications": {"a": '{"url": "https://h/s3cret"}'}}, "url"),
+    ],
+)
+def test_a_secret_that_everyone_can_read_is_a_warning(
+    tmp_path: Path, settings: dict[str, Any], secret: str | None
+) -> None:
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": {**SERVERS, **settings}}))
+    problems = read_stack_file(Project(tmp_path), "prod").problems
+    assert [(each.rule, each.message.split(" ")[0]) for each in problems] == (
+        [("plaintext-secret", secret)] if secret else []
+    )
+
+
 @pytest.mark.parametrize(
     ("registry", "line"),
     [
@@ -197,7 +230,7 @@ def test_check_has_the_location_and_ignores_encrypted_values(tmp_path: Path) -> 
         ({"url": "http://r", "username": "a"}, "topicwarden:schemaRegistry.username: needs password; write it"),
         ("http://a:b@r/api", "topicwarden:schemaRegistry.url: has a user, which no client sends; write it as username"),
         (
-            {"url": "http://r", "clientKey": KEY},
+            {"url": "http://r", "clientKey": encrypted_key(KEY, "secret")},
             "topicwarden:schemaRegistry.clientKey: needs clientCert or clientCertFile",
         ),
         (

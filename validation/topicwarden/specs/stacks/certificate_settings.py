@@ -20,7 +20,7 @@ _ENCRYPTED: Final = "ENCRYPTED"
 """A part of every encrypted key: of its first line, or of its ``Proc-Type``."""
 
 NAMES: Final = (_CA, f"{_CA}File", _CERTIFICATE, f"{_CERTIFICATE}File", _KEY, f"{_KEY}File", PASSPHRASE)
-"""The settings, without a prefix such as ``kafka:``."""
+"""The settings, without a prefix such as ``kafka:``. All but the paths and certificates in them are secrets."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,13 @@ class Certificates:
     ca_cert: str | None = field(default=None, repr=False)
     client_cert: str | None = field(default=None, repr=False)
     client_key: str | None = field(default=None, repr=False)
+
+
+def is_public(name: str, value: str) -> bool:
+    """Return whether the setting ``name`` is one of these with a path, with certificates or with an encrypted key."""
+    if name.endswith(PASSPHRASE) or not name.endswith(NAMES):
+        return False
+    return "PRIVATE KEY-----" not in value or _ENCRYPTED in value
 
 
 def readable() -> bool:

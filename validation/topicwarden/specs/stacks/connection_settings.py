@@ -94,8 +94,8 @@ NAMES: Final = (
 OF_THE_PROVIDER: Final = ("kafka:timeout", "kafka:kafkaVersion")
 """Settings of the provider without any effect on topicwarden."""
 
-SECRETS: Final = (_PASSWORD, f"kafka:{certificate_settings.PASSPHRASE}", *AWS_SECRETS)
-"""The settings to encrypt."""
+SECRETS: Final = (_PASSWORD, *_CERTIFICATES, *AWS_SECRETS)
+"""The settings to encrypt, unless ``certificate_settings.is_public``."""
 
 OAUTHBEARER: Final = "OAUTHBEARER"
 _AWS_IAM: Final = "aws-iam"

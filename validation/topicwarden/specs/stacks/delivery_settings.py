@@ -28,8 +28,8 @@ RECEIVER_KEYS: Final = (_URL, _USER, _PASSWORD, _TOKEN, *certificate_settings.NA
 """The keys of one receiver."""
 RECEIVER_NAME: Final = "^[a-z0-9][a-z0-9-]{0,39}$"
 """A name is also the name of a file."""
-RECEIVER_SECRETS: Final = (_URL, _PASSWORD, _TOKEN, certificate_settings.PASSPHRASE)
-"""The keys whose values to encrypt."""
+RECEIVER_SECRETS: Final = (_URL, _PASSWORD, _TOKEN, *certificate_settings.NAMES)
+"""The keys whose values to encrypt, unless ``certificate_settings.is_public``."""
 _NO_FORMAT: Final = "there are no formats any more, and every receiver gets JSON with a text for Slack; remove the key"
 _NO_ALERTMANAGER: Final = (
     "Alertmanager is no receiver any more; remove this one, and let Prometheus evaluate `topicwarden rules alerts`, "
@@ -138,8 +138,8 @@ _GONE: Final = {
     "instance": "belonged to `datahub`, which is gone; remove it",
 }
 """The keys of earlier versions, and what to do."""
-CATALOGUE_SECRETS: Final = (_CATALOGUE_TOKEN, certificate_settings.PASSPHRASE)
-"""The keys whose values to encrypt."""
+CATALOGUE_SECRETS: Final = _COMMON
+"""The keys whose values to encrypt, unless ``certificate_settings.is_public``."""
 
 CATALOGUE_NAME: Final = "^[a-z][a-z0-9-]{0,30}$"
 """The pattern of a catalogue's name, which is also the name of a folder."""

@@ -24,8 +24,8 @@ KEYS: Final = (_URL, _USER, _PASSWORD, _TOKEN, *certificate_settings.NAMES)
 """The keys of the mapping."""
 SANDBOX: Final = "sandbox"
 """The value for the registry that ``topicwarden sandbox up`` starts."""
-SECRETS: Final = (_PASSWORD, _TOKEN, certificate_settings.PASSPHRASE)
-"""The keys whose values to encrypt."""
+SECRETS: Final = (_PASSWORD, _TOKEN, *certificate_settings.NAMES)
+"""The keys whose values to encrypt, unless ``certificate_settings.is_public``."""
 
 
 @dataclass(frozen=True)

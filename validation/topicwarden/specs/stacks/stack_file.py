@@ -151,34 +151,33 @@ def _misplaced(document: ParsedDocument) -> Iterator[Problem]:
 
 def _plaintext(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a warning for each secret that is not encrypted, as it would be in the history of Git."""
-    registry = decoded(settings.get(SCHEMA_REGISTRY))
-    nested = registry if isinstance(registry, dict) else {}
+    registry = _mapping(settings.get(SCHEMA_REGISTRY))
     values: dict[tuple[str, ...], Any] = {(name,): settings.get(name) for name in SECRETS}
-    values |= {(SCHEMA_REGISTRY, name): nested.get(name) for name in REGISTRY_SECRETS}
-    catalogues = decoded(settings.get(CATALOGUES))
-    for catalogue, keys in catalogues.items() if isinstance(catalogues, dict) else ():
-        known = keys if isinstance(keys, dict) else {}
-        values |= {(CATALOGUES, str(catalogue), name): known.get(name) for name in CATALOGUE_SECRETS}
-    receivers = decoded(settings.get(NOTIFICATIONS))
-    for receiver, each in receivers.items() if isinstance(receivers, dict) else ():
-        parts = each if isinstance(each, dict) else {}
-        values |= {(NOTIFICATIONS, str(receiver), name): parts.get(name) for name in RECEIVER_SECRETS}
+    values |= {(SCHEMA_REGISTRY, name): registry.get(name) for name in REGISTRY_SECRETS}
+    for setting, secrets in ((CATALOGUES, CATALOGUE_SECRETS), (NOTIFICATIONS, RECEIVER_SECRETS)):
+        for receiver, parts in _mapping(settings.get(setting)).items():
+            values |= {(setting, str(receiver), name): _mapping(parts).get(name) for name in secrets}
     for path, value in values.items():
-        if isinstance(value, str) and value:
+        if isinstance(value, str) and value and not certificate_settings.is_public(path[-1], value):
             option = f"--path '{'.'.join(path)}'" if len(path) > 1 else path[0]
             message = f"{path[-1]} is not encrypted; `pulumi config set --secret {option}` encrypts it in this file"
             yield Problem(document.at(("config", *path)), message, "plaintext-secret", Level.WARNING)
 
 
+def _mapping(value: Any) -> dict[str, Any]:
+    """Return a setting that is a mapping, or the same as JSON; empty if it is something else."""
+    parsed = decoded(value)
+    return parsed if isinstance(parsed, dict) else {}
+
+
 def _unread_certificates(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a warning for each certificate and key, which this installation cannot read."""
-    registry = decoded(settings.get(SCHEMA_REGISTRY))
+    registry = _mapping(settings.get(SCHEMA_REGISTRY))
     certificates = [name for name in certificate_settings.NAMES if name != certificate_settings.PASSPHRASE]
     paths: list[tuple[str, ...]] = [
         ("config", f"kafka:{name}") for name in certificates if settings.get(f"kafka:{name}")
     ]
-    if isinstance(registry, dict):
-        paths += [("config", SCHEMA_REGISTRY, name) for name in certificates if registry.get(name)]
+    paths += [("config", SCHEMA_REGISTRY, name) for name in certificates if registry.get(name)]
     for path in paths if paths and not certificate_settings.readable() else ():
         message = (
             f"{path[-1]} is not checked, because the Python package cryptography is not installed: "
