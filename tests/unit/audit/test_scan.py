@@ -43,7 +43,8 @@ from topicwarden.audit.scan.reader_notes import Note, last_gap, merge_faults
 from topicwarden.model.contents import Contents, KeyContents, TimestampContents
 from topicwarden.model.field_types import LARGEST
 from topicwarden.model.verdict import Verdict
-from topicwarden.specs.resolve import Declaration, SettingLocations
+from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.validated_document import SettingLocations
 from topicwarden.specs.yaml_nodes import ParsedDocument
 
 # How offsets are divided: into tasks of similar sizes, and into few stored parts.
