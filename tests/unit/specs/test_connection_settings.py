@@ -15,6 +15,7 @@ from tests.support.secured import encrypted_key, pem
 from topicwarden.model.project import Project
 from topicwarden.specs.stacks.connection_settings import ConnectionSettings, read_connection_settings
 from topicwarden.specs.stacks.key_material import private_key
+from topicwarden.specs.stacks.registry_settings import read_registry_settings
 from topicwarden.specs.stacks.stack_file import read_stack_file
 
 SERVERS = {"kafka:bootstrapServers": ["kafka.example.com:9093"]}
@@ -135,6 +136,34 @@ def test_each_wrong_setting_is_named(wrong: str) -> None:
     assert not any("PRIVATE KEY-----\n" in problem or "s3cret" in problem for problem in problems)
 
 
+OAUTH = {"kafka:saslMechanism": "oauthbearer", "kafka:saslUsername": "a", "kafka:saslPassword": "b"}
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("https://sso.example.com:8443/token?tenant=a", None),
+        ("http://[::1]:8080/token", None),
+        ("https://", "expected a URL such as"),
+        ("https://sso.example.com/to ken", "expected a URL such as"),
+        ("http://sso:abc/", "expected a URL such as"),
+        ("http://[::1", "expected a URL such as"),
+        ("https://me:s3cret@sso", "has a user; write it as kafka:saslUsername and kafka:saslPassword"),
+    ],
+)
+def test_the_url_of_a_token_endpoint_is_complete(url: str, message: str | None) -> None:
+    _, problems = read({**OAUTH, "kafka:saslTokenUrl": url})
+    assert [each.startswith(f"kafka:saslTokenUrl: {message}") for each in problems] == ([True] if message else [])
+    assert "s3cret" not in str(problems)
+
+
+@pytest.mark.parametrize("token", ["", "a\n", "a b", "ä"])
+def test_the_token_of_a_registry_fits_into_a_header(token: str) -> None:
+    assert not read_registry_settings({"url": "http://r", "token": "a.b-c=="}, Path())[1]
+    (problem,) = read_registry_settings({"url": "http://r", "token": token}, Path())[1]
+    assert problem.name == "token"
+
+
 def test_a_certificate_may_be_a_path_below_the_project(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text(CA.cert_pem.bytes().decode())
     (tmp_path / "client.key").write_text(encrypted_key(KEY, "secret"))
@@ -226,6 +255,12 @@ def test_a_secret_that_everyone_can_read_is_a_warning(
     [
         (7, "topicwarden:schemaRegistry: expected a URL such as http://localhost:8081, or a mapping of url"),
         ("localhost:8081", "topicwarden:schemaRegistry.url: expected a URL such as http://localhost:8081"),
+        ("http://", "topicwarden:schemaRegistry.url: expected a URL such as http://localhost:8081"),
+        ("http://[::1", "topicwarden:schemaRegistry.url: expected a URL such as http://localhost:8081"),
+        ("http://r:99999", "topicwarden:schemaRegistry.url: expected a URL such as http://localhost:8081"),
+        ("http://r/a b", "topicwarden:schemaRegistry.url: expected a URL such as http://localhost:8081"),
+        ("http://r/?a=b", "topicwarden:schemaRegistry.url: has a query or a fragment"),
+        ({"url": "http://r", "username": "a:b", "password": {"secure": "x"}}, "username: has a colon"),
         ({"url": "http://r", "user": "a"}, "topicwarden:schemaRegistry.user: unknown key; did you mean username?"),
         ({"url": "http://r", "username": "a"}, "topicwarden:schemaRegistry.username: needs password; write it"),
         ("http://a:b@r/api", "topicwarden:schemaRegistry.url: has a user, which no client sends; write it as username"),

@@ -20,15 +20,16 @@ from typing import Any, Final
 from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.specs.stacks import certificate_settings
 from topicwarden.specs.stacks.certificate_settings import Certificates, read_certificates
+from topicwarden.specs.stacks.http_credentials import PASSWORD, TOKEN, USER, read_http_credentials
 from topicwarden.specs.stacks.http_url import split_url
 from topicwarden.specs.stacks.settings_reader import SettingProblem, SettingsReader, decoded, kind_of
 
-_FORMAT, _URL, _USER, _PASSWORD, _TOKEN = "format", "url", "username", "password", "token"
-RECEIVER_KEYS: Final = (_URL, _USER, _PASSWORD, _TOKEN, *certificate_settings.NAMES)
+_FORMAT, _URL = "format", "url"
+RECEIVER_KEYS: Final = (_URL, USER, PASSWORD, TOKEN, *certificate_settings.NAMES)
 """The keys of one receiver."""
 RECEIVER_NAME: Final = "^[a-z0-9][a-z0-9-]{0,39}$"
 """A name is also the name of a file."""
-RECEIVER_SECRETS: Final = (_URL, _PASSWORD, _TOKEN, *certificate_settings.NAMES)
+RECEIVER_SECRETS: Final = (_URL, PASSWORD, TOKEN, *certificate_settings.NAMES)
 """The keys whose values to encrypt, unless ``certificate_settings.is_public``."""
 _NO_FORMAT: Final = "there are no formats any more, and every receiver gets JSON with a text for Slack; remove the key"
 _NO_ALERTMANAGER: Final = (
@@ -89,18 +90,7 @@ def _receiver(
                 key, f"unknown key{did_you_mean(key, RECEIVER_KEYS) or '; known are ' + ', '.join(RECEIVER_KEYS)}"
             )
     _check_url(reader)
-    for key, other in ((_USER, _PASSWORD), (_PASSWORD, _USER)):
-        if key in reader.settings and other not in reader.settings:
-            reader.problem(key, f"needs {other}; write it")
-    if _USER in reader.settings and _TOKEN in reader.settings:
-        reader.problem(_TOKEN, f"{_USER} is set, too; remove one of them")
-    username, password, token = reader.text(_USER), reader.text(_PASSWORD), reader.text(_TOKEN)
-    if token == "":
-        reader.problem(_TOKEN, "is empty; write the token, or remove the key")
-    elif token is not None and not (token.isascii() and token.isprintable() and " " not in token):
-        reader.problem(_TOKEN, "has white space or a character that HTTP does not allow; correct it")
-    if username and ":" in username:
-        reader.problem(_USER, "has a colon, which HTTP's basic authentication does not allow; correct it")
+    username, password, token = read_http_credentials(reader)
     receiver = Receiver(
         name=name,
         url=reader.text(_URL) or "",
@@ -121,13 +111,12 @@ def _check_url(reader: SettingsReader) -> None:
         if url is None:
             reader.problem(_URL, "expected a URL such as https://receiver.example.com/hook, got another text")
         elif "@" in url.netloc:
-            reader.problem(_URL, f"has a user, which no client sends; write it as {_USER} and {_PASSWORD}")
+            reader.problem(_URL, f"has a user, which no client sends; write it as {USER} and {PASSWORD}")
         elif url.fragment:
             reader.problem(_URL, "has a fragment after #, which no client sends; remove it")
 
 
-_CATALOGUE_TOKEN: Final = "token"
-_COMMON: Final = (_CATALOGUE_TOKEN, *certificate_settings.NAMES)
+_COMMON: Final = (TOKEN, *certificate_settings.NAMES)
 CATALOGUE_ADDRESS: Final = "openlineage"
 CATALOGUE_KEYS: Final = (CATALOGUE_ADDRESS, "namespace", "cluster", *_COMMON)
 """The keys of a catalogue."""
@@ -145,7 +134,7 @@ CATALOGUE_NAME: Final = "^[a-z][a-z0-9-]{0,30}$"
 """The pattern of a catalogue's name, which is also the name of a folder."""
 CATALOGUE_PATTERNS: Final[Mapping[str, str]] = {
     CATALOGUE_ADDRESS: r"^(https?://[^\s@]+|[^\s:][^:]*)$",
-    _CATALOGUE_TOKEN: "^[!-~]+$",
+    TOKEN: "^[!-~]+$",
     "namespace": r"^\S+$",
     "cluster": r"^[^\s/:]+:[0-9]{1,5}$",
 }
@@ -153,7 +142,7 @@ _LARGEST_PORT: Final = 65_535
 _DECLARATIONS: Final = (".yaml", ".yml")
 _EXPECTED: Final[Mapping[str, str]] = {
     CATALOGUE_ADDRESS: "a URL such as https://marquez.example.com, without a user, or the path of a file",
-    _CATALOGUE_TOKEN: "printable characters without spaces",
+    TOKEN: "printable characters without spaces",
     "namespace": "a namespace of jobs, such as kafka-audits",
     "cluster": "a host and a port, such as broker-1.example.com:9092",
 }
@@ -236,7 +225,7 @@ def _catalogue(
         name,
         url=address.rstrip("/") if remote else None,
         file=None if remote or not address else root / address,
-        token=texts[_CATALOGUE_TOKEN],
+        token=texts[TOKEN],
         certificates=read_certificates(reader),
         **given,  # type: ignore[arg-type]  # each of these is text
     )
@@ -273,7 +262,7 @@ def _check_file(reader: SettingsReader, address: str) -> None:
 
 def _shown(key: str, text: str, *, offline: bool) -> str:
     """Return the value for a message. An address may have a password, or may be an encrypted value."""
-    if key == _CATALOGUE_TOKEN:
+    if key == TOKEN:
         return "others"
     if key != CATALOGUE_ADDRESS:
         return quoted(text)

@@ -16,15 +16,16 @@ from typing import Any, Final
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.specs.stacks import certificate_settings
 from topicwarden.specs.stacks.certificate_settings import Certificates, read_certificates
-from topicwarden.specs.stacks.http_url import has_user
+from topicwarden.specs.stacks.http_credentials import PASSWORD, TOKEN, USER, read_http_credentials
+from topicwarden.specs.stacks.http_url import has_user, split_url
 from topicwarden.specs.stacks.settings_reader import SettingProblem, SettingsReader, decoded
 
-_URL, _USER, _PASSWORD, _TOKEN = "url", "username", "password", "token"
-KEYS: Final = (_URL, _USER, _PASSWORD, _TOKEN, *certificate_settings.NAMES)
+_URL: Final = "url"
+KEYS: Final = (_URL, USER, PASSWORD, TOKEN, *certificate_settings.NAMES)
 """The keys of the mapping."""
 SANDBOX: Final = "sandbox"
 """The value for the registry that ``topicwarden sandbox up`` starts."""
-SECRETS: Final = (_PASSWORD, _TOKEN, *certificate_settings.NAMES)
+SECRETS: Final = (PASSWORD, TOKEN, *certificate_settings.NAMES)
 """The keys whose values to encrypt, unless ``certificate_settings.is_public``."""
 
 
@@ -58,17 +59,14 @@ def read_registry_settings(
         expected = f"a URL such as http://localhost:8081, or a mapping of {', '.join(KEYS[:4])} and certificates"
         reader.problem("", f"expected {expected}, got {describe_value(value)}")
     url = reader.text(_URL) or ""
-    known = url == SANDBOX or url.startswith(("http://", "https://"))
+    complete = url.startswith(("http://", "https://")) and split_url(url) is not None
     if has_user(url):
-        reader.problem(_URL, f"has a user, which no client sends; write it as {_USER} and {_PASSWORD}")
-    elif reader.settings and not reader.encrypted(_URL) and not known:
+        reader.problem(_URL, f"has a user, which no client sends; write it as {USER} and {PASSWORD}")
+    elif reader.settings and not reader.encrypted(_URL) and not complete and url != SANDBOX:
         reader.problem(_URL, f"expected a URL such as http://localhost:8081, got {quoted(url)}")
-    for name, other in ((_USER, _PASSWORD), (_PASSWORD, _USER)):
-        if name in reader.settings and other not in reader.settings:
-            reader.problem(name, f"needs {other}; write it")
-    if _USER in reader.settings and _TOKEN in reader.settings:
-        reader.problem(_TOKEN, f"{_USER} is set, too; remove one of them")
-    username, password, token = reader.text(_USER), reader.text(_PASSWORD), reader.text(_TOKEN)
+    elif "?" in url or "#" in url:
+        reader.problem(_URL, "has a query or a fragment, to which no path can be appended; remove it")
+    username, password, token = read_http_credentials(reader)
     return RegistrySettings(url, username, password, token, read_certificates(reader)), reader.problems
 
 

@@ -20,6 +20,7 @@ from topicwarden.specs.spec_files import printable_path
 from topicwarden.specs.stacks import certificate_settings
 from topicwarden.specs.stacks.connection_settings import NAMES, SECRETS, SERVERS, read_connection_settings
 from topicwarden.specs.stacks.delivery_settings import CATALOGUE_SECRETS, RECEIVER_SECRETS
+from topicwarden.specs.stacks.http_url import split_url
 from topicwarden.specs.stacks.registry_settings import SECRETS as REGISTRY_SECRETS
 from topicwarden.specs.stacks.registry_settings import read_registry_settings
 from topicwarden.specs.stacks.settings_reader import InvalidSetting, decoded
@@ -133,7 +134,7 @@ def _registry_url(settings: Mapping[str, Any], root: Path) -> str | None:
     if settings.get(SCHEMA_REGISTRY) is None:
         return None
     registry, _ = read_registry_settings(settings[SCHEMA_REGISTRY], root, offline=True)
-    return registry.url if registry.url.startswith(("http://", "https://")) else None
+    return registry.url if split_url(registry.url) else None
 
 
 def _misplaced(document: ParsedDocument) -> Iterator[Problem]:
