@@ -8,9 +8,8 @@ from typing import Any
 
 from topicwarden.audit.history.remote_files import files_at
 from topicwarden.audit.scan.spark_source import SparkSource
-from topicwarden.kafka.connect.stack_connection import settings_file, stack_settings, written_settings
+from topicwarden.kafka.connect.stack_connection import refuse_problems, settings_file, stack_settings, written_settings
 from topicwarden.model.finding import AuditReport
-from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.operations.catalogues import publisher as catalogues
 from topicwarden.operations.catalogues.publisher import Publisher, catalogue_targets
@@ -82,9 +81,7 @@ def receivers_of(project: Project, stack: str, settings: Mapping[str, Any]) -> t
     if settings.get(NOTIFICATIONS) is None:
         return ()
     receivers, problems = read_receivers(settings[NOTIFICATIONS], project.root)
-    if problems:
-        lines = (f"{NOTIFICATIONS}{''.join(f'.{part}' for part in each.path)}: {each.message}" for each in problems)
-        raise Refusal("\n".join(f"{settings_file(stack)}: {line}" for line in lines))
+    refuse_problems(problems, settings_file(stack), NOTIFICATIONS)
     return tuple(receivers)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from topicwarden.model.sandbox_folder import ADDRESS_FILE, REGISTRY_FILE, refuse
 from topicwarden.specs.stacks.connection_settings import NAMES, SERVERS, read_connection_settings
 from topicwarden.specs.stacks.registry_settings import SANDBOX as SANDBOX_REGISTRY
 from topicwarden.specs.stacks.registry_settings import RegistrySettings, read_registry_settings
+from topicwarden.specs.stacks.settings_reader import SettingProblem, is_encrypted
 from topicwarden.specs.stacks.stack_file import read_stack_document
 from topicwarden.specs.stacks.stack_selection import selected_stacks
 from topicwarden.specs.stacks.stack_settings import (
@@ -69,8 +70,7 @@ def connection_from(project: Project, origin: str, settings: Mapping[str, Any]) 
             raise Refusal(f"{origin}: {CLUSTER}: {TWO_CLUSTERS}")
         return Connection(sandbox_servers(project), tls=False, sandbox=True, moved_to=moved_to, profile=profile)
     read, problems = read_connection_settings(settings, project.root)
-    if problems:
-        raise Refusal("\n".join(f"{origin}: {problem.name}: {problem.message}" for problem in problems))
+    refuse_problems(problems, origin)
     if not read.servers:
         raise Refusal(
             f"{origin} names no cluster: set kafka:bootstrapServers, "
@@ -92,6 +92,13 @@ def connection_from(project: Project, origin: str, settings: Mapping[str, Any]) 
         moved_to=moved_to,
         profile=profile or by_hosts(read.servers),
     )
+
+
+def refuse_problems(problems: Sequence[SettingProblem], origin: str, setting: str = "") -> None:
+    """Refuse settings with problems. ``setting`` is the one whose parts they name, ``origin`` as in messages."""
+    if problems:
+        lines = (f"{'.'.join(filter(None, (setting, each.name)))}: {each.message}" for each in problems)
+        raise Refusal("\n".join(f"{origin}: {line}" for line in lines))
 
 
 def _named_profile(origin: str, settings: Mapping[str, Any]) -> ServiceProfile | None:
@@ -162,7 +169,7 @@ def written_settings(project: Project, stack: str) -> Mapping[str, Any]:
 
 def _encrypted(value: object) -> bool:
     """Return whether ``value`` is encrypted by Pulumi, or contains an encrypted value."""
-    return isinstance(value, dict) and ("secure" in value or any(map(_encrypted, value.values())))
+    return is_encrypted(value) or (isinstance(value, dict) and any(map(_encrypted, value.values())))
 
 
 def _decrypted(project: Project, stack: str, variables: Mapping[str, str]) -> Mapping[str, Any]:
@@ -201,11 +208,7 @@ def registry_from(value: Any, project: Project, stack: str) -> RegistrySettings:
 def registry_with(value: Any, project: Project, origin: str) -> RegistrySettings:
     """Return the registry in ``value``, with its secrets decrypted; ``origin`` says in messages where it comes from."""
     registry, problems = read_registry_settings(value, project.root)
-    if problems:
-        names = (
-            (f"{SCHEMA_REGISTRY}.{each.name}" if each.name else SCHEMA_REGISTRY, each.message) for each in problems
-        )
-        raise Refusal("\n".join(f"{origin}: {name}: {message}" for name, message in names))
+    refuse_problems(problems, origin, SCHEMA_REGISTRY)
     return replace(registry, url=_sandbox_url(project)) if registry.url == SANDBOX_REGISTRY else registry
 
 

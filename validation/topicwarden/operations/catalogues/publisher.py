@@ -15,7 +15,13 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from topicwarden.kafka.connect.stack_connection import connection_from, settings_file, stack_settings, written_settings
+from topicwarden.kafka.connect.stack_connection import (
+    connection_from,
+    refuse_problems,
+    settings_file,
+    stack_settings,
+    written_settings,
+)
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
@@ -53,9 +59,7 @@ def catalogue_targets(project: Project, stack: str, settings: Mapping[str, Any])
     if settings.get(CATALOGUES) is None:
         return []
     catalogues, problems = read_catalogue_settings(settings[CATALOGUES], project.root)
-    if problems:
-        lines = (f"{'.'.join((CATALOGUES, *path))}: {message}" for path, message in problems)
-        raise Refusal("\n".join(f"{settings_file(stack)}: {line}" for line in lines))
+    refuse_problems(problems, settings_file(stack), CATALOGUES)
     own = kafka_namespace(connection_from(project, settings_file(stack), settings).bootstrap_servers)
     return [CatalogueTarget(each, kafka_namespace([each.cluster]) if each.cluster else own) for each in catalogues]
 

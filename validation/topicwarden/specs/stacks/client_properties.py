@@ -39,11 +39,11 @@ _OURS: Final = {
     "AWS_MSK_IAM": "aws-iam",
 }
 _MODULES: Final = {
-    "PLAIN": ("PlainLoginModule",),
-    "SCRAM-SHA-256": ("ScramLoginModule",),
-    "SCRAM-SHA-512": ("ScramLoginModule",),
-    "OAUTHBEARER": ("OAuthBearerLoginModule",),
-    "AWS_MSK_IAM": ("IAMLoginModule",),
+    "PLAIN": "PlainLoginModule",
+    "SCRAM-SHA-256": "ScramLoginModule",
+    "SCRAM-SHA-512": "ScramLoginModule",
+    "OAUTHBEARER": "OAuthBearerLoginModule",
+    "AWS_MSK_IAM": "IAMLoginModule",
 }
 _OPTIONS: Final = {
     "PlainLoginModule": {"username", "password"},
@@ -177,10 +177,8 @@ class _Reader:
                     _JAAS, f"is missing; {mechanism} needs it (a file of java.security.auth.login is not read)"
                 )
             return {}
-        if jaas.name not in _MODULES[mechanism]:
-            self._problem(
-                _JAAS, f"expected {' or '.join(_MODULES[mechanism])} for {mechanism}, got {quoted(jaas.name)}"
-            )
+        if jaas.name != _MODULES[mechanism]:
+            self._problem(_JAAS, f"expected {_MODULES[mechanism]} for {mechanism}, got {quoted(jaas.name)}")
             return {}
         if unknown := sorted(set(jaas.options) - _OPTIONS[jaas.name]):
             self._problem(_JAAS, f"topicwarden cannot obey the option {unknown[0]} of {jaas.name}")

@@ -237,4 +237,4 @@ def _unknown(settings: Mapping[str, Any]) -> Iterator[SettingProblem]:
     for name in settings:
         if name.startswith("kafka:") and name not in (*NAMES, *OF_THE_PROVIDER):
             hint = did_you_mean(name, NAMES) or "; remove it"
-            yield SettingProblem(name, f"topicwarden does not use this setting{hint}")
+            yield SettingProblem((name,), f"topicwarden does not use this setting{hint}")

@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from topicwarden.model.message_text import did_you_mean, quoted
+from topicwarden.model.message_text import quoted
 from topicwarden.specs.stacks import certificate_settings
 from topicwarden.specs.stacks.certificate_settings import Certificates, read_certificates
 from topicwarden.specs.stacks.http_credentials import PASSWORD, TOKEN, USER, read_http_credentials
 from topicwarden.specs.stacks.http_url import split_url
-from topicwarden.specs.stacks.settings_reader import SettingProblem, SettingsReader, decoded, kind_of
+from topicwarden.specs.stacks.settings_reader import SettingProblem, SettingsReader, decoded, is_encrypted, kind_of
 
 _FORMAT, _URL = "format", "url"
 RECEIVER_KEYS: Final = (_URL, USER, PASSWORD, TOKEN, *certificate_settings.NAMES)
@@ -59,36 +59,28 @@ def read_receivers(value: Any, root: Path, *, offline: bool = False) -> tuple[li
     parsed = decoded(value)
     if not isinstance(parsed, dict):
         expected = "a mapping of names to receivers, each with url"
-        return [], [SettingProblem("", f"expected {expected}, got {kind_of(parsed)}")]
+        return [], [SettingProblem((), f"expected {expected}, got {kind_of(parsed)}")]
     receivers, problems = [], []
     for name, each in parsed.items():
         if not isinstance(name, str) or not re.fullmatch(RECEIVER_NAME, name):
             message = (
                 f"expected a name of lower-case letters, digits and hyphens, such as on-call, got {quoted(str(name))}"
             )
-            problems.append(SettingProblem("", message, (str(name),)))
+            problems.append(SettingProblem((str(name),), message))
             continue
         receiver, found = _receiver(name, each, root, offline)
         receivers += [receiver] if receiver else []
-        problems += [SettingProblem(name, message, (name, *key)) for key, message in found]
+        problems += [SettingProblem((name, *path), message) for path, message in found]
     return receivers, problems
 
 
-def _receiver(
-    name: str, value: Any, root: Path, offline: bool
-) -> tuple[Receiver | None, list[tuple[tuple[str, ...], str]]]:
+def _receiver(name: str, value: Any, root: Path, offline: bool) -> tuple[Receiver | None, list[SettingProblem]]:
     parsed = decoded(value)
-    if not isinstance(parsed, dict) or "secure" in parsed:
-        return None, [((), f"expected a mapping with url, got {kind_of(parsed)}")]
+    if not isinstance(parsed, dict) or is_encrypted(parsed):
+        return None, [SettingProblem((), f"expected a mapping with url, got {kind_of(parsed)}")]
     given = {str(key): each for key, each in parsed.items() if each is not None or key == _FORMAT}
     reader = SettingsReader(given, root, offline)
-    for key, each in reader.settings.items():
-        if key == _FORMAT:
-            reader.problem(key, _NO_ALERTMANAGER if each == "alertmanager" else _NO_FORMAT)
-        elif key not in RECEIVER_KEYS:
-            reader.problem(
-                key, f"unknown key{did_you_mean(key, RECEIVER_KEYS) or '; known are ' + ', '.join(RECEIVER_KEYS)}"
-            )
+    reader.unknown(RECEIVER_KEYS, {_FORMAT: _NO_ALERTMANAGER if given.get(_FORMAT) == "alertmanager" else _NO_FORMAT})
     _check_url(reader)
     username, password, token = read_http_credentials(reader)
     receiver = Receiver(
@@ -99,8 +91,7 @@ def _receiver(
         token=token,
         certificates=read_certificates(reader),
     )
-    problems: list[tuple[tuple[str, ...], str]] = [((problem.name,), problem.message) for problem in reader.problems]
-    return (None if problems else receiver), problems
+    return (None if reader.problems else receiver), reader.problems
 
 
 def _check_url(reader: SettingsReader) -> None:
@@ -166,25 +157,26 @@ class CatalogueSettings:
 
 def read_catalogue_settings(
     value: Any, root: Path, *, offline: bool = False
-) -> tuple[list[CatalogueSettings], list[tuple[tuple[str, ...], str]]]:
-    """Return the catalogues in the setting's value, and every problem: its path in the value, and a message.
+) -> tuple[list[CatalogueSettings], list[SettingProblem]]:
+    """Return the catalogues in the setting's value, and every problem with it.
 
-    ``root`` and ``offline`` as in ``SettingsReader``.
+    The path of a problem begins with the name of a catalogue; it is empty for the whole value. ``root`` and ``offline``
+    as in ``SettingsReader``.
     """
     declared = decoded(value)
     if not isinstance(declared, dict) or not declared:
         example = "such as {marquez: {openlineage: https://marquez.example.com}}"
         got = "an empty mapping" if declared == {} else kind_of(declared)
-        return [], [((), f"expected a mapping of catalogues by name, {example}, got {got}")]
+        return [], [SettingProblem((), f"expected a mapping of catalogues by name, {example}, got {got}")]
     catalogues: list[CatalogueSettings] = []
-    problems: list[tuple[tuple[str, ...], str]] = []
+    problems: list[SettingProblem] = []
     for name, settings in declared.items():
         if not re.fullmatch(CATALOGUE_NAME, str(name)):
             expected = "expected a name of lower-case letters, digits and hyphens, such as marquez"
-            problems.append(((str(name),), f"{expected}, got {quoted(str(name))}"))
+            problems.append(SettingProblem((str(name),), f"{expected}, got {quoted(str(name))}"))
             continue
-        catalogue, messages = _catalogue(str(name), settings, root, offline)
-        problems += [((str(name), *([key] if key else [])), message) for key, message in messages]
+        catalogue, found = _catalogue(str(name), settings, root, offline)
+        problems += [SettingProblem((str(name), *path), message) for path, message in found]
         if catalogue:
             catalogues.append(catalogue)
     return catalogues, problems
@@ -192,26 +184,19 @@ def read_catalogue_settings(
 
 def _catalogue(
     name: str, value: Any, root: Path, offline: bool
-) -> tuple[CatalogueSettings | None, list[tuple[str, str]]]:
+) -> tuple[CatalogueSettings | None, list[SettingProblem]]:
     gone = isinstance(value, dict) and any(key in value for key in _GONE)
     if not gone and (not isinstance(value, dict) or CATALOGUE_ADDRESS not in value):
-        return None, [("", f"expected a mapping with openlineage, got {_keys_of(value)}")]
+        return None, [SettingProblem((), f"expected a mapping with openlineage, got {_keys_of(value)}")]
     reader = SettingsReader(value, root, offline)
-    for key in value:
-        if key in _GONE:
-            reader.problem(str(key), _GONE[key])
-        elif key not in CATALOGUE_KEYS:
-            reader.problem(
-                str(key),
-                f"unknown key{did_you_mean(str(key), CATALOGUE_KEYS) or '; known are ' + ', '.join(CATALOGUE_KEYS)}",
-            )
+    reader.unknown(CATALOGUE_KEYS, _GONE)
     texts = {key: reader.text(key) for key in CATALOGUE_PATTERNS}
     for key, text in texts.items():
         if (
             key in value
             and text is None
             and not reader.encrypted(key)
-            and not any(key == p.name for p in reader.problems)
+            and not any((key,) == each.path for each in reader.problems)
         ):
             reader.problem(key, "expected text, got nothing; remove it or write a value")
         if text is not None and not (re.fullmatch(CATALOGUE_PATTERNS[key].strip("^$"), text) and _usable(key, text)):
@@ -229,12 +214,12 @@ def _catalogue(
         certificates=read_certificates(reader),
         **given,  # type: ignore[arg-type]  # each of these is text
     )
-    return catalogue, [(problem.name, problem.message) for problem in reader.problems]
+    return catalogue, reader.problems
 
 
 def _keys_of(value: Any) -> str:
     """Return the kind of a value that names no catalogue, with its keys."""
-    if not isinstance(value, dict) or "secure" in value:
+    if not isinstance(value, dict) or is_encrypted(value):
         return kind_of(value)
     return f"a mapping with {', '.join(quoted(str(key)) for key in value)}" if value else "an empty mapping"
 

@@ -1,4 +1,4 @@
-"""How to authenticate at an HTTP server, such as a Schema Registry: a user and a password, or a token."""
+"""The credentials of a client of an HTTP server, such as a Schema Registry: a user and a password, or a token."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.model.message_text import describe_value, quoted
 from topicwarden.specs.stacks import certificate_settings
 from topicwarden.specs.stacks.certificate_settings import Certificates, read_certificates
 from topicwarden.specs.stacks.http_credentials import PASSWORD, TOKEN, USER, read_http_credentials
@@ -48,13 +48,11 @@ def read_registry_settings(
 ) -> tuple[RegistrySettings, list[SettingProblem]]:
     """Return the registry in the setting's value, and every problem with it.
 
-    A problem has the name of a key of the mapping, empty for the whole value. ``root`` and ``offline`` as in
+    The path of a problem is a key of the mapping, or empty for the whole value. ``root`` and ``offline`` as in
     ``SettingsReader``.
     """
     reader = SettingsReader(_mapping(value), root, offline)
-    for name in reader.settings:
-        if name not in KEYS:
-            reader.problem(name, f"unknown key{did_you_mean(name, KEYS) or '; known are ' + ', '.join(KEYS)}")
+    reader.unknown(KEYS)
     if not reader.settings:
         expected = f"a URL such as http://localhost:8081, or a mapping of {', '.join(KEYS[:4])} and certificates"
         reader.problem("", f"expected {expected}, got {describe_value(value)}")

@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from topicwarden.model.message_text import describe_value
+from topicwarden.model import message_text
+from topicwarden.model.message_text import describe_value, did_you_mean
 from topicwarden.specs.yaml_nodes import KeyPath
 
 
-class InvalidSetting(ValueError):
-    """The value of a setting is invalid. ``problems`` are paths in the value, empty for all of it, and messages."""
+class SettingProblem(NamedTuple):
+    """A wrong setting or a wrong part of its value: the path, which may begin with its name, and a message about it."""
 
-    def __init__(self, *problems: tuple[KeyPath, str]) -> None:
-        super().__init__("; ".join(message for _, message in problems))
+    path: KeyPath
+    message: str
+
+    @property
+    def name(self) -> str:
+        """The path as text: ``kafka:bootstrapServers[1]``; empty for a whole value."""
+        return name_of(self.path)
+
+
+class InvalidSetting(ValueError):
+    """The value of a setting is invalid; the paths of the problems begin in the value."""
+
+    def __init__(self, *problems: SettingProblem) -> None:
+        super().__init__("; ".join(each.message for each in problems))
         self.problems = problems
 
 
-class SettingProblem(NamedTuple):
-    """A wrong setting: its name, the rest of a message about it, and the path of the wrong part of its value."""
+def name_of(path: KeyPath) -> str:
+    """Return the path of a setting or of a part of its value as text: ``kafka:bootstrapServers[1]``."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
-    name: str
-    message: str
-    path: KeyPath = ()
+
+def is_encrypted(value: Any) -> bool:
+    """Return whether Pulumi encrypted a value, and it is not decrypted."""
+    return isinstance(value, dict) and value.keys() == {"secure"}
 
 
 def decoded(value: Any) -> Any:
@@ -40,9 +56,7 @@ def decoded(value: Any) -> Any:
 
 def kind_of(value: object) -> str:
     """Return the kind of a value without its text, which may be a secret: to end ``expected …, got …``."""
-    if isinstance(value, dict) and "secure" in value:
-        return "an encrypted value"
-    return "text" if isinstance(value, str) else describe_value(value)
+    return "an encrypted value" if is_encrypted(value) else message_text.kind_of(value)
 
 
 @dataclass
@@ -60,12 +74,18 @@ class SettingsReader:
 
     def problem(self, name: str, message: str, path: KeyPath = ()) -> None:
         """Note that something is wrong with the setting ``name``, or with the part of its value at ``path``."""
-        self.problems.append(SettingProblem(name, message, path))
+        self.problems.append(SettingProblem((name, *path) if name else path, message))
+
+    def unknown(self, known: Sequence[str], gone: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Note each setting that is not ``known``. ``gone`` are those of earlier versions, and what to do with them."""
+        for name in self.settings:
+            if name not in known:
+                remedy = did_you_mean(name, known) or f"; known are {', '.join(known)}"
+                self.problem(name, gone.get(name) or f"unknown key{remedy}")
 
     def encrypted(self, name: str) -> bool:
         """Return whether a setting is there, but cannot be read."""
-        value = self.settings.get(name)
-        return self.offline and isinstance(value, dict) and value.keys() == {"secure"}
+        return self.offline and is_encrypted(self.settings.get(name))
 
     def text(self, name: str) -> str | None:
         """Return a setting; None if it is absent, encrypted or not text. YAML turns the number 0123 into 83."""

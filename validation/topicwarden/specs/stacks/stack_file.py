@@ -23,7 +23,7 @@ from topicwarden.specs.stacks.delivery_settings import CATALOGUE_SECRETS, RECEIV
 from topicwarden.specs.stacks.http_url import split_url
 from topicwarden.specs.stacks.registry_settings import SECRETS as REGISTRY_SECRETS
 from topicwarden.specs.stacks.registry_settings import read_registry_settings
-from topicwarden.specs.stacks.settings_reader import InvalidSetting, decoded
+from topicwarden.specs.stacks.settings_reader import InvalidSetting, decoded, is_encrypted, name_of
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.specs.stacks.stack_settings import (
     BROKER_COUNT,
@@ -46,6 +46,7 @@ from topicwarden.specs.yaml_nodes import UNREADABLE, KeyPath, ParsedDocument, re
 
 _RULE: Final = "stack-setting"
 _NAMESPACE: Final = "topicwarden:"
+_NAMESPACES: Final = (_NAMESPACE, "kafka:")
 _PULUMI_KEYS: Final = ("config", "environment", "secretsprovider", "encryptedkey", "encryptionsalt")
 """The keys of Pulumi's file. Source: ``ProjectStack`` in Pulumi's ``sdk/go/common/workspace/project.go``."""
 _BROKER_FIELDS: Final = {
@@ -56,9 +57,6 @@ _BROKER_FIELDS: Final = {
     METADATA_MAX_AGE: "metadata_max_age",
     PROFILE: "profile",
 }
-
-
-_NAMESPACES: Final = ("topicwarden:", "kafka:")
 
 
 @dataclass(frozen=True)
@@ -112,9 +110,7 @@ def read_stack_file(project: Project, stack: str) -> StackFile:
     if on_sandbox:
         problems += [_problem(document, ("config", CLUSTER), TWO_CLUSTERS)] if settings.get(SERVERS) is not None else []
     else:
-        problems += [
-            _problem(document, ("config", each.name, *each.path), each.message) for each in connection_problems
-        ]
+        problems += [_problem(document, ("config", *each.path), each.message) for each in connection_problems]
         if PROFILE not in values and (recognized := by_hosts(connection.servers)):
             values[PROFILE] = recognized.name
     return StackFile(
@@ -143,7 +139,7 @@ def _misplaced(document: ParsedDocument) -> Iterator[Problem]:
         yield Problem(document.at(()), f"expected a mapping, got {describe_value(document.value)}", _RULE)
         return
     for name in document.value or ():
-        if name.startswith((_NAMESPACE, "kafka:")):
+        if name.startswith(_NAMESPACES):
             message = f"{quoted(name)} is outside of config, where Pulumi ignores it; move it under `config:`"
             yield Problem(document.at_key((name,)), message, _RULE)
         elif name not in _PULUMI_KEYS and (hint := did_you_mean(name, ["config"])):
@@ -193,8 +189,7 @@ def _unknown(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[
     An encrypted one is a secret of a project with the name topicwarden, such as a password of a file below ``access/``.
     """
     for name, value in settings.items():
-        encrypted = isinstance(value, dict) and "secure" in value
-        if name.startswith(_NAMESPACE) and name not in SETTINGS and not encrypted:
+        if name.startswith(_NAMESPACE) and name not in SETTINGS and not is_encrypted(value):
             of_kafka = f"kafka:{name.removeprefix(_NAMESPACE)}".lower()
             remedy = did_you_mean(of_kafka, [each for each in NAMES if each.lower() == of_kafka])
             remedy = remedy or did_you_mean(name, SETTINGS) or f"; known are {', '.join(SETTINGS)}"
@@ -203,12 +198,7 @@ def _unknown(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[
 
 def _problem(document: ParsedDocument, path: KeyPath, message: str) -> Problem:
     """Return the problem of the value at ``path``, which begins with ``config``."""
-    return Problem(document.at(path), f"{_name_of(path)}: {message}", _RULE)
-
-
-def _name_of(path: KeyPath) -> str:
-    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path[1:])
-    return name.removeprefix(".") or "config"
+    return Problem(document.at(path), f"{name_of(path[1:])}: {message}", _RULE)
 
 
 def read_stack_document(path: Path, file: str) -> tuple[ParsedDocument, list[Problem]]:
@@ -237,10 +227,11 @@ def _misread(node: yaml.Node, value: Any, path: KeyPath = ()) -> Iterator[tuple[
     ``node`` is the part in YAML 1.1, where ``0123`` and ``yes`` are no text, and ``value`` what YAML 1.2 makes of it:
     None if it is no value. No message has the value, which may be a password.
     """
+    name = name_of(path[1:]) or "config"
     if value is None and node.tag != f"{TAG}null":
-        yield node, f"{_name_of(path)}: the value cannot be read; delete its tag, or quote it"
+        yield node, f"{name}: the value cannot be read; delete its tag, or quote it"
     elif isinstance(value, str) and node.tag != f"{TAG}str":
-        yield node, f"{_name_of(path)}: the value is no text in YAML 1.1; quote it"
+        yield node, f"{name}: the value is no text in YAML 1.1; quote it"
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _misread(node.value[index], item, (*path, index))
@@ -252,4 +243,4 @@ def _misread(node: yaml.Node, value: Any, path: KeyPath = ()) -> Iterator[tuple[
             if key.tag == f"{TAG}str" and key.value in value:
                 yield from _misread(item, value[key.value], child)
             else:
-                yield key, f"{_name_of(path)}: a key is no text in YAML 1.1; quote it"
+                yield key, f"{name}: a key is no text in YAML 1.1; quote it"

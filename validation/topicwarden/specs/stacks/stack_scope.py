@@ -23,7 +23,7 @@ from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.access import WILDCARD, Acl, PatternType, ResourceType
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.topic_selection import EXCLUDED, selected
-from topicwarden.specs.stacks.settings_reader import InvalidSetting, decoded
+from topicwarden.specs.stacks.settings_reader import InvalidSetting, SettingProblem, decoded, is_encrypted
 from topicwarden.specs.yaml_nodes import KeyPath
 
 GLOB: Final = r"!?([A-Za-z0-9._*?-]|\[!?[A-Za-z0-9._-]+\])+"
@@ -100,7 +100,7 @@ def stack_scope(value: Any) -> StackScope:
     """Return the scope in the setting's value: a mapping, or the same as JSON. Raises InvalidSetting."""
     scope = decoded(value)
     if problems := list(_problems(scope)):
-        raise InvalidSetting(*problems)
+        raise InvalidSetting(*(SettingProblem(*each) for each in problems))
     return StackScope(*(tuple(_patterns(scope, key)) for key in KEYS))
 
 
@@ -148,7 +148,7 @@ def _problems(scope: Any) -> Iterator[tuple[KeyPath, str]]:
     if not isinstance(scope, dict):
         yield (), f"expected a mapping such as {_EXAMPLE}, got {describe_value(scope)}"
         return
-    if "secure" in scope:
+    if is_encrypted(scope):
         yield (), "expected plain text, got an encrypted value; every command reads the scope without decryption"
         return
     unknown = [str(key) for key in scope if key not in KEYS]

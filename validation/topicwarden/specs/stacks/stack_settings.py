@@ -26,7 +26,7 @@ from topicwarden.specs.stacks.delivery_settings import (
     read_receivers,
 )
 from topicwarden.specs.stacks.registry_settings import KEYS, read_registry_settings
-from topicwarden.specs.stacks.settings_reader import InvalidSetting
+from topicwarden.specs.stacks.settings_reader import InvalidSetting, SettingProblem, is_encrypted
 from topicwarden.specs.stacks.stack_scope import GLOB, StackScope, stack_scope
 
 KAFKA_VERSION: Final = "topicwarden:kafkaVersion"
@@ -138,7 +138,7 @@ def _cluster(value: Any, _root: Path) -> str | None:
 
 def _text(expected: str) -> Callable[[Any, Path], str | None]:
     def read(value: Any, _root: Path) -> str | None:
-        if value is None or _is_encrypted(value):
+        if value is None or is_encrypted(value):
             return None
         if not isinstance(value, str) or not value:
             remedy = "; put it in quotes" if isinstance(value, (int, float)) else ""
@@ -148,36 +148,22 @@ def _text(expected: str) -> Callable[[Any, Path], str | None]:
     return read
 
 
-def _registry(value: Any, root: Path) -> None:
-    if value is None or _is_encrypted(value):
-        return
-    problems = read_registry_settings(value, root, offline=True)[1]
-    if problems:
-        raise InvalidSetting(*(((problem.name,) if problem.name else (), problem.message) for problem in problems))
+def _parts(
+    read: Callable[..., tuple[Any, list[SettingProblem]]], *, may_be_empty: bool = True
+) -> Callable[[Any, Path], None]:
+    """Return a function that checks the parts of a mapping, some of which may be encrypted."""
 
+    def check(value: Any, root: Path) -> None:
+        if is_encrypted(value) or (value is None and may_be_empty):
+            return
+        if problems := read(value, root, offline=True)[1]:
+            raise InvalidSetting(*problems)
 
-def _catalogues(value: Any, root: Path) -> None:
-    if value is None or _is_encrypted(value):
-        return
-    problems = read_catalogue_settings(value, root, offline=True)[1]
-    if problems:
-        raise InvalidSetting(*problems)
-
-
-def _notifications(value: Any, root: Path) -> None:
-    if _is_encrypted(value):
-        return
-    problems = read_receivers(value, root, offline=True)[1]
-    if problems:
-        raise InvalidSetting(*((problem.path, problem.message) for problem in problems))
+    return check
 
 
 def _scope(value: Any, _root: Path) -> StackScope:
     return stack_scope(value)
-
-
-def _is_encrypted(value: Any) -> bool:
-    return isinstance(value, dict) and "secure" in value
 
 
 def _catalogue_schema() -> dict[str, Any]:
@@ -292,7 +278,7 @@ SETTINGS: Final = {
                 ENCRYPTED,
             ]
         },
-        _registry,
+        _parts(read_registry_settings),
     ),
     HISTORY: StackSetting(
         "Where audits remember what they saw: a path in the project, or a URI such as `s3a://audits/topicwarden`; "
@@ -316,7 +302,7 @@ SETTINGS: Final = {
                 ENCRYPTED,
             ]
         },
-        _catalogues,
+        _parts(read_catalogue_settings),
     ),
     NOTIFICATIONS: StackSetting(
         "Receivers of notifications about findings, by name, each with the `url` of a webhook and credentials. "
@@ -338,7 +324,7 @@ SETTINGS: Final = {
                 ENCRYPTED,
             ]
         },
-        _notifications,
+        _parts(read_receivers, may_be_empty=False),
     ),
     MOVED_TO: StackSetting(
         "Kafka's id of the cluster that the stack moved to. It confirms a deploy to another cluster than the last one.",
