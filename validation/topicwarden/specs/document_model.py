@@ -6,7 +6,7 @@ a mapping has no effect, because it often means that all keys below are commente
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, GetJsonSchemaHandler, create_model
 from pydantic_core import CoreSchema
@@ -107,18 +107,15 @@ class TopicDocument(TopicSettings):
 
 
 ACCESS_SPECS: Final[tuple[AccessSpec, ...]] = tuple(each.SPEC for each in in_file_order("spec"))
-_CHANGES: Final = (
-    *("revoke-access", "first-acl", "open-access", "throttle-clients"),
-    *("remove-credential", "replace-credential"),
-)
+_AccessChange = Literal[
+    "revoke-access", "first-acl", "open-access", "throttle-clients", "remove-credential", "replace-credential"
+]
 
 
 class AccessPermissionSpec(StrictModel):
     """One change of access that is allowed, optionally until a day."""
 
-    change: Literal[
-        "revoke-access", "first-acl", "open-access", "throttle-clients", "remove-credential", "replace-credential"
-    ] = Field(description="The change that is allowed.")
+    change: _AccessChange = Field(description="The change that is allowed.")
     until: Day | None = Field(default=None, description="The last day on which it is allowed, as 2027-01-31 (in UTC).")
 
 
@@ -131,8 +128,8 @@ else:  # pydantic collects the fields of the last base first
 class AccessSettings(_KindSettings):
     """All keys of a file below ``access/`` that can differ by stack."""
 
-    allow: list[Annotated[AccessPermissionSpec, *or_text("change", {"enum": list(_CHANGES)})]] | None = Field(
-        default=None, description="Changes of access that are allowed, each by name: [revoke-access]."
+    allow: list[Annotated[AccessPermissionSpec, *or_text("change", {"enum": list(get_args(_AccessChange))})]] | None = (
+        Field(default=None, description="Changes of access that are allowed, each by name: [revoke-access].")
     )
 
 

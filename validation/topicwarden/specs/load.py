@@ -37,6 +37,15 @@ class LoadedSpecs:
     stacks: tuple[str, ...]
     problems: tuple[Problem, ...]
 
+    def defaults_of(self, folder: tuple[str, ...]) -> list[ValidatedDocument]:
+        """Return the valid defaults that apply to ``folder``, the outermost first."""
+        return [document for each in with_parents(folder) if (document := self.defaults.get(each)) is not None]
+
+
+def with_parents(folder: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the folders whose defaults apply to ``folder``: the outermost, ``()``, first, and itself last."""
+    return [folder[:length] for length in range(len(folder) + 1)]
+
 
 @dataclass(frozen=True)
 class LoadedDocuments:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Final
 
 from topicwarden.kinds.acl.spec import operation_grant
@@ -22,7 +21,7 @@ from topicwarden.model.access import (
 from topicwarden.model.contents import NO_CONTENTS, Contents, RegistryContents
 from topicwarden.model.problem import Problem
 from topicwarden.model.topic import Allowance, Topic
-from topicwarden.specs.load import LoadedSpecs, LoadedTopic
+from topicwarden.specs.load import LoadedSpecs, LoadedTopic, with_parents
 from topicwarden.specs.spec_files import printable_path
 from topicwarden.specs.validated_document import REGISTRY_PATHS, FlatSettings, SettingLocations, ValidatedDocument
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
@@ -83,8 +82,7 @@ class _FolderDefaults:
     def documents(self, folder: tuple[str, ...]) -> list[ValidatedDocument] | None:
         """Return the defaults of a folder; None if one is invalid, so its topics cannot be resolved."""
         if folder not in self._known:
-            parents = accumulate(((part,) for part in folder), initial=())
-            documents = [self._defaults[parent] for parent in parents if parent in self._defaults]
+            documents = [self._defaults[each] for each in with_parents(folder) if each in self._defaults]
             self._known[folder] = None if None in documents else [document for document in documents if document]
         return self._known[folder]
 

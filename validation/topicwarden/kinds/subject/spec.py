@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -31,10 +31,13 @@ class SubjectSpec(StrictModel):
     description: Text | None = Field(default=None, description="The meaning of the schema.")
 
 
+_SubjectChange = Literal["break-readers", "delete-subject"]
+
+
 class SubjectPermissionSpec(StrictModel):
     """One change of subjects that is allowed, optionally until a day."""
 
-    change: Literal["break-readers", "delete-subject"] = Field(description="The change that is allowed.")
+    change: _SubjectChange = Field(description="The change that is allowed.")
     until: Day | None = Field(default=None, description="The last day on which it is allowed, as 2027-01-31 (in UTC).")
 
 
@@ -43,7 +46,7 @@ class SubjectSettings(StrictModel):
 
     subjects: Nullable[dict[Name, Nullable[SubjectSpec]]] = Field(default={}, description="Subjects by name.")
     allow: (
-        list[Annotated[SubjectPermissionSpec, *or_text("change", {"enum": ["break-readers", "delete-subject"]})]] | None
+        list[Annotated[SubjectPermissionSpec, *or_text("change", {"enum": list(get_args(_SubjectChange))})]] | None
     ) = Field(default=None, description="Changes of subjects that are allowed, each by name: [delete-subject].")
 
 

@@ -19,7 +19,7 @@ from topicwarden.specs.load import LoadedSpecs, LoadedTopic
 from topicwarden.specs.resolve import resolve
 from topicwarden.specs.schema_files import SUFFIXES, SchemaText
 from topicwarden.specs.spec_files import DEFAULTS
-from topicwarden.specs.validated_document import ValidatedDocument, validate
+from topicwarden.specs.validated_document import validate
 from topicwarden.specs.write.shared_defaults import divide, flat_settings
 from topicwarden.specs.write.topic_file import (
     NO_COMMENTS,
@@ -112,7 +112,7 @@ def draft(
     files: list[NewFile] = []
     expected: dict[str, Topic] = {}
     for folder, common in split.defaults.items():
-        has_owner = any(("owner",) in document.common for document in _inherited_defaults(folder, loaded)) or not folder
+        has_owner = any(("owner",) in document.common for document in loaded.defaults_of(folder)) or not folder
         path = "/".join((*folder, DEFAULTS))
         files.append(NewFile(path, _schema_line(schema, folder) + defaults_text(common, has_owner), None))
     used_paths = {path.lower() for path in (*existing_paths, *(file.path for file in files))}
@@ -173,7 +173,7 @@ def inherited_counts(names: Collection[str], loaded: LoadedSpecs) -> dict[str, M
     counts: dict[str, Mapping[str, int]] = {}
     for name in names:
         inherited: dict[str, int] = {}
-        for document in _inherited_defaults(folders[name], loaded):
+        for document in loaded.defaults_of(folders[name]):
             inherited |= {key: document.common[key,] for key in COUNTS if document.common.get((key,)) is not None}
         counts[name] = inherited
     return counts
@@ -216,11 +216,6 @@ def _schema_line(schema: str | None, folder: Folder) -> str:
 
 def _comments(lines: Sequence[str]) -> str:
     return "".join(f"# {comment_text(line)}\n" for line in lines)
-
-
-def _inherited_defaults(folder: Folder, loaded: LoadedSpecs) -> list[ValidatedDocument]:
-    documents = [loaded.defaults.get(folder[:length]) for length in range(len(folder) + 1)]
-    return [document for document in documents if document is not None]
 
 
 def _verify(

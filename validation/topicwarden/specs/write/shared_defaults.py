@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Final, TypeAlias
 
 from topicwarden.model.topic import Topic
-from topicwarden.specs.load import LoadedSpecs
-from topicwarden.specs.validated_document import FlatSettings, ValidatedDocument
+from topicwarden.specs.load import LoadedSpecs, with_parents
+from topicwarden.specs.validated_document import FlatSettings
 from topicwarden.specs.write.topic_file import Folder
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -62,7 +61,7 @@ def divide(topics: PlacedTopics, loaded: LoadedSpecs, stack: str | None) -> Shar
     own, on_stack = {}, {}
     for name, (folder, values) in topics.items():
         own[name] = _difference(values, _inherited(folder, loaded, defaults))
-        stack_defaults = (document.stacks.get(stack, {}) for document in _defaults_of(folder, loaded)) if stack else ()
+        stack_defaults = (document.stacks.get(stack, {}) for document in loaded.defaults_of(folder)) if stack else ()
         overrides = _cluster_settings(_merged(stack_defaults))
         on_stack[name] = {path: values.get(path) for path in overrides if overrides[path] != values.get(path)}
     return SharedDefaults(defaults, own, on_stack)
@@ -108,14 +107,8 @@ def _worth_sharing(
 
 def _inherited(folder: Folder, loaded: LoadedSpecs, new: Mapping[Folder, FlatSettings]) -> FlatSettings:
     """Return the settings that a topic in ``folder`` inherits on all stacks."""
-    parents = list(accumulate(((parent,) for parent in folder), initial=()))
     existing = {parent: document.common for parent, document in loaded.defaults.items() if document is not None}
-    return _cluster_settings(_merged({**existing, **new}.get(parent, {}) for parent in parents))
-
-
-def _defaults_of(folder: Folder, loaded: LoadedSpecs) -> list[ValidatedDocument]:
-    parents = accumulate(((parent,) for parent in folder), initial=())
-    return [document for parent in parents if (document := loaded.defaults.get(parent)) is not None]
+    return _cluster_settings(_merged({**existing, **new}.get(parent, {}) for parent in with_parents(folder)))
 
 
 def _merged(layers: Iterable[FlatSettings]) -> FlatSettings:
@@ -139,7 +132,7 @@ def _affects_declared(path: KeyPath, folder: Folder, loaded: LoadedSpecs) -> boo
     """Return whether a declared topic below ``folder`` would inherit ``path`` from the folder's defaults."""
     for topic in loaded.topics:
         if topic.folder[: len(folder)] == folder and path not in topic.document.common:
-            nearer = _defaults_of(topic.folder, loaded)[len(_defaults_of(folder, loaded)) :]
+            nearer = loaded.defaults_of(topic.folder)[len(loaded.defaults_of(folder)) :]
             if not any(path in document.common for document in nearer):
                 return True
     return False
