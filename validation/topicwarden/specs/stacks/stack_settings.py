@@ -151,7 +151,7 @@ def _text(expected: str) -> Callable[[Any, Path], str | None]:
 def _parts(
     read: Callable[..., tuple[Any, list[SettingProblem]]], *, may_be_empty: bool = True
 ) -> Callable[[Any, Path], None]:
-    """Return a function that checks the parts of a mapping, some of which may be encrypted."""
+    """Return a function that checks all parts of a mapping that are not encrypted."""
 
     def check(value: Any, root: Path) -> None:
         if is_encrypted(value) or (value is None and may_be_empty):
