@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -180,6 +181,52 @@ def test_a_part_that_another_run_deletes_meanwhile_is_found_in_its_successor(tmp
     assert not history.notes
 
 
+def test_a_history_of_which_a_part_cannot_be_read_stays_as_it_is(tmp_path: Path) -> None:
+    saved(tmp_path, records_at(1_000, 3))
+    unreadable = saved(tmp_path, remember(UseRecords("other"), UseObservation("other", 2_000, {})))
+    before = parts(tmp_path)
+
+    class Failing(LocalFiles):
+        def read(self, url: str) -> bytes | None:
+            if unreadable.name in url:
+                raise OSError(errno.ESTALE, "Stale file handle", url)
+            return super().read(url)
+
+    seen = remember_use(UseHistory(str(tmp_path), Failing()), snapshot(3_000, 5), ClusterUse(), NO_ACCESS)
+    assert seen.topics["t"].observed_since == 3_000
+    assert ["Stale file handle" in note and "not saved" in note for note in seen.notes] == [True]
+    assert parts(tmp_path) == before
+
+
+def test_what_happened_while_the_history_could_not_be_read_is_seen_later(tmp_path: Path) -> None:
+    class Failing(LocalFiles):
+        def names(self, url: str) -> list[tuple[str, int]]:
+            raise OSError("SlowDown")
+
+    for at, end, files in ((1_000, 5, None), (2_000, 6, Failing()), (3_000, 6, None)):
+        seen = remember_use(UseHistory(str(tmp_path), files), snapshot(at, end), ClusterUse(), NO_ACCESS)
+    assert seen.topics["t"].last_written == Interval(1_000, 3_000)
+
+
+def test_a_history_that_changes_at_each_attempt_stays_as_it_is(tmp_path: Path) -> None:
+    saved(tmp_path, records_at(1_000, 3))
+    deleted = saved(tmp_path, records_at(2_000, 4))
+
+    class Changing(LocalFiles):
+        def exists(self, url: str) -> bool:
+            return deleted.name not in url and super().exists(url)
+
+        def read(self, url: str) -> bytes | None:
+            return None if f"{deleted.name}/use.json.gz" in url else super().read(url)
+
+    history = UseHistory(str(tmp_path), Changing())
+    assert history.load(CLUSTER) == UseRecords(CLUSTER)
+    assert ["change it again and again" in note for note in history.notes] == [True]
+    before = parts(tmp_path)
+    history.save(records_at(3_000, 5))
+    assert parts(tmp_path) == before
+
+
 def test_a_clock_behind_the_history_concludes_and_saves_nothing(tmp_path: Path) -> None:
     now = int(time.time() * 1000)
     later = remember_use(UseHistory(str(tmp_path)), snapshot(now + 3_600_000, 5), ClusterUse(), NO_ACCESS)
@@ -208,7 +255,10 @@ def test_a_folder_that_cannot_be_read_or_written_is_noted(tmp_path: Path) -> Non
     (tmp_path / "v4").write_text("a file")
     seen = remember_use(UseHistory(str(tmp_path)), snapshot(1_000, 5), ClusterUse(), NO_ACCESS)
     assert seen.topics["t"].observed_since == 1_000
-    assert ["cannot be" in note for note in seen.notes] == [True, True]
+    assert ["cannot be read" in note for note in seen.notes] == [True]
+    history = UseHistory(str(tmp_path))
+    history.save(records_at(1_000, 3))
+    assert ["cannot be written" in note for note in history.notes] == [True]
 
 
 @given(st.binary(max_size=60))

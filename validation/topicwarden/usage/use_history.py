@@ -171,26 +171,35 @@ class UseHistory:
         self._location = location
         self._parts = HistoryParts(location, files or LocalFiles()) if location is not None else None
         self._joined: list[str] = []
+        self._ignored = False
         self.notes: list[str] = []
 
     def load(self, cluster_id: str | None) -> UseRecords:
-        """Return the use of a cluster in all saved parts; empty without a history. Problems become notes."""
+        """Return the use of a cluster in all saved parts; empty without a history. Problems become notes.
+
+        If a part cannot be read, all are ignored, and ``save`` saves nothing: the observation was not compared with the
+        last one, so a later run would not see what happened between both.
+        """
         records = UseRecords(cluster_id or "")
+        self._joined, self._ignored = [], False
         if self._parts is None or cluster_id is None:
             return records
         try:
             for _ in range(_ATTEMPTS):
                 loaded = self._load(self._parts, records)
                 if loaded is not None:
-                    return loaded
+                    records, self._joined = loaded
+                    return records
+            reason = "other runs change it again and again"
         except OSError as error:
-            self._note(f"cannot be read, and is ignored: {_reason(error)}")
+            reason = _reason(error)
+        self._ignored = True
+        self._note(f"cannot be read, and is ignored: {reason}; this observation is compared with nothing and not saved")
         return records
 
-    def _load(self, parts: HistoryParts, records: UseRecords) -> UseRecords | None:
-        """Return the joined parts; None if another run has deleted one of them in the meantime."""
-        self._joined = []
-        problems = list[str]()
+    def _load(self, parts: HistoryParts, records: UseRecords) -> tuple[UseRecords, list[str]] | None:
+        """Return the joined parts and their names; None if another run has deleted one of them in the meantime."""
+        joined, problems = list[str](), list[str]()
         for name in [part.name for part in parts.all_parts(_FOLDER)]:
             marker = parts.read_bytes(_FOLDER, name, COMPLETE)
             if marker is None:
@@ -217,15 +226,15 @@ class UseHistory:
                 problems.append(f"has a damaged part, which is ignored and can be deleted: {name}")
                 continue
             records = join(records, part)
-            self._joined.append(name)
+            joined.append(name)
         for problem in problems:
             self._note(problem)
-        return records
+        return records, joined
 
     def save(self, records: UseRecords) -> None:
         """Save ``records``, which contain all that ``load`` has returned, and delete the parts that they replace."""
         parts = self._parts
-        if parts is None:
+        if parts is None or self._ignored:
             return
         name = part_name(records.observed_at)
         saved = _Saved(list(records.topics.values()), list(records.groups.values()), records.observed_at)
