@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from tests.support.repeated_audits import COMPACT, MINUTE, Log
 from tests.support.subjects import NOW
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.usage.history_files import VERSION, LocalFiles
 
 
 @pytest.fixture
@@ -33,6 +36,27 @@ def test_a_state_that_another_audit_saved_after_the_snapshot_is_not_compared(his
     assert log.last.taken_at == NOW - MINUTE
     assert log.look().keys().isdisjoint({"log-truncated", "resurrection"})
     assert "states of a later audit" in history.notes[0]
+
+
+def test_a_part_that_cannot_be_deleted_is_noted_and_the_others_are_deleted(
+    history: AuditHistory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states, delete = tmp_path / VERSION / "states", LocalFiles.delete
+    for name in ("0000000000001-foreign", "0000000000002-ours"):
+        (states / name).mkdir(parents=True)
+        os.utime(states / name, (0, 0))
+
+    def protected(files: LocalFiles, url: str) -> None:
+        if "foreign" in url:
+            raise PermissionError(errno.EACCES, "Permission denied", url)
+        delete(files, url)
+
+    monkeypatch.setattr(LocalFiles, "delete", protected)
+    save(history, Log({}, COMPACT))
+    assert ["has an old part that cannot be deleted" in note for note in history.notes] == [True]
+    assert (states / "0000000000001-foreign").is_dir()
+    assert not (states / "0000000000002-ours").exists()
+    assert history.last_states("c").keys() == {"t"}
 
 
 @pytest.mark.parametrize("ahead", [0, 1])

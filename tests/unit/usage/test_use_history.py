@@ -261,6 +261,20 @@ def test_a_folder_that_cannot_be_read_or_written_is_noted(tmp_path: Path) -> Non
     assert ["cannot be written" in note for note in history.notes] == [True]
 
 
+def test_a_part_that_cannot_be_deleted_is_noted_and_the_others_are_deleted(tmp_path: Path) -> None:
+    foreign, ours = saved(tmp_path, records_at(1_000, 3)), saved(tmp_path, records_at(2_000, 3))
+
+    class Protected(LocalFiles):
+        def delete(self, url: str) -> None:
+            if foreign.name in url:
+                raise PermissionError(errno.EACCES, "Permission denied", url)
+            super().delete(url)
+
+    seen = remember_use(UseHistory(str(tmp_path), Protected()), snapshot(3_000, 5), ClusterUse(), NO_ACCESS)
+    assert ["has an old part that cannot be deleted" in note for note in seen.notes] == [True]
+    assert (foreign.exists(), ours.exists(), len(parts(tmp_path))) == (True, False, 2)
+
+
 @given(st.binary(max_size=60))
 def test_any_content_of_a_part_is_noted(content: bytes) -> None:
     class Junk(LocalFiles):

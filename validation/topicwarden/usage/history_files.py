@@ -14,6 +14,7 @@ from __future__ import annotations
 import shutil
 import time
 import uuid
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,16 +151,22 @@ class HistoryParts:
         """Return a file of a part; None if there is none, or if another run has deleted it in the meantime."""
         return self.files.read(f"{self.path(folder, name)}/{file}")
 
-    def delete(self, folder: str, name: str) -> None:
-        # The marker is deleted first, so that no run reads a partly deleted part.
-        self.files.delete(f"{self.path(folder, name)}/{COMPLETE}")
-        self.files.delete(self.path(folder, name))
+    def delete(self, folder: str, names: Iterable[str]) -> None:
+        """Delete parts. If some cannot be deleted, all others are, and the first of these errors is raised."""
+        errors = list[Exception]()
+        for name in names:
+            try:
+                # The marker is deleted first, so that no run reads a partly deleted part.
+                self.files.delete(f"{self.path(folder, name)}/{COMPLETE}")
+                self.files.delete(self.path(folder, name))
+            except OSError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
-    def delete_abandoned(self, folder: str, now: int) -> None:
-        """Delete what has not been completed for a day, at ``now`` (ms)."""
-        for name in self.old_names(folder, now):
-            if not self.is_complete(folder, name):
-                self.delete(folder, name)
+    def abandoned(self, folder: str, now: int) -> list[str]:
+        """Return the parts that have not been completed for a day, at ``now`` (ms)."""
+        return [name for name in self.old_names(folder, now) if not self.is_complete(folder, name)]
 
     def old_names(self, folder: str, now: int) -> list[str]:
         """Return the names in a folder that were last written more than a day before ``now`` (ms)."""

@@ -247,12 +247,14 @@ class UseHistory:
         try:
             parts.write_bytes(_FOLDER, name, _FILE, content)
             parts.complete(_FOLDER, name, json.dumps(marker).encode())
-            for part in self._joined:
-                parts.delete(_FOLDER, part)
-            self._joined = [name]
-            parts.delete_abandoned(_FOLDER, int(time.time() * 1000))
         except OSError as error:
             self._note(f"cannot be written: {_reason(error)}; the next run cannot compare with this one")
+            return
+        replaced, self._joined = self._joined, [name]
+        try:
+            parts.delete(_FOLDER, [*replaced, *parts.abandoned(_FOLDER, int(time.time() * 1000))])
+        except OSError as error:
+            self._note(f"has an old part that cannot be deleted: {_reason(error)}")
 
     def _note(self, problem: str) -> None:
         note = f"the history of use at {self._location} {problem}"

@@ -88,6 +88,11 @@ class AuditHistory:
             self._store.save(states, started)
         except HistoryUnavailable as error:
             self.add_note(f"cannot be written: {error}; the next audit cannot compare with this one")
+            return
+        try:
+            self._store.delete_old(started)
+        except HistoryUnavailable as error:
+            self.add_note(f"has an old part that cannot be deleted: {error}")
 
     def add_note(self, problem: str) -> None:
         self.notes.append(f"the history at {self._url} {problem}")

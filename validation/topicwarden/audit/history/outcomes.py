@@ -21,7 +21,7 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from topicwarden.audit.history.audit_history import AuditHistory
-from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnavailable
+from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnavailable, reason_of
 from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, PastAudit, PastFinding
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.usage.history_files import part_name
@@ -63,6 +63,10 @@ def trend(history: AuditHistory, report: AuditReport, patterns: Iterable[str]) -
     except (*FAILURES, HistoryUnavailable):
         history.add_note("has no readable outcomes of earlier audits: there is no trend")
         return []
+    try:
+        store.delete(folder, [part.name for part in store.parts(folder)[:-_PARTS]])
+    except FAILURES as error:
+        history.add_note(f"has an old part that cannot be deleted: {reason_of(error)}")
     return earlier
 
 
@@ -149,5 +153,3 @@ def _write(store: HistoryStore, folder: str, audits: list[PastAudit]) -> None:
     name = part_name(audits[-1].started)
     store.write_bytes(folder, name, _FILE, _AUDITS.dump_json(audits))
     store.complete(folder, name)
-    for part in store.parts(folder)[:-_PARTS]:
-        store.delete(folder, part.name)

@@ -124,7 +124,7 @@ class HistoryStore(HistoryParts):
             raise HistoryUnavailable(reason_of(error)) from error
 
     def save(self, states: Iterable[TopicState], started: int) -> None:
-        """Add a part with these states, and delete parts that newer ones replace; raises ``HistoryUnavailable``.
+        """Add a part with these states; raises ``HistoryUnavailable``.
 
         ``started``: the start of the audit in milliseconds.
         """
@@ -137,8 +137,16 @@ class HistoryStore(HistoryParts):
             self.write_bytes("states", name, _STATES, gzip.compress(_TOPIC_STATES.dump_json(saved), _FASTEST))
             self.write_bytes("states", name, _TOPICS, json.dumps(topics).encode())
             self.complete("states", name)
-            self._delete_old_states(started)
-            self.delete_unreferenced_keys(started)
+        except FAILURES as error:
+            raise HistoryUnavailable(reason_of(error)) from error
+
+    def delete_old(self, now: int) -> None:
+        """Delete the parts that newer ones replace, at ``now`` (ms); raises ``HistoryUnavailable``."""
+        try:
+            try:
+                self._delete_old_states(now)
+            finally:
+                self._delete_unreferenced_keys(now)
         except FAILURES as error:
             raise HistoryUnavailable(reason_of(error)) from error
 
@@ -208,26 +216,22 @@ class HistoryStore(HistoryParts):
         self.files.delete(f"{self.path(folder, name)}/{within}")
 
     def _delete_old_states(self, now: int) -> None:
-        self.delete_abandoned("states", now)
-        parts = self.parts("states")
-        if len(parts) <= KEPT_PARTS:
-            return
-        topics = {part.name: set(self._topics(part)) for part in parts}
+        old, parts = self.abandoned("states", now), self.parts("states")
+        topics = {part.name: set(self._topics(part)) for part in parts} if len(parts) > KEPT_PARTS else {}
         for number, part in enumerate(parts[:-KEPT_PARTS]):
             newer = set().union(*(topics[other.name] for other in parts[number + 1 :]))
             if part.started < now - _FORGET_MS or topics[part.name] <= newer:
-                self.delete("states", part.name)
+                old.append(part.name)
+        self.delete("states", old)
 
-    def delete_unreferenced_keys(self, now: int) -> None:
+    def _delete_unreferenced_keys(self, now: int) -> None:
         """Delete the parts of ``keys/`` that no last state refers to and that no running audit can still use."""
         old = self.old_names("keys", now)
         if not old:
             return
         partitions = [partition for state in self.last_states() for partition in state.partitions]
         referenced = {name for partition in partitions if partition.known for name in partition.known.parts}
-        for name in old:
-            if name not in referenced:
-                self.delete("keys", name)
+        self.delete("keys", [name for name in old if name not in referenced])
 
     def _topics(self, part: HistoryPart) -> dict[_Topic, int]:
         """Return the time (ms) of the state of each topic in a part; none if another audit has deleted the part."""
