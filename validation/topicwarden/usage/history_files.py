@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+from topicwarden.specs.stacks.history_address import local_address
+
 VERSION: Final = "v4"
 """The folder of this version of the history's format."""
 
@@ -52,7 +54,7 @@ class HistoryFiles(Protocol):
 
 def history_root(location: str) -> str:
     """Return the URL of a history: a path on this machine gets the scheme ``file``."""
-    return location if ":" in location.partition("/")[0] else Path(location).absolute().as_uri()
+    return location if ":" in location.partition("/")[0] else local_address(Path(location))
 
 
 def is_local(url: str) -> bool:

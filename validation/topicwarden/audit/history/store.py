@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterable
 
@@ -51,6 +52,9 @@ _FORGET_MS = 90 * 86_400_000
 
 _FASTEST = 1
 """The compression level of states: a higher one takes longer than the rest of the write."""
+
+_GLOB = re.compile(r"[*?\[\]{}\\]")
+"""What Spark reads as a part of a pattern in the path of a file, unless a backslash is before it."""
 
 _Topic = tuple[str, str]
 """The cluster id and the name of a topic."""
@@ -204,7 +208,7 @@ class HistoryStore(HistoryParts):
 
         Files that another audit has deleted in the meantime are skipped.
         """
-        paths = [f"{self.path(folder, part.name)}/{within}" for part in parts]
+        paths = [_GLOB.sub(r"\\\g<0>", f"{self.path(folder, part.name)}/{within}") for part in parts]
         return self._spark.read.schema(schema).option("ignoreMissingFiles", "true").parquet(*paths)
 
     def has(self, folder: str, name: str, within: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ NONE: Final = "none"
 
 
 def history_address(project: Project, stack: str, setting: object, option: str | None = None) -> str | None:
-    """Return the URI of the history, or None for no history.
+    """Return the URI of the history, without percent-encoding, or None for no history.
 
     An ``option`` of the command line is relative to the working directory; without one, the ``setting`` of the stack
     is relative to the project, as all settings are. Without both, the history is a folder in the project's cache.
@@ -21,7 +22,7 @@ def history_address(project: Project, stack: str, setting: object, option: str |
         return _address_of(option, Path.cwd())
     if setting is not None:
         return _address_of(str(setting), project.root)
-    return (project.cache / "history" / stack).absolute().as_uri()
+    return local_address(project.cache / "history" / stack)
 
 
 def history_below(option: str | None, stack: str) -> str | None:
@@ -32,4 +33,22 @@ def history_below(option: str | None, stack: str) -> str | None:
 def _address_of(location: str, base: Path) -> str | None:
     if location == NONE:
         return None
-    return location if "://" in location else (base / location).absolute().as_uri()
+    return location if "://" in location else local_address(base / location)
+
+
+def local_address(folder: Path) -> str:
+    """Return the URI of a history in ``folder`` on this machine.
+
+    As Hadoop reads it: a URI has no percent-encoding. An earlier version encoded the path, and so wrote to a folder
+    with another name: that is the address as long as only that folder has a history.
+    """
+    path = folder.absolute()
+    encoded = Path(path.as_uri().removeprefix("file://"))
+    return f"file://{encoded if _has_history(encoded) and not _has_history(path) else path}"
+
+
+def _has_history(folder: Path) -> bool:
+    """Return whether there is the folder of any version of the format."""
+    with suppress(OSError):
+        return any(path.name.startswith("v") for path in folder.iterdir())
+    return False
