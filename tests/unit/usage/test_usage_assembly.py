@@ -342,12 +342,15 @@ def test_a_topic_with_committed_offsets_is_not_proven_to_be_idle(
     assert ("a consumer with assign() may commit them again" in found.reason) is not proven
 
 
-def test_an_undeclared_idle_topic_is_deleted_by_a_command_with_a_quoted_name(facts: UsageFacts) -> None:
-    topics = {**facts.snapshot.topics, "x;rm": live("x;rm")}
-    found = usage_report(
-        with_use(replace(facts, snapshot=replace(facts.snapshot, topics=topics)), use("x;rm"))
-    ).removable
-    assert [each.command for each in found if each.name == "x;rm"] == ["kafka-topics --delete --topic 'x;rm'"]
+@pytest.mark.parametrize(
+    ("name", "argument"), [("x;rm", "'x;rm'"), ("orders.v1", r"'orders\.v1'"), ("orders_v-1", "orders_v-1")]
+)
+def test_an_undeclared_idle_topic_is_deleted_by_a_command_that_names_no_other(
+    facts: UsageFacts, name: str, argument: str
+) -> None:
+    topics = {**facts.snapshot.topics, name: live(name)}
+    found = usage_report(with_use(replace(facts, snapshot=replace(facts.snapshot, topics=topics)), use(name))).removable
+    assert [each.command for each in found if each.name == name] == [f"kafka-topics --delete --topic {argument}"]
 
 
 def test_an_idle_group_has_its_declaration_and_the_command_that_deletes_it(facts: UsageFacts) -> None:

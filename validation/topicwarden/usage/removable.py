@@ -71,11 +71,16 @@ def _idle_topics(
             f"group cannot be seen{unseen}",
             unused_since=since,
             yaml=[] if declaration is None else _deletion(declaration),
-            command="" if declaration else f"kafka-topics --delete --topic {shlex.quote(name)}",
+            command="" if declaration else f"kafka-topics --delete --topic {_only(name)}",
             location=None if declaration is None else declaration.locations.own.at(()),
             frees_bytes=topics[name].replica_bytes,
             saves_per_month=_saved(topics[name]),
         )
+
+
+def _only(topic: str) -> str:
+    """Return the argument of ``kafka-topics --topic``, a regular expression, for this topic alone."""
+    return shlex.quote(topic.replace(".", r"\."))  # names have no other special character
 
 
 def _was_unused_before(facts: UsageFacts, topics: Iterable[str], since: int, period: int) -> bool:
