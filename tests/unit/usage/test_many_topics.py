@@ -62,14 +62,16 @@ def test_the_groups_that_keep_offsets_of_idle_topics_are_found_in_one_pass() -> 
 
 
 def test_a_report_finds_the_groups_that_keep_offsets_of_idle_topics_in_one_pass() -> None:
-    use = idle().use
-    assert use
+    of = idle()
+    use, live = of.use, of.live
+    assert use and live
     uses: dict[str, TopicUse] = {f"t{each}": use for each in range(20)}
+    snapshot = Snapshot("c", NOW, {}, {}, {name: replace(live, topic=replace(live.topic, name=name)) for name in uses})
     groups = CountedGroups({"g": replace(GROUP, topics=frozenset(uses))})
-    facts = UsageFacts("dev", "", Snapshot("c", NOW, {}, {}, {}), RememberedUse(groups=groups), {}, UseContext())
+    facts = UsageFacts("dev", "", snapshot, RememberedUse(groups=groups), {}, UseContext(policy=IDLE, groups=groups))
     topics: Any = dict.fromkeys(uses, SimpleNamespace(replica_bytes=None, cost=None))
     passes.clear()
-    found = list(_idle_topics(facts, uses, topics, IDLE))
+    found = list(_idle_topics(facts, uses, topics))
     assert [each.name for each in found] == [*uses]
     assert all("group g has committed offsets" in each.reason for each in found)
     assert passes == ["groups"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -132,7 +133,7 @@ def with_use(facts: UsageFacts, *uses: TopicUse, groups: tuple[GroupUse, ...] = 
     previous = {name: replace(each, observed_at=NOW - DAY_MS) for name, each in topics.items()}
     named = {each.name: each for each in groups}
     remembered = replace(facts.remembered, topics=topics, previous=previous, groups=named)
-    return replace(facts, remembered=remembered)
+    return replace(facts, remembered=remembered, context=replace(facts.context, groups=named))
 
 
 def test_the_candidates_and_the_declaration_of_each_user_are_named(facts: UsageFacts) -> None:
@@ -342,6 +343,23 @@ def test_a_topic_with_committed_offsets_is_not_proven_to_be_idle(
     assert ("a consumer with assign() may commit them again" in found.reason) is not proven
 
 
+def test_a_topic_with_an_unknown_log_end_is_not_proven_to_be_idle(facts: UsageFacts) -> None:
+    free = live("free")
+    leaderless = PartitionReplicas(1, None, (1, 2, 3), (1,))
+    free = replace(free, topic=replace(free.topic, partitions=2), replicas=(*free.replicas, leaderless))
+    facts = replace(facts, snapshot=replace(facts.snapshot, topics={**facts.snapshot.topics, "free": free}))
+    (found,) = (each for each in usage_report(with_use(facts, use("free"))).removable if each.name == "free")
+    assert (found.proven, "the log ends of 1 partition are not known now" in found.reason) == (False, True)
+
+
+def test_an_earlier_observation_with_another_last_use_proves_nothing(facts: UsageFacts) -> None:
+    facts = with_use(facts, use("free", last_written=Interval(NOW - 42 * DAY_MS, NOW - 41 * DAY_MS)))
+    previous = {"free": use("free", observed_at=NOW - DAY_MS)}
+    facts = replace(facts, remembered=replace(facts.remembered, previous=previous))
+    (found,) = (each for each in usage_report(facts).removable if each.name == "free")
+    assert not found.proven
+
+
 @pytest.mark.parametrize(
     ("name", "argument"), [("x;rm", "'x;rm'"), ("orders.v1", r"'orders\.v1'"), ("orders_v-1", "orders_v-1")]
 )
@@ -371,6 +389,28 @@ def test_an_idle_group_has_its_declaration_and_the_command_that_deletes_it(facts
         ("share", "kafka-share-groups --delete --group share", []),
     ]
     assert "45 d" in found[0].reason
+
+
+@pytest.mark.parametrize(
+    ("more", "proven"),
+    [
+        ({}, True),
+        ({"complete": NOW - 5 * DAY_MS}, False),
+        ({"complete": None}, False),
+        ({"topics": ()}, False),
+        ({"topics": ("free", "hidden")}, False),
+        ({"previous": False}, False),
+        ({"last": Interval(NOW - 60 * DAY_MS, NOW - 45 * DAY_MS)}, False),
+    ],
+)
+def test_an_idle_group_is_proven_as_an_audit_proves_it(facts: UsageFacts, more: dict[str, Any], proven: bool) -> None:
+    left = more.get("last", Interval(NOW - 45 * DAY_MS, NOW - 45 * DAY_MS))
+    group = GroupUse("g", "share", NOW - 90 * DAY_MS, NOW, left, topics=frozenset(more.get("topics", ("free",))))
+    facts = with_use(facts, use("free", groups_complete_since=more.get("complete", NOW - 90 * DAY_MS)), groups=(group,))
+    if not more.get("previous", True):
+        facts = replace(facts, remembered=replace(facts.remembered, previous={}))
+    (found,) = (each for each in usage_report(facts).removable if each.kind == "group")
+    assert (found.proven, "groups were not visible" in found.reason) == (proven, "complete" in more)
 
 
 def test_access_that_was_not_used_is_named_and_never_called_proven(facts: UsageFacts) -> None:

@@ -31,7 +31,7 @@ def usage_report(facts: UsageFacts) -> UsageReport:
     remembered, context = facts.remembered, facts.context
     policy, logs, principals = context.policy, context.logs, Principals(context)
     uses = {
-        name: with_logged(use, context.by_others(name))
+        name: with_logged(use, context.used_by_others(name))
         for name, use in sorted(remembered.topics.items())
         if name in facts.snapshot.topics and facts.selects(name)
     }
@@ -62,11 +62,9 @@ def usage_report(facts: UsageFacts) -> UsageReport:
 
 
 def with_logged(use: TopicUse, logged: Iterable[LoggedUse]) -> TopicUse:
-    """Return ``use`` with the principals that ``logged``, the decisions on the topic, show to read or write it."""
+    """Return ``use`` with the principals of ``logged``, the uses of the topic in authorizer logs."""
     found: dict[tuple[UseAction, str], Use] = {}
     for each in logged:
-        if not each.allowed or each.operation not in ACTIONS:
-            continue
         action = ACTIONS[each.operation]
         known = found.get((action, each.principal))
         last = each.last if known is None or known.last is None else max(each.last, known.last.until)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from topicwarden.kafka.read.group_lags import unread_groups
 from topicwarden.kafka_facts.access.roles import NamePattern
 from topicwarden.model.access import ANY_PRINCIPAL, AccessSource, Acl, Operation, PermissionType, Resource, ResourceType
+from topicwarden.model.message_text import counted
 from topicwarden.model.topic import AllowedChange
 from topicwarden.model.units import duration_text
-from topicwarden.model.usage import ACTIONS, DAY_MS, GroupUse, TopicUse, UseAction, keeping_offsets
+from topicwarden.model.usage import ACTIONS, DAY_MS, GroupUse, TopicUse, UseAction
 from topicwarden.model.usage_report import Removable, TopicUsage
 from topicwarden.policies.usage_policy import UsagePolicy
 from topicwarden.specs.resolve import Declaration
+from topicwarden.usage.idleness import IdleGroup, IdleTopic, deletion_of, idle_group, idle_topic
 from topicwarden.usage.principals import Principals
 from topicwarden.usage.usage_facts import UsageFacts
 
-_TOOLS: Final = {"share": "kafka-share-groups", "streams": "kafka-streams-groups"}
-"""The tools that delete groups, by type of the group."""
 _ORDER: Final = ("topic", "group", "acl")
 
 
@@ -33,7 +34,7 @@ def removable(
     if policy is None:
         return []
     found = [
-        *_idle_topics(facts, uses, topics, policy),
+        *_idle_topics(facts, uses, topics),
         *_idle_groups(facts, policy),
         *_unused_access(facts, uses, principals, policy),
     ]
@@ -44,32 +45,22 @@ def removable(
 
 
 def _idle_topics(
-    facts: UsageFacts, uses: Mapping[str, TopicUse], topics: Mapping[str, TopicUsage], policy: UsagePolicy
+    facts: UsageFacts, uses: Mapping[str, TopicUse], topics: Mapping[str, TopicUsage]
 ) -> Iterator[Removable]:
-    now, keeping_by_topic = facts.snapshot.taken_at, keeping_offsets(facts.remembered.groups.values())
     for name, use in uses.items():
-        if policy.idle_after is None or policy.exempts_topic(name) or name in facts.internal or use.active:
+        live, before = facts.snapshot.topics[name], facts.remembered.previous.get(name)
+        idle = None if name in facts.internal else idle_topic(live, use, before, facts.context)
+        if idle is None:
             continue
-        logged = max((user.last.until for user in use.users if user.last is not None), default=0)
-        since, declaration = max(use.unused_since, logged), facts.declarations.get(name)
-        if now - since < policy.idle_after:
-            continue
-        visible = use.groups_complete_since is not None and use.groups_complete_since <= since
-        unseen = "" if visible else "; groups that this user does not see may read it"
-        keeping = keeping_by_topic.get(name, ())
-        if keeping:
-            unseen += f"; group {keeping[0]} has committed offsets, and a consumer with assign() may commit them again"
+        declaration = facts.declarations.get(name)
         yield Removable(
             kind="topic",
             name=name,
             topics=[name],
-            proven=visible
-            and not keeping
-            and not facts.context.observed_by_reading(name)
-            and _was_unused_before(facts, [name], since, policy.idle_after),
-            reason=f"no write, no commit and no active reader for at least {_days(now - since)}; readers without a "
-            f"group cannot be seen{unseen}",
-            unused_since=since,
+            proven=idle.proven,
+            reason=f"no write, no commit and no active reader for at least {_days(use.observed_at - idle.last_used)}; "
+            f"readers without a group cannot be seen{''.join(f'; {each}' for each in _doubts(idle))}",
+            unused_since=idle.last_used,
             yaml=[] if declaration is None else _deletion(declaration),
             command="" if declaration else f"kafka-topics --delete --topic {_only(name)}",
             location=None if declaration is None else declaration.locations.own.at(()),
@@ -78,15 +69,19 @@ def _idle_topics(
         )
 
 
+def _doubts(idle: IdleTopic) -> Iterator[str]:
+    """Yield why it is not proven that a topic is idle, as far as another report does not settle it."""
+    if not idle.groups_seen:
+        yield "groups that this user does not see may read it"
+    if idle.unread:
+        yield f"the log ends of {counted(len(idle.unread), 'partition')} are not known now"
+    if idle.keeping:
+        yield f"group {idle.keeping[0]} has committed offsets, and a consumer with assign() may commit them again"
+
+
 def _only(topic: str) -> str:
     """Return the argument of ``kafka-topics --topic``, a regular expression, for this topic alone."""
     return shlex.quote(topic.replace(".", r"\."))  # names have no other special character
-
-
-def _was_unused_before(facts: UsageFacts, topics: Iterable[str], since: int, period: int) -> bool:
-    """Return whether the observation before this one also saw no use for ``period`` (ms), so that no clock jumped."""
-    before = [facts.remembered.previous.get(topic) for topic in topics]
-    return all(each is not None and each.observed_at - since >= period for each in before)
 
 
 def _saved(topic: TopicUsage) -> float | None:
@@ -105,31 +100,39 @@ def _deletion(declaration: Declaration) -> list[str]:
 
 
 def _idle_groups(facts: UsageFacts, policy: UsagePolicy) -> Iterator[Removable]:
-    entries, now = _entries_of_groups(facts), facts.snapshot.taken_at
-    for name, group in sorted(facts.remembered.groups.items()):
-        if policy.idle_groups_after is None or policy.exempts_group(name) or group.active:
-            continue
-        since = group.unused_since
-        if now - since < policy.idle_groups_after or group.observed_at < now or not _of_report(group, facts):
+    period, remembered, entries = policy.idle_groups_after, facts.remembered, _entries_of_groups(facts)
+    if period is None:
+        return
+    for name, group in sorted(remembered.groups.items()):
+        lags = [lag for topic in group.topics if (lag := facts.lags.get((name, topic)))]
+        unread = [lag.topic for lag in lags if unread_groups([lag])]
+        idle = idle_group(group, remembered.topics, remembered.previous, period, unread)
+        if idle is None or policy.exempts_group(name) or not _of_report(group, facts):
             continue
         yield Removable(
             kind="group",
             name=name,
             topics=sorted(group.topics),
-            proven=_had_members(group) and _was_unused_before(facts, group.topics, since, policy.idle_groups_after),
-            reason=f"no commit and no member for at least {_days(now - since)}",
-            unused_since=since,
+            proven=idle.proven,
+            reason=f"no commit and no member for at least {_days(group.observed_at - group.unused_since)}"
+            f"{''.join(f'; {each}' for each in _doubts_of_group(idle))}",
+            unused_since=group.unused_since,
             yaml=[
                 f"delete its entry in {source.description}, at {source.location}" for source in entries.get(name, ())
             ],
-            command=f"{_TOOLS.get(group.group_type, 'kafka-consumer-groups')} --delete --group {shlex.quote(name)}",
+            command=deletion_of(group),
             location=next((source.location for source in entries.get(name, ())), None),
         )
 
 
-def _had_members(group: GroupUse) -> bool:
-    """Return whether its last use was by members. A consumer without members may commit the same offset again."""
-    return group.last is not None and group.last.after == group.last.until
+def _doubts_of_group(idle: IdleGroup) -> Iterator[str]:
+    """Yield why it is not proven that a group is idle, as far as another report does not settle it."""
+    if not idle.topics:
+        yield "no topic of it was observed"
+    if not idle.groups_seen:
+        yield "groups were not visible all the time"
+    if not idle.proof:
+        yield "it may be a consumer that assigns its partitions itself, and has nothing to read"
 
 
 def _of_report(group: GroupUse, facts: UsageFacts) -> bool:

@@ -32,6 +32,7 @@ from topicwarden.model.access import (
     ResourceType,
 )
 from topicwarden.model.usage import (
+    ACTIONS,
     NAMED_BY,
     OPERATIONS,
     AuthorizerLogs,
@@ -47,6 +48,8 @@ from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.usage.declared_use import AclUse
 
 _SUPER_USER: Final = logged_rule(Decision(True, reason=Reason.SUPER_USER))
+_NO_RECORDS: Final = ("DescribeProducers", "DESCRIBE_PRODUCERS")
+"""Requests that need Read on a topic, and read no record."""
 _BY_ACLS_ALONE: Final = AuthorizerSettings()
 
 
@@ -85,9 +88,16 @@ class UseContext:
     groups: Mapping[str, GroupUse] = field(default_factory=dict)
     observer: str | None = None
 
-    def by_others(self, topic: str) -> tuple[LoggedUse, ...]:
-        """Return the decisions on a topic in the authorizer logs, without reads by the observer."""
-        return tuple(each for each in self.logged.get(_topic(topic), ()) if not self._is_observation(each))
+    def used_by_others(self, topic: str) -> tuple[LoggedUse, ...]:
+        """Return the uses of a topic that the authorizer logs show, without reads by the observer."""
+        return tuple(
+            each
+            for each in self.logged.get(_topic(topic), ())
+            if each.allowed
+            and each.operation in ACTIONS
+            and each.request not in _NO_RECORDS
+            and not self._is_observation(each)
+        )
 
     def observed_by_reading(self, topic: str) -> bool:
         """Return whether the authorizer logs have reads of a topic by the observer.

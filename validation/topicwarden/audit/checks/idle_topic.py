@@ -35,11 +35,11 @@ from collections.abc import Iterable, Iterator
 
 from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import ObservedUse
-from topicwarden.model.access import Operation
 from topicwarden.model.timestamps import utc
 from topicwarden.model.topic import AllowedChange
 from topicwarden.model.units import DURATION, duration_text
 from topicwarden.model.verdict import Verdict
+from topicwarden.usage.idleness import IdleTopic, idle_topic
 
 CHECK = "idle-topic"
 _NOT_REPORTED = (
@@ -57,91 +57,58 @@ def applies(subject: Required) -> bool:
 
 
 def judge(subject: Required) -> Iterable[CheckResult]:
-    use, policy, topic, period = subject.use, subject.use_context.policy, subject.live.topic.name, _period(subject)
-    if policy is None or period is None or policy.exempts_topic(topic) or use.active:
+    idle = idle_topic(subject.live, subject.use, subject.previous_use, subject.use_context)
+    if idle is None:
         return
-    since, now = use.unused_since, use.observed_at
-    if now - max(since, _last_logged(subject) or 0) < period:
-        return
-    if use.groups_complete_since is None or use.groups_complete_since > since:
-        yield _undecidable(
-            f"no use has been observed since {utc(since)}, but some groups were not visible all the time",
-            "grant Describe on the Cluster resource, and on all groups",
-        )
-        return
-    unread = tuple(number for number in range(subject.live.topic.partitions) if number not in subject.live.extents)
-    if unread:
+    if not idle.groups_seen:
         yield CheckResult(
             Verdict.UNDECIDABLE,
-            f"no use has been observed since {utc(since)}, but not all log ends are known now",
-            partitions=unread,
+            f"no use has been observed since {utc(idle.since)}, but some groups were not visible all the time",
+            remedy="grant Describe on the Cluster resource, and on all groups",
+        )
+    elif idle.unread:
+        yield CheckResult(
+            Verdict.UNDECIDABLE,
+            f"no use has been observed since {utc(idle.since)}, but not all log ends are known now",
+            partitions=idle.unread,
             remedy="bring back a broker that holds a replica, then audit again",
         )
-        return
-    yield _idle(subject, since, period)
+    else:
+        yield _result(subject, idle)
 
 
-def _idle(subject: Required, since: int, period: int) -> CheckResult:
-    use, before = subject.use, subject.previous_use
-    observed = subject.use_context.observed_by_reading(subject.live.topic.name)
-    again = before is not None and before.observed_at - since >= period and before.unused_since == since
-    keeping = subject.use_context.keeping_offsets.get(subject.live.topic.name, ())
+def _result(subject: Required, idle: IdleTopic) -> CheckResult:
+    use, since = subject.use, idle.since
     last = use.samples[-1] if use.samples else None
-    size = last.replica_bytes if last else None
     return CheckResult(
-        Verdict.FAIL if again and not keeping and not observed else Verdict.SUSPECT,
+        Verdict.FAIL if idle.proven else Verdict.SUSPECT,
         f"nobody has written to the topic for {duration_text(use.observed_at - since)}, since {utc(since)}, and no "
         "observation since then saw a group read it or a committed offset change",
-        because=(
-            f"all observations from {utc(since)} to {utc(use.observed_at)} saw the same log ends and committed offsets",
-            f"idle_after is {DURATION.text(period)}",
-            *(
-                ()
-                if again
-                else ("only this observation is so late, and a clock may be wrong: the next audit settles it",)
-            ),
-            *(
-                [f"group {keeping[0]} has committed offsets: a consumer with assign() may commit the same ones again"]
-                if keeping
-                else []
-            ),
-            *(
-                [f"reads by {subject.use_context.observer} do not count: it is the user of this audit"]
-                if observed
-                else []
-            ),
-            _NOT_REPORTED,
-        ),
+        because=tuple(_reasons(subject, idle)),
         remedy=f"ask its owner, then delete it: {AllowedChange.DELETE.line} in its YAML, and remove the YAML after "
         f"that; or exempt it in a policy: `usage: {{exempt: [{subject.live.topic.name}]}}`",
         evidence={
             "unused_since": since,
             "unused_ms": use.observed_at - since,
             "observed_since": use.observed_since,
-            "replica_bytes": size,
+            "replica_bytes": last.replica_bytes if last else None,
             "groups": len([user for user in use.users if user.kind == "group"]),
         },
     )
 
 
+def _reasons(subject: Required, idle: IdleTopic) -> Iterator[str]:
+    since, now = utc(idle.since), utc(subject.use.observed_at)
+    yield f"all observations from {since} to {now} saw the same log ends and committed offsets"
+    yield f"idle_after is {DURATION.text(_period(subject) or 0)}"
+    if not idle.again:
+        yield "only this observation is so late, and a clock may be wrong: the next audit settles it"
+    if idle.keeping:
+        yield f"group {idle.keeping[0]} has committed offsets: a consumer with assign() may commit the same ones again"
+    if idle.read_by_observer:
+        yield f"reads by {subject.use_context.observer} do not count: it is the user of this audit"
+    yield _NOT_REPORTED
+
+
 def _period(subject: Required) -> int | None:
     return subject.use_context.policy.idle_after if subject.use_context.policy else None
-
-
-def _last_logged(subject: Required) -> int | None:
-    """Return the time of the last line in an authorizer log that allows a read or a write; None without any."""
-    return max(_logged(subject), default=None)
-
-
-def _logged(subject: Required) -> Iterator[int]:
-    for each in subject.use_context.by_others(subject.live.topic.name):
-        if each.allowed and each.operation in (Operation.READ, Operation.WRITE) and each.request not in _NO_RECORDS:
-            yield each.last
-
-
-_NO_RECORDS = ("DescribeProducers", "DESCRIBE_PRODUCERS")
-"""Requests that need Read on a topic, and read no record."""
-
-
-def _undecidable(message: str, remedy: str) -> CheckResult:
-    return CheckResult(Verdict.UNDECIDABLE, message, remedy=remedy)

@@ -34,8 +34,9 @@ from topicwarden.model.access import ResourceType
 from topicwarden.model.message_text import counted
 from topicwarden.model.timestamps import utc
 from topicwarden.model.units import DURATION, duration_text
-from topicwarden.model.usage import GroupUse, TopicUse
+from topicwarden.model.usage import GroupUse
 from topicwarden.model.verdict import Verdict
+from topicwarden.usage.idleness import IdleGroup, idle_group
 
 _SHOWN = 3
 
@@ -46,25 +47,23 @@ def applies(access: AuditedAccess) -> bool:
 
 
 def judge(access: AuditedAccess) -> Iterable[AccessResult]:
-    policy, now = access.usage, access.use.observed_at
+    policy = access.usage
     period = policy.idle_groups_after if policy else None
     if policy is None or period is None:
         return
     hidden = []
     for name, group in sorted(access.use.groups.items()):
+        unread = [topic for topic in group.topics if name in access.unread.get(topic, ())]
+        idle = idle_group(group, access.use.topics, access.use.previous, period, unread)
         owned = access.scope.owns_name(ResourceType.GROUP, NamePattern(name)) and all(
             map(access.scope.owns, group.topics)
         )
-        unused = not group.active and now - group.unused_since >= period
-        topics = [access.use.topics[topic] for topic in group.topics if topic in access.use.topics]
-        if not unused or not owned or policy.exempts_group(name) or not topics or len(topics) < len(group.topics):
+        if idle is None or not idle.topics or not owned or policy.exempts_group(name):
             continue
-        if any(
-            each.groups_complete_since is None or each.groups_complete_since > group.unused_since for each in topics
-        ):
-            hidden.append(name)
+        if idle.groups_seen:
+            yield _result(group, idle, period)
         else:
-            yield _result(access, group, topics, period)
+            hidden.append(name)
     if hidden:
         yield AccessResult(
             Verdict.UNDECIDABLE,
@@ -74,23 +73,18 @@ def judge(access: AuditedAccess) -> Iterable[AccessResult]:
         )
 
 
-def _result(access: AuditedAccess, group: GroupUse, topics: list[TopicUse], period: int) -> AccessResult:
-    now, since = access.use.observed_at, group.unused_since
-    proof = _proof(access, group, topics, period)
-    before = [access.use.previous[each.topic].observed_at for each in topics if each.topic in access.use.previous]
-    again = bool(before) and min(before) - since >= period
-    verdict = (Verdict.FAIL if again else Verdict.SUSPECT) if proof else Verdict.UNDECIDABLE
-    names = sorted(group.topics)
-    kind = f"{group.group_type} group".strip()
+def _result(group: GroupUse, idle: IdleGroup, period: int) -> AccessResult:
+    now, since, names = group.observed_at, group.unused_since, sorted(group.topics)
+    late = Verdict.FAIL if idle.again else Verdict.SUSPECT
     return AccessResult(
-        verdict,
-        f"{kind} {group.name} has not been used for {duration_text(now - since)}: no member, and no later "
-        f"offset committed, since {utc(since)}",
+        late if idle.proof else Verdict.UNDECIDABLE,
+        f"{f'{group.group_type} group'.strip()} {group.name} has not been used for {duration_text(now - since)}: no "
+        f"member, and no later offset committed, since {utc(since)}",
         because=(
             f"it has offsets of {', '.join(names[:_SHOWN])}{', …' if len(names) > _SHOWN else ''}",
             f"idle_groups_after is {DURATION.text(period)}",
-            proof or "it may be a consumer that assigns its partitions itself, and has nothing to read",
-            *(() if again or not proof else ("only this observation is so late, and a clock may be wrong",)),
+            idle.proof or "it may be a consumer that assigns its partitions itself, and has nothing to read",
+            *(() if idle.again or not idle.proof else ("only this observation is so late, and a clock may be wrong",)),
         ),
         remedy=f"if nobody needs it, delete it: `kafka-consumer-groups --delete --group {group.name}`; or exempt it in "
         f"a policy: `usage: {{exempt_groups: [{group.name}]}}`",
@@ -102,16 +96,3 @@ def _result(access: AuditedAccess, group: GroupUse, topics: list[TopicUse], peri
             "topics": len(names),
         },
     )
-
-
-def _proof(access: AuditedAccess, group: GroupUse, topics: list[TopicUse], period: int) -> str:
-    """Return why the group is no consumer without members that has nothing to read; empty if it may be one."""
-    if group.last is not None and group.last.after == group.last.until:
-        return f"it had members at {utc(group.last.until)}, and has none since"
-    for each in topics:
-        written = each.last_written
-        old = written is None or written.until <= access.use.observed_at - period
-        if old and group.name in access.unread.get(each.topic, ()):
-            at = f", the last one by {utc(written.until)}" if written else ""
-            return f"it has not read records of {each.topic}, which were written before that{at}"
-    return ""
