@@ -24,6 +24,7 @@ from topicwarden.model.access import (
     ResourceType,
     ScramUser,
 )
+from topicwarden.model.finding import Finding
 from topicwarden.model.problem import Location
 from topicwarden.model.usage import DAY_MS, GroupUse, Interval, TopicUse
 from topicwarden.policies.usage_policy import UsagePolicy
@@ -235,14 +236,18 @@ def test_drift_of_quotas_users_and_settings_of_groups() -> None:
 IDLE = UsagePolicy(idle_groups_after=2 * DAY_MS, exempt_groups=("console-*",))
 
 
-def idle_groups(
+def idle_groups(*groups: GroupUse, **more: Any) -> list[str]:
+    return [f"{each.verdict}: {each.message}" for each in idle_findings(*groups, **more)]
+
+
+def idle_findings(
     *groups: GroupUse,
     previous: int = NOW - DAY_MS,
     scope: StackScope = EVERY_TOPIC,
     usage: UsagePolicy | None = IDLE,
     unread: frozenset[str] = frozenset(),
     **more: object,
-) -> list[str]:
+) -> list[Finding]:
     """Return the findings on groups of the topic ``orders``, which was written five days ago."""
     use = TopicUse("orders", "id", NOW - 9 * DAY_MS, NOW, groups_complete_since=NOW - 9 * DAY_MS)
     use = replace(use, **{"last_written": Interval(NOW - 6 * DAY_MS, NOW - 5 * DAY_MS), **more})  # type: ignore[arg-type]
@@ -252,7 +257,7 @@ def idle_groups(
     access = AuditedAccess(
         DeclaredAccess(), LiveAccess(), scope, use=remembered, usage=usage, unread={"orders": unread}
     )
-    return [f"{each.verdict}: {each.message}" for each in judge_access(access, lambda _: True) if each.message]
+    return [each for each in judge_access(access, lambda _: True) if each.message]
 
 
 def old_group(name: str = "billing", **more: object) -> GroupUse:
@@ -309,6 +314,23 @@ def test_a_consumer_without_members_may_have_nothing_to_read() -> None:
     assert [each[:4] for each in idle_groups(manual, unread=frozenset({"billing"}))] == ["fail"]
     new_records: dict[str, Any] = {"last_written": Interval(NOW - DAY_MS, NOW)}
     assert [each[:11] for each in idle_groups(manual, unread=frozenset({"billing"}), **new_records)] == ["undecidable"]
+
+
+@pytest.mark.parametrize(
+    ("name", "group_type", "command", "exempt"),
+    [
+        ("billing", "classic", "kafka-consumer-groups --delete --group billing", "[billing]"),
+        ("g; rm -rf ~", "share", "kafka-share-groups --delete --group 'g; rm -rf ~'", '["g; rm -rf ~"]'),
+        ("a, b", "streams", "kafka-streams-groups --delete --group 'a, b'", '["a, b"]'),
+    ],
+)
+def test_the_remedy_of_an_idle_group_quotes_its_name_and_has_the_tool_of_its_type(
+    name: str, group_type: str, command: str, exempt: str
+) -> None:
+    (finding,) = idle_findings(old_group(name, group_type=group_type))
+    assert finding.remedy == (
+        f"if nobody needs it, delete it: `{command}`; or exempt it in a policy: `usage: {{exempt_groups: {exempt}}}`"
+    )
 
 
 def test_groups_that_were_hidden_for_a_while_are_undecidable() -> None:

@@ -17,8 +17,8 @@ Example: ``group billing-old has not been used for 31 d``; the service was renam
 Confirm: ``kafka-consumer-groups --describe --group G --state`` prints the state and the members;
 ``kafka-consumer-groups --describe --group G`` prints the same offsets again.
 
-Remedy: ask the owner of its topics; then delete it with ``kafka-consumer-groups --delete --group G``, and remove its
-declaration.
+Remedy: ask the owner of its topics; then delete it with ``kafka-consumer-groups --delete --group G``, or
+``kafka-share-groups`` or ``kafka-streams-groups`` by its type, and remove its declaration.
 
 Prevent: delete the group together with the service; do not raise ``offsets.retention.minutes`` for all groups.
 
@@ -36,7 +36,8 @@ from topicwarden.model.timestamps import utc
 from topicwarden.model.units import DURATION, duration_text
 from topicwarden.model.usage import GroupUse
 from topicwarden.model.verdict import Verdict
-from topicwarden.usage.idleness import IdleGroup, idle_group
+from topicwarden.specs.write.topic_access import flow
+from topicwarden.usage.idleness import IdleGroup, deletion_of, idle_group
 
 _SHOWN = 3
 
@@ -86,8 +87,8 @@ def _result(group: GroupUse, idle: IdleGroup, period: int) -> AccessResult:
             idle.proof or "it may be a consumer that assigns its partitions itself, and has nothing to read",
             *(() if idle.again or not idle.proof else ("only this observation is so late, and a clock may be wrong",)),
         ),
-        remedy=f"if nobody needs it, delete it: `kafka-consumer-groups --delete --group {group.name}`; or exempt it in "
-        f"a policy: `usage: {{exempt_groups: [{group.name}]}}`",
+        remedy=f"if nobody needs it, delete it: `{deletion_of(group)}`; or exempt it in a policy: "
+        f"`usage: {{exempt_groups: {flow([group.name])}}}`",
         evidence={
             "group": group.name,
             "type": group.group_type,
