@@ -21,6 +21,7 @@ from topicwarden.model.access import (
     Resource,
     ResourceType,
 )
+from topicwarden.model.timestamps import utc
 from topicwarden.model.topic import Topic
 from topicwarden.model.usage import (
     DAY_MS,
@@ -428,6 +429,21 @@ def test_access_that_was_not_used_is_named_and_never_called_proven(facts: UsageF
     short = use("orders", group("billing"), observed_since=NOW - 5 * DAY_MS)
     assert usage_report(with_use(facts, short)).removable == usage_report(with_use(facts, short)).removable
     assert [each for each in usage_report(with_use(facts, short)).removable if each.kind == "acl"] == []
+
+
+@pytest.mark.parametrize(
+    ("unchanged_for", "reported"), [(90 * DAY_MS, True), (30 * DAY_MS + 60_000, False), (31 * DAY_MS, True)]
+)
+def test_complete_logs_prove_that_access_was_not_used_until_they_end(
+    facts: UsageFacts, unchanged_for: int, reported: bool
+) -> None:
+    ends = NOW - 20 * 3_600_000
+    coverage = {"1": LogCoverage("1", NOW - 90 * DAY_MS, ends, 10, 0, 100, True)}
+    orders = use("orders", group("billing"), access_unchanged_since=NOW - unchanged_for)
+    facts = with_context(with_use(facts, orders), logs=AuthorizerLogs((), coverage))
+    found = [each for each in usage_report(replace(facts, incomplete_logs="")).removable if "User:old" in each.name]
+    assert [(each.proven, each.unused_since) for each in found] == [(True, ends - 30 * DAY_MS)] * reported
+    assert all(each.reason.endswith(f", and in no authorizer log, until {utc(ends)}") for each in found)
 
 
 def test_patterns_limit_the_report_and_groups_of_other_topics_are_left_out(facts: UsageFacts) -> None:

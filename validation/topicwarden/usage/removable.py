@@ -10,9 +10,10 @@ from topicwarden.kafka.read.group_lags import unread_groups
 from topicwarden.kafka_facts.access.roles import NamePattern
 from topicwarden.model.access import ANY_PRINCIPAL, AccessSource, Acl, Operation, PermissionType, Resource, ResourceType
 from topicwarden.model.message_text import counted
+from topicwarden.model.timestamps import utc
 from topicwarden.model.topic import AllowedChange
 from topicwarden.model.units import duration_text
-from topicwarden.model.usage import ACTIONS, DAY_MS, GroupUse, TopicUse, UseAction
+from topicwarden.model.usage import ACTIONS, DAY_MS, GroupUse, Interval, TopicUse, UseAction
 from topicwarden.model.usage_report import Removable, TopicUsage
 from topicwarden.policies.usage_policy import UsagePolicy
 from topicwarden.specs.resolve import Declaration
@@ -155,11 +156,16 @@ def _entries_of_groups(facts: UsageFacts) -> dict[str, list[AccessSource]]:
 def _unused_access(
     facts: UsageFacts, uses: Mapping[str, TopicUse], principals: Principals, policy: UsagePolicy
 ) -> Iterator[Removable]:
-    """Yield the declared access of single topics that no observation and no log shows to be used."""
+    """Yield the declared access of single topics that no observation and no log shows to be used.
+
+    Complete logs may end up to a day ago, so they prove it for the period until then.
+    """
     if policy.unused_access_after is None:
         return
-    now = facts.snapshot.taken_at
-    since = now - policy.unused_access_after
+    until = facts.snapshot.taken_at
+    if facts.context.logs is not None and not facts.incomplete_logs:
+        until = min([until, *(each.last for each in facts.context.logs.coverage.values())])
+    since = until - policy.unused_access_after
     for acl, sources in sorted(facts.context.declared.acls.items()):
         use = uses.get(acl.resource_name)
         if use is None or not _is_grant(acl) or _was_used(acl, use, principals, since):
@@ -169,7 +175,7 @@ def _unused_access(
             continue
         for source in sources:
             if source.topic == use.topic:
-                yield _unused(acl, source, use.topic, since, facts)
+                yield _unused(acl, source, Interval(since, until), facts)
 
 
 def _is_grant(acl: Acl) -> bool:
@@ -195,17 +201,17 @@ def _was_used(acl: Acl, use: TopicUse, principals: Principals, since: int) -> bo
     return action is UseAction.WRITE and written
 
 
-def _unused(acl: Acl, source: AccessSource, topic: str, since: int, facts: UsageFacts) -> Removable:
+def _unused(acl: Acl, source: AccessSource, period: Interval, facts: UsageFacts) -> Removable:
     verb = "reads" if acl.operation is Operation.READ else "writes"
-    period = _days(facts.snapshot.taken_at - since)
-    why = f"; this is no proof: {facts.incomplete_logs}" if facts.incomplete_logs else ", and in no authorizer log"
+    proven = f", and in no authorizer log, until {utc(period.until)}"
+    why = f"; this is no proof: {facts.incomplete_logs}" if facts.incomplete_logs else proven
     return Removable(
         kind="acl",
         name=str(acl),
-        topics=[topic],
+        topics=[acl.resource_name],
         proven=not facts.incomplete_logs,
-        reason=f"nothing that {acl.principal} {verb} was seen for {period}{why}",
-        unused_since=since,
+        reason=f"nothing that {acl.principal} {verb} was seen for {_days(period.until - period.after)}{why}",
+        unused_since=period.after,
         yaml=[
             f"delete the entry of {acl.principal} in {source.description}, at {source.location}",
             f"add {AllowedChange.REVOKE_ACCESS.line} to the topic, and deploy",
