@@ -218,12 +218,70 @@ def test_logs_name_the_principal_of_a_group(facts: UsageFacts) -> None:
     report = usage_report(with_context(with_use(facts, use("orders", group("ml"))), logs=logs))
     assert [(each.kind, each.name, each.principal) for each in report.undeclared] == [
         (UserKind.GROUP, "ml", "User:ml"),
-        (UserKind.PRINCIPAL, "User:ml", "User:ml"),
-    ]
+    ], "the entry of the group allows its principal to read"
     principal = next(user for user in of(report, "orders").readers if user.kind is UserKind.PRINCIPAL)
     assert (principal.last and principal.last.until, principal.hosts) == (NOW - 5, ["10.0.0.1"])
     assert [each.broker for each in report.logs] == ["1"]
     assert "a note" in report.notes
+
+
+def logs_of(*uses: LoggedUse) -> AuthorizerLogs:
+    return AuthorizerLogs(uses, {"1": LogCoverage("1", NOW - 90 * DAY_MS, NOW, 10, 0, 100, True)})
+
+
+def line(principal: str, **fields: object) -> LoggedUse:
+    """Return a read of the topic ``orders`` in an authorizer log."""
+    known: dict[str, Any] = {"rule": "StandardAcl(…)", "first": NOW - 2 * DAY_MS, "last": NOW - DAY_MS, "count": 3}
+    resource = Resource(ResourceType.TOPIC, "orders")
+    known |= {"operation": Operation.READ, "resource": resource, "allowed": True, "request": "Fetch"} | fields
+    return LoggedUse(principal, "10.0.0.1", **known)
+
+
+def entries(facts: UsageFacts) -> list[tuple[str, str | None, str]]:
+    return [(each.name, each.principal, each.reason) for each in usage_report(facts).undeclared]
+
+
+HIDDEN = replace(LIVE, settings=None)
+
+
+@pytest.mark.parametrize(
+    ("logged", "known", "expected"),
+    [
+        (line("User:ml"), LIVE, [("User:ml", "User:ml", "")]),
+        (line("User:ml", rule=""), LIVE, [("User:ml", "User:ml", "")]),
+        (line("User:ml"), HIDDEN, [("User:ml", "User:ml", "")]),
+        (line("User:ml", rule=""), HIDDEN, []),
+        (line("User:root", rule="SuperUser"), HIDDEN, []),
+        (line("User:root", rule="SuperUser"), LIVE, []),
+        (line("User:admin"), LIVE, []),
+        (line("User:billing"), LIVE, []),
+        (line("User:monitoring", request="DescribeProducers"), LIVE, []),
+    ],
+)
+def test_a_principal_in_a_log_is_undeclared_as_for_an_audit(
+    facts: UsageFacts, logged: LoggedUse, known: LiveAccess, expected: list[tuple[str, str | None, str]]
+) -> None:
+    facts = with_context(with_use(facts, use("orders")), logs=logs_of(logged), live=known)
+    assert entries(facts) == expected
+
+
+def test_a_line_from_before_a_change_of_the_access_counts_only_if_no_change_was_observed(facts: UsageFacts) -> None:
+    facts = with_context(facts, logs=logs_of(line("User:gone", last=NOW - 80 * DAY_MS)))
+    assert entries(with_use(facts, use("orders", access_unchanged_since=NOW - 10 * DAY_MS))) == []
+    first = use("orders", observed_since=NOW, access_unchanged_since=NOW)
+    assert entries(with_use(facts, first)) == [("User:gone", "User:gone", "")]
+
+
+@pytest.mark.parametrize(
+    ("principal", "rule", "settings"),
+    [("User:admin", "", LIVE.settings), ("User:root", "SuperUser", LIVE.settings), ("User:any", "", None)],
+)
+def test_no_entry_is_written_for_a_super_user_behind_a_group(
+    facts: UsageFacts, principal: str, rule: str, settings: dict[int, AuthorizerSettings] | None
+) -> None:
+    logged = line(principal, rule=rule, resource=Resource(ResourceType.GROUP, "mine"))
+    facts = with_context(facts, logs=logs_of(logged), live=replace(LIVE, settings=settings))
+    assert entries(with_use(facts, use("free", group("mine")))) == [("mine", None, f"{principal} may be a super user")]
 
 
 @pytest.mark.parametrize("missing", [None, live_access(None, missing={"acls": "this user lacks Describe on Cluster"})])

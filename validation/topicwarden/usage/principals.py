@@ -12,7 +12,7 @@ from topicwarden.model.usage import NAMED_BY, TopicUse, Use, UseAction, UserKind
 from topicwarden.model.usage_report import UndeclaredUse
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.write.topic_access import grant_text
-from topicwarden.usage.declared_use import AclUse, DeclaredUse
+from topicwarden.usage.declared_use import AclUse
 from topicwarden.usage.use_context import Explanation, UseContext
 
 
@@ -21,7 +21,6 @@ class Principals:
 
     def __init__(self, context: UseContext) -> None:
         self.context = context
-        self._declared = DeclaredUse(context.declared)
 
     def declares_access(self, topic: str) -> bool:
         """Return whether declared access, other than that of a bare wildcard, allows to read or write the topic."""
@@ -33,27 +32,17 @@ class Principals:
         None if the topic declares no access, if the policy exempts the user, if it is of another stack, or if an ACL
         that is not visible may allow it.
         """
-        explanation = self._explanation(use, topic)
+        explanation = self.context.explain(topic, use)
         if explanation is Explanation.DECLARED:
             return True
         return False if explanation is Explanation.NONE and self.declares_access(topic) else None
 
     def needs_declaration(self, use: Use, topic: str) -> bool:
         """Return whether nothing explains ``use``, or the topic declares no access."""
-        explanation = self._explanation(use, topic)
+        explanation = self.context.explain(topic, use)
         if self.declares_access(topic):
             return explanation is Explanation.NONE
         return explanation in (Explanation.NONE, Explanation.UNKNOWN)
-
-    def _explanation(self, use: Use, topic: str) -> Explanation:
-        if use.kind is not UserKind.PRINCIPAL:
-            return self.context.explain(topic, use)
-        if self._declared.explains(use, topic):
-            return Explanation.DECLARED
-        scope = self.context.scope
-        if scope.principals and not scope.owns_principal(use.name):
-            return Explanation.OTHER_STACK
-        return Explanation.EXEMPT if use.name in (self.context.super_users or ()) else Explanation.NONE
 
     def candidates(self, use: Use, topic: str) -> list[str] | None:
         """Return the principals that can be the user, sorted, ``User:*`` for anyone; None if the ACLs are unknown.
@@ -70,9 +59,12 @@ class Principals:
         return None if self._live is None else sorted(self._live.candidates(use, topic))
 
     def principal(self, use: Use, topic: str) -> str | None:
-        """Return the only principal that can be the user, if it is no super user; None if there are several."""
+        """Return the only principal that can be the user; None if there are several, or if it may be a super user."""
         found = self.candidates(use, topic)
-        return found[0] if found is not None and len(found) == 1 and found[0] != ANY_PRINCIPAL else None
+        if found is None or len(found) != 1 or found[0] == ANY_PRINCIPAL:
+            return None
+        named = use.kind is UserKind.PRINCIPAL or use.kind in NAMED_BY
+        return None if named and self.context.may_be_super_user(topic, use) else found[0]
 
     @cached_property
     def _live(self) -> AclUse | None:
@@ -111,13 +103,22 @@ def undeclared_uses(
     changed counts neither.
     """
     for topic, use in sorted(uses.items()):
-        for user in sorted(use.users, key=lambda each: (each.action, each.kind, each.name)):
-            if _was_seen(user, use) and principals.needs_declaration(user, topic):
-                yield _undeclared(topic, user, principals, declarations.get(topic))
+        found = [
+            _undeclared(topic, user, principals, declarations.get(topic))
+            for user in sorted(use.users, key=lambda each: (each.action, each.kind, each.name))
+            if _was_seen(user, use) and principals.needs_declaration(user, topic)
+        ]
+        named = {(each.action, each.principal) for each in found if each.kind is not UserKind.PRINCIPAL}
+        # The entry of a group or a transactional id also allows its principal to use the topic.
+        yield from (
+            each for each in found if each.kind is not UserKind.PRINCIPAL or (each.action, each.name) not in named
+        )
 
 
 def _was_seen(user: Use, use: TopicUse) -> bool:
-    return user.active or user.kind is UserKind.PRINCIPAL or use.under_unchanged_access(user)
+    # The lines of a log may be older than the first observation. As long as the access has not changed, they count.
+    logged = user.kind is UserKind.PRINCIPAL and use.access_unchanged_since == use.observed_since
+    return user.active or logged or use.under_unchanged_access(user)
 
 
 def _undeclared(topic: str, user: Use, principals: Principals, declaration: Declaration | None) -> UndeclaredUse:
@@ -157,4 +158,4 @@ def _reason(principal: str | None, candidates: list[str] | None, declaration: De
         return "no ACL allows it to anyone but super users"
     if len(candidates) > 1:
         return f"{len(candidates)} principals can be the user"
-    return "anyone can be the user"
+    return "anyone can be the user" if candidates == [ANY_PRINCIPAL] else f"{candidates[0]} may be a super user"

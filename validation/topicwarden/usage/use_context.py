@@ -48,6 +48,8 @@ from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.usage.declared_use import AclUse
 
 _SUPER_USER: Final = logged_rule(Decision(True, reason=Reason.SUPER_USER))
+_BY_ACL: Final = "StandardAcl"
+"""A part of the rule that ``StandardAuthorizer`` logs if an ACL, and not a super user, decides."""
 _NO_RECORDS: Final = ("DescribeProducers", "DESCRIBE_PRODUCERS")
 """Requests that need Read on a topic, and read no record."""
 _BY_ACLS_ALONE: Final = AuthorizerSettings()
@@ -66,6 +68,15 @@ class Explanation(Enum):
     """An ACL or a setting that is not visible may allow the use."""
     NONE = auto()
     """Nothing that is declared explains the use."""
+
+
+_LEAST_FIRST: Final = (
+    Explanation.NONE,
+    Explanation.UNKNOWN,
+    Explanation.EXEMPT,
+    Explanation.OTHER_STACK,
+    Explanation.DECLARED,
+)
 
 
 @dataclass(frozen=True)
@@ -160,9 +171,12 @@ class UseContext:
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
 
     def explain(self, topic: str, use: Use) -> Explanation:
-        """Return what explains ``use`` of ``topic``. For a user in an authorizer log, see ``explain_logged``."""
+        """Return what explains ``use`` of ``topic``; of a principal in authorizer logs, all its lines have to be."""
         if self._declared_use.candidates(use, topic):
             return Explanation.DECLARED
+        if use.kind is UserKind.PRINCIPAL:
+            found = {self.explain_logged(each) for each in self._lines_of(use, topic)}
+            return next((each for each in _LEAST_FIRST if each in found), Explanation.NONE)
         if use.kind is UserKind.GROUP and self.exempts(use.name):
             return Explanation.EXEMPT
         kind = NAMED_BY.get(use.kind)
@@ -190,16 +204,32 @@ class UseContext:
             return Explanation.OTHER_STACK
         if logged.rule == _SUPER_USER or logged.principal in (self.super_users or ()):
             return Explanation.EXEMPT
-        return Explanation.UNKNOWN if self.super_users is None else Explanation.NONE
+        return Explanation.UNKNOWN if self._may_be_super_user(logged) else Explanation.NONE
+
+    def may_be_super_user(self, topic: str, use: Use) -> bool:
+        """Return whether authorizer logs name a super user for ``use`` of ``topic``, or may do so."""
+        return any(map(self._may_be_super_user, self._lines_of(use, topic)))
+
+    def _may_be_super_user(self, logged: LoggedUse) -> bool:
+        if logged.rule == _SUPER_USER or logged.principal in (self.super_users or ()):
+            return True
+        return self.super_users is None and _BY_ACL not in logged.rule
+
+    def _lines_of(self, use: Use, topic: str) -> tuple[LoggedUse, ...]:
+        """Return the lines of authorizer logs about a user: those on its name, or those of a principal on the topic."""
+        if use.kind is UserKind.PRINCIPAL:
+            lines = tuple(each for each in self.used_by_others(topic) if each.principal == use.name)
+        else:
+            kind = NAMED_BY.get(use.kind)
+            lines = self.logged.get(Resource(kind, use.name) if kind else _topic(topic), ())
+        return tuple(each for each in lines if each.allowed and each.operation is OPERATIONS[use.action])
 
     def candidates(self, topic: str, use: Use) -> tuple[tuple[str, ...], bool]:
         """Return the principals that may be the user, sorted, and whether an authorizer log names them.
 
         Without a log, these are the principals that live ACLs allow the use. ``User:*`` is not among them.
         """
-        operation, kind = OPERATIONS[use.action], NAMED_BY.get(use.kind)
-        named = Resource(kind, use.name) if kind else _topic(topic)
-        logged = {each.principal for each in self.logged.get(named, ()) if each.allowed and each.operation is operation}
+        logged = {each.principal for each in self._lines_of(use, topic)}
         if logged:
             return tuple(sorted(logged)), True
         if self._live_use is None:

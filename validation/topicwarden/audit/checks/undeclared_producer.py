@@ -55,8 +55,6 @@ from topicwarden.model.verdict import Verdict
 from topicwarden.usage.use_context import Explanation, UseContext
 
 _AHEAD_MS: Final = 300_000
-_BY_ACL: Final = "StandardAcl"
-"""A part of the rule that ``StandardAuthorizer`` logs if an ACL, and not a super user, decides."""
 _SHOWN: Final = 3
 
 
@@ -79,10 +77,9 @@ def _logged_producers(subject: Required) -> Iterator[CheckResult]:
     resource = Resource(ResourceType.TOPIC, subject.live.topic.name)
     found: dict[str, list[LoggedUse]] = defaultdict(list)
     for each in context.logged.get(resource, ()):
-        if each.allowed and each.operation is Operation.WRITE and now - each.last <= REPORTED_MS:
-            explanation = context.explain_logged(each)
-            if explanation is Explanation.NONE or (explanation is Explanation.UNKNOWN and _BY_ACL in each.rule):
-                found[each.principal].append(each)
+        recent = each.allowed and each.operation is Operation.WRITE and now - each.last <= REPORTED_MS
+        if recent and context.explain_logged(each) is Explanation.NONE:
+            found[each.principal].append(each)
     for _, uses in sorted(found.items()):
         last = max(each.last for each in uses)
         if since is not None and (last > since or since == use.observed_at):
