@@ -262,6 +262,13 @@ def test_one_observation_by_a_clock_that_was_ahead_shows_no_long_time_without_us
     assert remembered(topic()).unused_ms == 0
 
 
+def test_an_observation_of_some_partitions_is_no_sample() -> None:
+    some, all_ = topic(log_ends={0: 10}, sees_log_ends=False), topic(log_ends={0: 10, 1: 1_000})
+    days = [(1, all_), (2, some), (3, all_), (3.5, some)]
+    records = reduce(remember, [observation(int(day * DAY_MS), each) for day, each in days], NOTHING)
+    assert records.topic_uses()["t"].samples == ((DAY_MS, 1_010, None), (3 * DAY_MS, 1_010, None))
+
+
 def test_samples_are_one_a_day_and_limited() -> None:
     records = NOTHING
     for hour in range(0, 24 * (KEPT_SAMPLES + 3), 12):

@@ -279,7 +279,7 @@ def _moved_ends(before: TopicRecord, seen: ObservedTopic, now: int) -> list[Inte
 
 
 def _samples(samples: tuple[Sample, ...], seen: ObservedTopic, now: int) -> tuple[Sample, ...]:
-    if not seen.log_ends:
+    if not seen.log_ends or not seen.sees_log_ends:  # the sum of some partitions would look like growth later
         return samples
     earlier = [sample for sample in samples[-KEPT_SAMPLES:] if sample[0] // DAY_MS != now // DAY_MS]
     return (*earlier, (now, sum(seen.log_ends.values()), seen.replica_bytes))[-KEPT_SAMPLES:]
