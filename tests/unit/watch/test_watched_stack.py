@@ -29,6 +29,7 @@ from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope
+from topicwarden.operations import report_deliveries
 
 VALID = "partitions: 1\nreplication_factor: 1\n"
 SETTINGS = "config: {{'kafka:bootstrapServers': ['127.0.0.1:1'], 'kafka:tlsEnabled': true, 'kafka:saslMechanism': plain, 'kafka:saslUsername': app, 'kafka:saslPassword': {}}}\n"  # noqa: E501
@@ -106,6 +107,36 @@ def test_a_broken_stack_file_leaves_the_last_connection(
     assert "stacks/Pulumi.dev.yaml" in (watched.read_declarations() or "")
     watched.audit()
     assert requests[1].connection == requests[0].connection
+
+
+def test_settings_of_receivers_that_cannot_be_used_leave_the_declarations_valid(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes: list[str] = []
+    spark = LastingSession(Project(folder), None, lambda _: None)
+    watched = WatchedStack(Project(folder), "dev", str(folder / "history"), ReadLimits(), spark, note=notes.append)
+    watched.report_url = "http://127.0.0.1/report"
+
+    def refused(*_: object) -> None:
+        raise Refusal("the secret cannot be decrypted")
+
+    def failed() -> list[float | None]:
+        return [
+            value for labels, value in watched.families()["watch_failed_delivery"][1] if labels["kind"] == "settings"
+        ]
+
+    with closing(watched):
+        watched.open()
+        with monkeypatch.context() as patch:
+            patch.setattr(report_deliveries, "receivers_of", refused)
+            assert [watched.read_declarations() for _ in range(2)] == [None, None]
+        assert failed() == [1]
+        assert notes == [
+            "dev: the settings of receivers and catalogues cannot be used, and the last usable ones are: the secret "
+            "cannot be decrypted"
+        ]
+        assert watched.read_declarations() is None
+        assert (failed(), notes[1:]) == ([0], ["dev: the settings of receivers and catalogues can be used again"])
 
 
 def test_without_any_valid_declaration_an_audit_fails(

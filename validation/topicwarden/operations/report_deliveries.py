@@ -28,6 +28,8 @@ class ReportDeliveries:
     ) -> None:
         self._project, self._stack, self._note = project, stack, note
         self._notifier, self._publisher = notifier, publisher
+        self.problem: str | None = None
+        """Why the settings could not be used at the latest ``reload``; None if they could."""
 
     @property
     def observers(self) -> tuple[Callable[[AuditReport], None], ...]:
@@ -39,6 +41,14 @@ class ReportDeliveries:
 
         Raises Refusal for settings that cannot be used. The last usable settings then stay in use.
         """
+        try:
+            self._reload()
+        except Refusal as refusal:
+            self.problem = str(refusal)
+            raise
+        self.problem = None
+
+    def _reload(self) -> None:
         settings = written_settings(self._project, self._stack)
         if settings.get(NOTIFICATIONS) is not None or settings.get(CATALOGUES) is not None:
             settings = stack_settings(self._project, self._stack)
@@ -58,6 +68,7 @@ class ReportDeliveries:
         errors = [
             *(("notification", name, each.last_error) for name, each in notified.items()),
             *(("catalogue", name, error) for name, error in self._publisher.errors().items()),
+            ("settings", "", self.problem),
         ]
         return {
             "watch_pending_deliveries": (
@@ -65,7 +76,7 @@ class ReportDeliveries:
                 [({"kind": "notification", "receiver": name}, each.pending) for name, each in notified.items()],
             ),
             "watch_failed_delivery": (
-                "1 if the last delivery to the receiver failed.",
+                "1 if the last delivery to the receiver failed, or if the settings of receivers cannot be used.",
                 [({"kind": kind, "receiver": name}, int(error is not None)) for kind, name, error in errors],
             ),
         }

@@ -110,6 +110,16 @@ def _of_watch() -> Iterator[_Rule]:
         "audits with the last valid ones.\nRemedy: `topicwarden check` prints each problem with its line.",
         runbook_url=f"{DOCUMENTATION}/reference/metrics.md#topicwardendeclarationsbroken",
     )
+    yield _rule(
+        "TopicwardenDeliverySettingsBroken",
+        'max by (stack) (topicwarden_watch_failed_delivery{kind="settings"}) == 1',
+        wait="5m",
+        summary="{{ $labels.stack }}: the settings of receivers and catalogues cannot be used",
+        description="`topicwarden watch` has refused the settings of receivers and catalogues, or could not decrypt "
+        "them, for five minutes, and delivers with the last usable ones.\n"
+        "Remedy: the log of the watch has the message; `topicwarden check` prints each problem of the settings.",
+        runbook_url=f"{DOCUMENTATION}/reference/metrics.md#topicwardendeliverysettingsbroken",
+    )
 
 
 def _rule(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from topicwarden.audit.run import audit
@@ -92,19 +92,28 @@ class WatchedStack:
         """Read the YAML, as `topicwarden check` does; return the reason why it cannot be used, or None.
 
         Files are read each time, because some rules depend on the date, and reading takes less than a second. The
-        settings of receivers and catalogues are read again, too.
+        settings of receivers and catalogues are read again, too: if they cannot be used, a line says so.
         """
         self._problem = None
         try:
             self._checked = checked_stack(self._project, self.stack, "audited")
         except Refusal as refusal:
             self._problem = str(refusal)
-        try:
-            if self._deliveries is not None:
-                self._deliveries.reload()
-        except Refusal as refusal:
-            return self._problem or str(refusal)
+        if self._deliveries is not None:
+            self._reload(self._deliveries)
         return self._problem
+
+    def _reload(self, deliveries: ReportDeliveries) -> None:
+        before = deliveries.problem
+        with suppress(Refusal):
+            deliveries.reload()
+        if deliveries.problem is not None and deliveries.problem not in (before, self._problem):
+            self._note(
+                f"{self.stack}: the settings of receivers and catalogues cannot be used, and the last usable ones are: "
+                f"{deliveries.problem}"
+            )
+        elif deliveries.problem is None and before is not None:
+            self._note(f"{self.stack}: the settings of receivers and catalogues can be used again")
 
     def audit(self) -> AuditReport:
         """Audit the records since the last audit with the last valid declarations, and with the settings of now."""
