@@ -22,7 +22,7 @@ from topicwarden.kafka.read.use_reads import ClusterUse
 from topicwarden.model.access import Acl, DeclaredAccess, LiveAccess
 from topicwarden.model.verdict import Verdict
 from topicwarden.policies.usage_policy import UsagePolicy
-from topicwarden.usage.declared_use import DeclaredUse
+from topicwarden.usage.declared_use import AclUse
 from topicwarden.usage.observe import observe_use
 from topicwarden.usage.remember import remember
 from topicwarden.usage.use_context import UseContext
@@ -107,7 +107,7 @@ class Observer:
         known = history.load(snapshot.cluster_id)
         reported = self.observe(other, topics, after)
         deployed = self._context(one, before).deployed
-        history.save(remember(known, observe_use(snapshot, use, DeclaredUse(before).digest, deployed)))
+        history.save(remember(known, observe_use(snapshot, use, AclUse(before.acls).digest, deployed)))
         return reported
 
     def _own(self, reading: Reading, topics: Collection[str]) -> tuple[Snapshot, ClusterUse]:

@@ -25,7 +25,7 @@ from topicwarden.model.usage import DAY_MS
 from topicwarden.model.verdict import Verdict
 from topicwarden.policies.usage_policy import UsagePolicy
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
-from topicwarden.usage.declared_use import DeclaredUse
+from topicwarden.usage.declared_use import AclUse
 from topicwarden.usage.join_records import join
 from topicwarden.usage.observe import GroupState, ObservedGroup, ObservedProducers, ObservedTopic, UseObservation
 from topicwarden.usage.remember import remember
@@ -269,7 +269,7 @@ class History:
             frozenset(client.name for client in named if client.begun is not None),
             sees_groups=sees_groups,
             sees_producers=sees_producers,
-            access=DeclaredUse(context.declared).digest("t"),
+            access=AclUse(context.declared.acls).digest("t"),
             deployed=context.deployed("t"),
         )
         return UseObservation("c", clock, {"t": topic}, states)

@@ -21,7 +21,7 @@ from topicwarden.model.access import (
     ResourceType,
 )
 from topicwarden.model.usage import Use, UseAction, UserKind
-from topicwarden.usage.declared_use import AclUse, DeclaredUse
+from topicwarden.usage.declared_use import AclUse
 from topicwarden.usage.use_context import UseContext
 
 TOPIC, GROUP, ID = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID
@@ -42,8 +42,8 @@ def acl(
     return Acl(f"User:{principal}", host, operation, permission, kind, name, pattern)
 
 
-def declared(*acls: Acl) -> DeclaredUse:
-    return DeclaredUse(declared_access(acls=dict.fromkeys(acls, ())))
+def declared(*acls: Acl) -> AclUse:
+    return AclUse(declared_access(acls=dict.fromkeys(acls, ())).acls)
 
 
 def reading(group: str) -> Use:
@@ -89,8 +89,8 @@ def test_a_use_is_explained_by_a_principal_that_may_do_all_of_it(
 ) -> None:
     found = declared(*acls)
     assert found.candidates(use, "t") == candidates
-    assert found.explains(use, "t") is bool(candidates)
-    assert not found.explains(use, "other") or ANY_PRINCIPAL in candidates or acls[0].principal == ANY_PRINCIPAL
+    assert bool(found.candidates(use, "t")) is bool(candidates)
+    assert not found.candidates(use, "other") or ANY_PRINCIPAL in candidates or acls[0].principal == ANY_PRINCIPAL
 
 
 acls = st.builds(
@@ -131,9 +131,9 @@ def test_roles_of_topics_explain_their_own_use() -> None:
         *roles.produce("t", Grant("User:p", name="x")),
     }
     found = declared(*acls)
-    assert found.explains(reading("team-billing"), "t")
-    assert not found.explains(reading("billing"), "t")
-    assert found.explains(writing(UserKind.TRANSACTIONAL_ID, "x"), "t")
+    assert found.candidates(reading("team-billing"), "t")
+    assert not found.candidates(reading("billing"), "t")
+    assert found.candidates(writing(UserKind.TRANSACTIONAL_ID, "x"), "t")
 
 
 def test_everyone_may_use_a_resource_without_acls_if_the_cluster_is_open() -> None:

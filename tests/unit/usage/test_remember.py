@@ -252,16 +252,6 @@ def test_the_start_offset_of_a_share_group_may_lag_behind_its_reads() -> None:
     assert user(use, UserKind.GROUP, "g").moves == (Interval(100, 300),)
 
 
-def test_one_observation_by_a_clock_that_was_ahead_shows_no_long_time_without_use() -> None:
-    records = NOTHING
-    for day in (1, 2, 3, 40):
-        records = remember(records, observation(day * DAY_MS, topic(log_ends={0: 5})))
-    use = records.topic_uses()["t"]
-    assert use.observed_at - use.unused_since == 39 * DAY_MS
-    assert use.unused_ms == 2 * DAY_MS
-    assert remembered(topic()).unused_ms == 0
-
-
 def test_an_observation_of_some_partitions_is_no_sample() -> None:
     some, all_ = topic(log_ends={0: 10}, sees_log_ends=False), topic(log_ends={0: 10, 1: 1_000})
     days = [(1, all_), (2, some), (3, all_), (3.5, some)]

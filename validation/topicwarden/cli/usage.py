@@ -30,7 +30,7 @@ from topicwarden.model.project import Project, find_project
 from topicwarden.operations.operation_options import ProgressListener
 from topicwarden.report import display, terminal_output
 from topicwarden.report.output_folder import require_writable, write_files
-from topicwarden.specs.stacks.history_address import NONE
+from topicwarden.specs.stacks.history_address import history_below
 
 if TYPE_CHECKING:
     from topicwarden.model.fleet_report import StackOutcome
@@ -188,8 +188,7 @@ def _usage_of_stacks(
     project = find_project()
 
     def operate(stack: str, listener: ProgressListener) -> StackOutcome:
-        history = options.history
-        own = history if history in (None, NONE) else f"{history.rstrip('/')}/{stack}"
+        own = history_below(options.history, stack)
         with without_garbage_collection():
             report = usage_topics(project, stack, patterns, replace(options, history=own), listener=listener)
         if out is not None:

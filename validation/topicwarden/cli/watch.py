@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Final, TextIO
+from typing import Annotated, Final, TextIO
 
 import typer
 
@@ -23,9 +23,6 @@ from topicwarden.model.units import DURATION
 from topicwarden.operations.operation_options import ProgressListener
 from topicwarden.report import terminal_output
 from topicwarden.report.display import one_line
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer()
 

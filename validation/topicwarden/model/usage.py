@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from topicwarden.model.access import Operation, Resource, ResourceType
@@ -144,17 +143,6 @@ class TopicUse:
         """
         uses = [last.until for last in (self.last_written, self.last_read) if last is not None]
         return max([self.observed_since, *uses])
-
-    @property
-    def unused_ms(self) -> int:
-        """The time for which observations saw no use, without the longest time between two of them.
-
-        So one observation by a clock that was ahead proves nothing. The earlier observations are those of ``samples``,
-        one for each day.
-        """
-        since = self.unused_since
-        times = sorted({since, self.observed_at, *(each.taken_at for each in self.samples if each.taken_at > since)})
-        return self.observed_at - since - max((later - at for at, later in pairwise(times)), default=0)
 
     def under_unchanged_access(self, use: Use) -> bool:
         """Return whether ``use`` happened while observations saw the same declared access of the topic as the last."""

@@ -56,7 +56,10 @@ def usage_report(facts: UsageFacts) -> UsageReport:
         domains=_shares(topics, lambda topic: topic.domain, facts.cost_policy),
         undeclared=list(undeclared),
         removable=removable(facts, uses, {topic.name: topic for topic in topics}, principals),
-        logs=[_log(each) for _, each in sorted((logs.coverage if logs else {}).items())],
+        logs=[
+            LogRead.model_validate(each, from_attributes=True)
+            for _, each in sorted((logs.coverage if logs else {}).items())
+        ],
         notes=_notes(facts),
     )
 
@@ -171,11 +174,6 @@ def _share(name: str, topics: Sequence[TopicUsage]) -> CostShare:
         unknown_tiered=sum(topic.tiered_bytes is None for topic in topics),
         cost_per_month=round(sum(costs), 4) if costs else None,
     )
-
-
-def _log(coverage: object) -> LogRead:
-    names = LogRead.model_fields
-    return LogRead(**{name: getattr(coverage, name) for name in names})
 
 
 def _notes(facts: UsageFacts) -> list[str]:

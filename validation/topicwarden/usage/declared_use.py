@@ -14,7 +14,6 @@ from topicwarden.model.access import (
     WILDCARD,
     Acl,
     AuthorizerSettings,
-    DeclaredAccess,
     Operation,
     PermissionType,
     Resource,
@@ -135,17 +134,6 @@ class AclUse:
             acls = {acl for kind in NAMED_BY.values() for acl in self._authorizer.acls_for(principal, kind)}
             self._digests_of_names[principal] = _digest(sorted(str(acl).encode() for acl in acls))
         return self._digests_of_names[principal]
-
-
-class DeclaredUse(AclUse):
-    """The uses that the declared access of a stack explains."""
-
-    def __init__(self, declared: DeclaredAccess) -> None:
-        super().__init__(declared.acls)
-
-    def explains(self, use: Use, topic: str) -> bool:
-        """Return whether any principal may do ``use`` on ``topic`` by the declared access."""
-        return bool(self.candidates(use, topic))
 
 
 def _digest(parts: Iterable[bytes]) -> bytes:

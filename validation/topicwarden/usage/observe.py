@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kafka.read.transactions import ProducerPosition, TopicProducers
+from topicwarden.usage.cost import replica_bytes
 
 if TYPE_CHECKING:
     from topicwarden.kafka.read.consumer_groups import ConsumerGroup
@@ -48,7 +49,7 @@ class ObservedTopic:
     - ``transactional_ids``: by producer id, as far as they are known.
     - ``ongoing``: the transactional ids that have a transaction with this topic now.
     - ``sees_groups``, ``sees_producers``, ``sees_log_ends``: whether all of them were seen.
-    - ``access``: the digest of the declared access; see ``DeclaredUse.digest``.
+    - ``access``: the digest of the declared access; see ``AclUse.digest``.
     - ``deployed``: the digest of the live ACLs and of the scope of the stack; empty if they are not known.
     """
 
@@ -147,7 +148,6 @@ def _topic(
     deployed: str,
 ) -> ObservedTopic:
     name, extents = live.topic.name, live.extents
-    sizes = [extents[state.partition].replica_bytes if state.partition in extents else None for state in live.replicas]
     positions: dict[int, dict[int, ProducerPosition]] = {}
     for (partition, producer), position in producers.positions.items():
         positions.setdefault(partition, {})[producer] = position
@@ -155,7 +155,7 @@ def _topic(
         topic=name,
         topic_id=live.id,
         log_ends={partition: extent.end for partition, extent in extents.items()},
-        replica_bytes=None if None in sizes else sum(size for size in sizes if size is not None),
+        replica_bytes=replica_bytes(live),
         groups=tuple(_group(group, name) for group in groups),
         producers={}
         if producers.missing and not producers.unread

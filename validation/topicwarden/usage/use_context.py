@@ -120,10 +120,6 @@ class UseContext:
     def _is_observation(self, logged: LoggedUse) -> bool:
         return logged.principal == self.observer and logged.operation is Operation.READ
 
-    def exempts(self, group: str) -> bool:
-        """Return whether the policy exempts the group."""
-        return self.policy is not None and self.policy.exempts_group(group)
-
     def declaring(self, topic: str) -> tuple[Acl, ...]:
         """Return the declared ACLs that allow to read or write this topic, without those on all topics, sorted."""
         return tuple(
@@ -177,7 +173,7 @@ class UseContext:
         if use.kind is UserKind.PRINCIPAL:
             found = {self.explain_logged(each) for each in self._lines_of(use, topic)}
             return next((each for each in _LEAST_FIRST if each in found), Explanation.NONE)
-        if use.kind is UserKind.GROUP and self.exempts(use.name):
+        if use.kind is UserKind.GROUP and self.policy is not None and self.policy.exempts_group(use.name):
             return Explanation.EXEMPT
         kind = NAMED_BY.get(use.kind)
         return self._unowned(topic, use, hidden=False) if kind is None else self._explain_named(topic, use, kind)

@@ -25,9 +25,10 @@ from pydantic import TypeAdapter
 
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.access import DeclaredAccess
+from topicwarden.model.message_text import enumerated
 from topicwarden.model.timestamps import utc
 from topicwarden.model.usage import GroupUse, TopicUse
-from topicwarden.usage.declared_use import DeclaredUse
+from topicwarden.usage.declared_use import AclUse
 from topicwarden.usage.history_files import COMPLETE, HistoryFiles, HistoryParts, LocalFiles, part_name
 from topicwarden.usage.join_records import join
 from topicwarden.usage.observe import observe_use
@@ -118,7 +119,7 @@ def remember_use(
     observation meanwhile, both are united. If the history is of a time that has not come yet, a clock is wrong: this
     observation is then compared with nothing. Only that it saw other access is saved.
     """
-    observation = observe_use(snapshot, use, DeclaredUse(declared).digest, deployed)
+    observation = observe_use(snapshot, use, AclUse(declared.acls).digest, deployed)
     known = history.load(snapshot.cluster_id)
     now = int(time.time() * 1000)
     if known.observed_at > max(now, observation.taken_at):
@@ -300,9 +301,5 @@ def too_young(policy: UsagePolicy | None, remembered: RememberedUse) -> list[str
             subjects.setdefault(since + period, []).append(subject)
     if not subjects:
         return []
-    parts = [f"{_listed(names)} from {utc(at)} on" for at, names in sorted(subjects.items())]
+    parts = [f"{enumerated(names)} from {utc(at)} on" for at, names in sorted(subjects.items())]
     return [f"the use of topics has been observed since {utc(since)}; it shows {', '.join(parts)}"]
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
