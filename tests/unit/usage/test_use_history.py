@@ -166,12 +166,16 @@ def test_a_part_that_cannot_be_used_is_noted_and_ignored(
         assert not bad.exists()
 
 
-def test_a_part_that_another_run_deletes_meanwhile_is_found_in_its_successor(tmp_path: Path) -> None:
+@pytest.mark.parametrize("file", ["_complete", "use.json.gz"])
+def test_a_part_that_another_run_deletes_meanwhile_is_found_in_its_successor(file: str, tmp_path: Path) -> None:
     old = saved(tmp_path, records_at(1_000, 3))
+
+    racing: list[str] = []
 
     class Racing(LocalFiles):
         def read(self, url: str) -> bytes | None:
-            if url.endswith("use.json.gz") and old.is_dir():
+            if url.endswith(f"{old.name}/{file}") and not racing:
+                racing.append(url)
                 other = UseHistory(str(tmp_path))
                 other.save(records_at(2_000, 4, other.load(CLUSTER)))
             return super().read(url)

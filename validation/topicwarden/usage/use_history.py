@@ -201,9 +201,12 @@ class UseHistory:
     def _load(self, parts: HistoryParts, records: UseRecords) -> tuple[UseRecords, list[str]] | None:
         """Return the joined parts and their names; None if another run has deleted one of them in the meantime."""
         joined, problems = list[str](), list[str]()
-        for name in [part.name for part in parts.all_parts(_FOLDER)]:
+        found = parts.all_parts(_FOLDER)
+        for name in [part.name for part in found]:
             marker = parts.read_bytes(_FOLDER, name, COMPLETE)
             if marker is None:
+                if parts.all_parts(_FOLDER) != found:
+                    return None
                 continue  # a run writes it now, or was killed
             try:
                 complete = json.loads(marker)
