@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -90,12 +91,13 @@ def test_a_read_only_data_folder_can_be_replaced(tmp_path: Path, monkeypatch: py
     assert line.endswith("Read-only file system; set TOPICWARDEN_CACHE to a folder that can be written")
 
 
-@pytest.mark.parametrize("command", ["check", "rules"])
-def test_a_full_disk_for_the_output_is_reported_in_one_line(tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize(("command", "unbuffered"), [("check", ""), ("rules", ""), ("check", "1")])
+def test_a_full_disk_for_the_output_is_reported_in_one_line(tmp_path: Path, command: str, unbuffered: str) -> None:
     project(tmp_path, {"topics/a.yaml": "{owner: x}\n"})
     done = subprocess.run(
         ["sh", "-c", f"exec '{COMMAND}' {command} > /dev/full"],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         capture_output=True,
         text=True,
         check=False,

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -43,6 +42,7 @@ from topicwarden.cli.demo import demo
 from topicwarden.cli.failure import CODE, details_of, ended_by_signal, line_for
 from topicwarden.cli.silence import never_silent
 from topicwarden.report.display import printable
+from topicwarden.report.output_streams import open_standard_outputs
 from topicwarden.report.terminal_output import VERBOSITY, without_commands
 
 COMPLETION = "_TOPICWARDEN_COMPLETE"
@@ -172,9 +172,7 @@ def top(
 
 def run() -> None:
     """Run the command line; the entry point of the program ``topicwarden``."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # the shell has closed it: `>&-`
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 -- until the process ends
+    open_standard_outputs()
     try:
         with ending_children(), never_silent(_command()):
             app()

@@ -16,6 +16,7 @@ from typing import TextIO
 
 from topicwarden.operations.operation_options import ShareReport
 from topicwarden.report.display import duration
+from topicwarden.report.output_streams import open_output
 from topicwarden.report.terminal_output import VERBOSITY, without_commands
 
 LINE_INTERVAL_S = 9.0
@@ -68,8 +69,7 @@ def progress_stream() -> Iterator[TextIO]:
     with ExitStack() as resources:
         stream = sys.stderr
         with suppress(OSError, ValueError):  # a stream that is not a file
-            descriptor = os.dup(sys.stderr.fileno())
-            stream = resources.enter_context(os.fdopen(descriptor, "w", encoding="utf-8", errors="replace"))
+            stream = resources.enter_context(open_output(os.dup(sys.stderr.fileno())))
         yield stream
 
 
@@ -94,6 +94,6 @@ def _write_lines(stream: TextIO, ended: threading.Event) -> None:
         VERBOSITY.last_output = time.monotonic()
         stage = _stages[-1] if _stages else None
         if stage is not None and not stage.moving and not VERBOSITY.quiet:
-            with suppress(OSError):  # the reader has gone, or the disk is full
+            with suppress(OSError):  # the disk is full
                 stream.write(f"{without_commands(stage.line())}\n")
                 stream.flush()

@@ -55,16 +55,12 @@ def keep_notes_out_of_output() -> None:
 
 
 def write(text: str) -> None:
-    """Print ``text``. Characters that the encoding does not have are escaped; a closed pipe is not an error."""
+    """Print ``text``. Characters that the encoding does not have are escaped."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     VERBOSITY.last_output = time.monotonic()
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Otherwise Python reports an error at exit, when it flushes the closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def write_text(text: str) -> None:
