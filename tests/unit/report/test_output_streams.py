@@ -78,6 +78,20 @@ def test_the_exit_code_of_a_check_does_not_depend_on_a_reader(stream: str, close
     assert (done.returncode, done.stdout or "") == (0, "")
 
 
+def test_what_an_encoding_does_not_have_is_escaped() -> None:
+    moves = "show([ReplicaMove('orders', 0, (1, 2), (3, 2), 1, 1)], None)"
+    code = (
+        "from topicwarden.cli.replica_moves_text import show\n"
+        "from topicwarden.plan.placement.replica_placement import ReplicaMove\n"
+        "from topicwarden.report.output_streams import open_standard_outputs\n"
+        f"open_standard_outputs()\n{moves}\nprint('–')"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert "\\u2192 3 2" in done.stdout
+    assert done.stdout.endswith("\\u2013\n")
+
+
 def test_a_stream_without_buffer_shows_each_line_at_once() -> None:
     code = (
         "from topicwarden.report.output_streams import open_standard_outputs; open_standard_outputs();"

@@ -1,4 +1,4 @@
-"""Standard output and standard error for readers that may go away, such as `head`."""
+"""Standard output and standard error with any encoding, for readers that may go away, such as `head`."""
 
 from __future__ import annotations
 
@@ -34,12 +34,16 @@ def open_output(descriptor: int) -> TextIO:
 
 
 def open_standard_outputs() -> None:
-    """Replace ``sys.stdout`` and ``sys.stderr``: no command ends half-way because the reader of its output has gone."""
+    """Replace ``sys.stdout`` and ``sys.stderr``, so that no command ends half-way because of its output.
+
+    Their reader may go away. Characters that their encoding does not have are escaped.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # the shell has closed it: `>&-`
             setattr(sys, name, open_output(os.open(os.devnull, os.O_WRONLY)))
         elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
             setattr(sys, name, _tolerant(stream))
 
 

@@ -1,8 +1,7 @@
-"""Write to standard output, for terminals, files and pipes of any encoding."""
+"""Write to standard output, for terminals, files and pipes."""
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import shutil
@@ -55,9 +54,7 @@ def keep_notes_out_of_output() -> None:
 
 
 def write(text: str) -> None:
-    """Print ``text``. Characters that the encoding does not have are escaped."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+    """Print ``text``."""
     VERBOSITY.last_output = time.monotonic()
     sys.stdout.write(text)
     sys.stdout.flush()
