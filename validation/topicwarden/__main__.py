@@ -12,7 +12,7 @@ from topicwarden import __version__
 
 
 def main() -> None:
-    """Load and run the command line. A Ctrl-C while its modules load ends the process as one after that does."""
+    """Load and run the command line. A Ctrl-C at any time ends the process with 130, and without a traceback."""
     if sys.argv[1:] == ["--version"]:
         print(__version__)
         return
@@ -23,9 +23,10 @@ def main() -> None:
     _disable_pydantic_plugins()
     try:
         from topicwarden.cli.main import run  # noqa: PLC0415 -- an interrupt of this import must be caught
-    except KeyboardInterrupt:
+
+        run()
+    except KeyboardInterrupt:  # before a command has begun, or after it has ended: typer catches it in between
         sys.exit(128 + signal.SIGINT)
-    run()
 
 
 def _disable_pydantic_plugins() -> None:

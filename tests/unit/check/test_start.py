@@ -184,6 +184,18 @@ def test_an_interrupt_while_modules_load_prints_no_traceback() -> None:
     assert run("-c", INTERRUPTED) == (130, "", "")
 
 
+def test_an_interrupt_before_a_command_has_begun_prints_no_traceback() -> None:
+    code = (
+        "import typer.main\n"
+        "def get_params(function):\n"
+        "    raise KeyboardInterrupt\n"
+        "typer.main.get_params_from_function = get_params\n"
+        "from topicwarden.__main__ import main\n"
+        "main()"
+    )
+    assert run("-c", code, "check") == (130, "", "")
+
+
 SIGNALLED = """
 import os, signal, sys
 class Signalling:
