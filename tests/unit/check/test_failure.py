@@ -17,14 +17,16 @@ from kafka.errors import KafkaError
 
 from tests.support.access_parts import declared_access
 from tests.support.command import COMMAND, project, topicwarden
-from topicwarden.cli import import_, main, terminal
+from topicwarden.cli import import_, main, rebalance, terminal
 from topicwarden.cli.failure import CODE, ended_by_signal, line_for
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.model.access import Acl, Operation, PermissionType, ResourceType
 from topicwarden.model.problem import Refusal
 
 if TYPE_CHECKING:
+    from topicwarden.deploy.rebalance.targets import Targets
     from topicwarden.extensions.interchange.import_operation import PendingAdoption
+    from topicwarden.operations.rebalance import Rebalance
 
 
 @pytest.mark.parametrize("error", [ValueError("a\nb"), KafkaError("gone"), RecursionError(), AssertionError()])
@@ -214,6 +216,21 @@ def test_the_output_of_pulumi_is_the_changes_that_it_has_made(capsys: pytest.Cap
     made = " +  kafka:index:Topic orders created (0.1s)\n"
     access = " +  kafka:index:Acl Allow Read on Topic orders for User:billing created (0.4s)\n"
     assert capsys.readouterr().out == "".join((made, *reported, access))
+
+
+def test_no_message_of_others_is_a_command_to_the_runner(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    terminal.engine_output()("##[error]planted\n")
+    terminal.print_wrapped("::error::planted")
+    report = SimpleNamespace(problems=["::error::planted"], stuck=[], moves=[])
+    targets = SimpleNamespace(reductions=[], placement=report, missing=(), under_way=())
+    rebalance._show_targets(cast("Rebalance", SimpleNamespace()), cast("Targets", targets))
+    shown = capsys.readouterr()
+    assert (shown.out + shown.err).count("planted") == 3
+    assert "##[" not in shown.out
+    assert not any(line.startswith("::") for line in (shown.out + shown.err).splitlines())
 
 
 def test_an_interrupted_deploy_names_its_access_in_words(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,6 +72,15 @@ def test_the_diff_lists_everything_that_is_not_imported(tmp_path: Path) -> None:
     assert "hunter2" not in done.out + done.err
 
 
+def test_no_line_of_a_diff_is_a_command_to_the_runner(tmp_path: Path) -> None:
+    channel = '{address: one, description: "##[error]planted", bindings: {kafka: {partitions: 1, replicas: 1}}}'
+    source = f"asyncapi: 3.0.0\ninfo: {{title: x, version: '1'}}\nchannels:\n  one: {channel}\n"
+    (project(tmp_path, {}) / "topics").mkdir()
+    (tmp_path / "source").write_text(source)
+    done = topicwarden("import", "--from", "source", "--dry-run", cwd=tmp_path, GITHUB_ACTIONS="true")
+    assert (done.code, "planted" in done.out, "##[" in done.out + done.err) == (0, True, False)
+
+
 def test_labels_become_comments_of_the_topic(tmp_path: Path) -> None:
     text = ALL_DELETED.replace("jikkou.io/delete: true", "wiki: here").replace("gone", "kept")
     done = run(tmp_path, text, "--from-format", "jikkou")

@@ -277,7 +277,7 @@ def show(report: ImportReport, root: Path, dry_run: bool) -> None:
     if report.rejected:
         # Without excerpts: a password may be on any line of another tool's file.
         most = len(report.rejected) if terminal_output.is_whole() else _MOST_LINES
-        terminal_output.write("".join(f"{printable(str(problem))}\n" for problem in report.rejected[:most]))
+        terminal_output.write_text("".join(f"{printable(str(problem))}\n" for problem in report.rejected[:most]))
         _show_rest(_with_kinds(report.rejected[most:]))
         print_wrapped(f"nothing was imported: {counted(len(report.rejected), 'error')}")
         return
@@ -294,9 +294,9 @@ def show(report: ImportReport, root: Path, dry_run: bool) -> None:
 
 def _show_files(files: Sequence[NewFile], subjects: int, dry_run: bool) -> None:
     if dry_run:
-        terminal_output.write("".join(map(_diff, files)))
+        terminal_output.write_text("".join(map(_diff, files)))
     elif files:
-        terminal_output.write(_file_list(files))
+        terminal_output.write_text(_file_list(files))
     new = counted(sum(file.topic is not None for file in files), "new topic")
     new += f" and {counted(subjects, 'new subject')}" if subjects else ""
     summary = f" in {counted(len(files), 'file')}{', not written' if dry_run else ''}" if files else " to declare"
@@ -343,7 +343,7 @@ def _show_problems(root: Path, problems: Sequence[Problem]) -> None:
     from topicwarden.report.problems.digest import ProblemDigest
 
     page = ProblemDigest(root, tuple(problems), (), 0)
-    terminal_output.write(text.render(page, terminal_output.coloured(), whole=terminal_output.is_whole()))
+    terminal_output.write_text(text.render(page, terminal_output.coloured(), whole=terminal_output.is_whole()))
 
 
 def _file_list(files: Sequence[NewFile]) -> str:

@@ -17,6 +17,7 @@ from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import SIZE
+from topicwarden.report.terminal_output import write_line
 
 if TYPE_CHECKING:
     from topicwarden.deploy.rebalance.reassignment import ReassignmentResult
@@ -80,12 +81,12 @@ def rebalance(
         find_project(), stack, topics or (), rate=rate, refreshing=refreshing, listener=TERMINAL
     ) as operation:
         if operation.remark:
-            print(operation.remark)
+            write_line(operation.remark)
         if options.cancel:
             return _cancel(operation, stop, again)
         code = _move(operation, stack, options, stop, again)
         if not stop.is_set() and (refreshed := operation.refresh_state()):
-            print(f"refreshed {counted(refreshed, 'topic')} in Pulumi's state")
+            write_line(f"refreshed {counted(refreshed, 'topic')} in Pulumi's state")
     return code
 
 
@@ -111,20 +112,22 @@ def _show_targets(operation: Rebalance, target: Targets) -> None:
 
     for reduction in target.reductions:
         if reduction.problem is None:
-            print(reduction.message)
+            write_line(reduction.message)
     for problem in target.placement.problems:
-        print(problem)
+        write_line(problem)
     for stuck in target.placement.stuck:
-        print(f"{stuck.topic}, partition {stuck.partition}: {stuck.reason}")
+        write_line(f"{stuck.topic}, partition {stuck.partition}: {stuck.reason}")
     if target.missing:
         names = shorten(target.missing)
-        print(f"{counted(len(target.missing), 'topic')} not on the cluster, because no deploy has created it: {names}")
+        write_line(
+            f"{counted(len(target.missing), 'topic')} not on the cluster, because no deploy has created it: {names}"
+        )
     if target.under_way:
-        print(f"already in progress: {counted(len(target.under_way), 'partition')}")
+        write_line(f"already in progress: {counted(len(target.under_way), 'partition')}")
     if target.placement.moves:
         shown.show(target.placement.moves, operation.rate)
     elif not (target.under_way or target.placement.problems or target.placement.stuck):
-        print(f"nothing to move: {counted(len(operation.chosen) - len(target.missing), 'topic')} as declared")
+        write_line(f"nothing to move: {counted(len(operation.chosen) - len(target.missing), 'topic')} as declared")
 
 
 def _carry_out(operation: Rebalance, target: Targets, stop: Event, again: str) -> int:
@@ -133,14 +136,14 @@ def _carry_out(operation: Rebalance, target: Targets, stop: Event, again: str) -
     with interruptible(stop), shown.watching(stop) as watch:
         outcome = operation.move(target, watch)
     for (topic, partition), reason in sorted(outcome.refused.items()):
-        print(f"{topic}, partition {partition}: not moved: {reason}")
+        write_line(f"{topic}, partition {partition}: not moved: {reason}")
     if stop.is_set():
         return _show_stopped(outcome, operation.rate, again)
     remaining = operation.complete(target)
     done = len(target.placement.moves) + len(target.under_way) - len(outcome.refused)
-    print(f"moved: {counted(done, 'partition')}")
+    write_line(f"moved: {counted(done, 'partition')}")
     if remaining and not outcome.refused:
-        print(f"still not on the target brokers: {counted(len(remaining), 'partition')}; {again}")
+        write_line(f"still not on the target brokers: {counted(len(remaining), 'partition')}; {again}")
     code = _show_released(outcome.released, again, left_behind=False)
     return 1 if remaining or outcome.refused else code
 
@@ -152,8 +155,8 @@ def _cancel(operation: Rebalance, stop: Event, again: str) -> int:
     with interruptible(stop), shown.watching(stop) as watch:
         ongoing, outcome = operation.cancel(watch)
     for (topic, partition), reason in sorted(outcome.refused.items()):
-        print(f"{topic}, partition {partition}: not cancelled: {reason}")
-    print(f"cancelled: {counted(ongoing - len(outcome.refused) - outcome.in_progress, 'partition')}")
+        write_line(f"{topic}, partition {partition}: not cancelled: {reason}")
+    write_line(f"cancelled: {counted(ongoing - len(outcome.refused) - outcome.in_progress, 'partition')}")
     return max(_show_released(outcome.released, again, left_behind=True), 1 if outcome.refused else 0)
 
 
@@ -163,9 +166,9 @@ def _show_stopped(outcome: ReassignmentResult, rate: int | None, again: str) -> 
         throttled = "unthrottled" if rate is None else "throttled"
         started = f"{counted(outcome.in_progress, 'partition')} still moving, {throttled}"
         waiting = f"{counted(outcome.not_started, 'partition')} not started"
-        print(f"stopped: {started}; {waiting}; {again}, or cancel the ongoing moves with --cancel")
+        write_line(f"stopped: {started}; {waiting}; {again}, or cancel the ongoing moves with --cancel")
     else:
-        print(f"stopped: no partition is moving; {counted(outcome.not_started, 'partition')} not started")
+        write_line(f"stopped: no partition is moving; {counted(outcome.not_started, 'partition')} not started")
     return 1
 
 
@@ -176,13 +179,13 @@ def _show_released(released: ThrottleRemoval, again: str, left_behind: bool) -> 
     if left_behind and released.topics:
         brokers = ", ".join(map(str, released.brokers)) or "none"
         topics = ", ".join(released.topics)
-        print(f"removed the replication throttle of an earlier run: brokers {brokers}; topics {topics}")
+        write_line(f"removed the replication throttle of an earlier run: brokers {brokers}; topics {topics}")
     for broker, reason in released.retained.items():
-        print(f"broker {broker} may keep a replication throttle, because {reason}: {again} later")
+        write_line(f"broker {broker} may keep a replication throttle, because {reason}: {again} later")
     for broker, reason in released.rates_of_others.items():
-        print(f"broker {broker} keeps a replication throttle that topicwarden did not set, {reason}")
+        write_line(f"broker {broker} keeps a replication throttle that topicwarden did not set, {reason}")
     for topic in released.lists_of_others:
-        print(
+        write_line(
             f"{topic} keeps a throttle list that topicwarden did not write: if no other tool needs it, "
             f"remove it with `{remove_lists_command(topic)}`"
         )

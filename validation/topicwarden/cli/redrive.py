@@ -13,6 +13,7 @@ from topicwarden.model.message_text import counted
 from topicwarden.model.project import find_project
 from topicwarden.model.units import SIZE
 from topicwarden.report import display
+from topicwarden.report.terminal_output import write_line
 
 if TYPE_CHECKING:
     from topicwarden.extensions.redrive.redrive_report import RedriveReport
@@ -60,7 +61,7 @@ def redrive(
 
     done = redrive_finding(find_project(), stack, options, listener=TERMINAL)
     for line in _lines(done):
-        print(display.one_line(line))
+        write_line(display.one_line(line))
     return 1 if done.deleted else 0
 
 

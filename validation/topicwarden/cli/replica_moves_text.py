@@ -13,6 +13,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from topicwarden.cli.silence import LINE_INTERVAL_S
+from topicwarden.cli.terminal import print_wrapped
 from topicwarden.deploy.rebalance.reassignment import ReassignmentProgress as Step
 from topicwarden.deploy.rebalance.reassignment import Watch
 from topicwarden.model.message_text import counted, counted_more, share
@@ -79,6 +80,6 @@ def watching(stop: Event) -> Iterator[Watch]:
             if moving:
                 bar.console.print(line, markup=False, highlight=False)
             else:
-                print(line, file=sys.stderr, flush=True)
+                print_wrapped(line)
 
         yield Watch(progress, say, stop)

@@ -15,7 +15,7 @@ from typing import Final
 from topicwarden.cli.silence import never_silent, progress_stream
 from topicwarden.model.problem import Refusal
 from topicwarden.operations.operation_options import ProgressListener, ShareReport
-from topicwarden.report.terminal_output import VERBOSITY, is_capable_terminal, note
+from topicwarden.report.terminal_output import VERBOSITY, is_capable_terminal, note, without_commands
 
 
 class TerminalProgress(ProgressListener):
@@ -89,7 +89,7 @@ def print_wrapped(line: str) -> None:
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns
         line = textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-    print(line, file=sys.stderr, flush=True)
+    print(without_commands(line), file=sys.stderr, flush=True)
     VERBOSITY.last_output = time.monotonic()
 
 
@@ -104,7 +104,8 @@ def engine_output(titles: Mapping[str, str] = MappingProxyType({})) -> Callable[
 
     def show(line: str) -> None:
         if line.strip(" .\n") and not _NO_NEWS.match(line):
-            out.write(_RESOURCE.sub(lambda found: f"{found[1]} {titles.get(found[2], found[2])}", line, count=1))
+            named = _RESOURCE.sub(lambda found: f"{found[1]} {titles.get(found[2], found[2])}", line, count=1)
+            out.write(without_commands(named))
             out.flush()
             VERBOSITY.last_output = time.monotonic()
 

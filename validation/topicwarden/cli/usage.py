@@ -244,7 +244,7 @@ def _write_access(project: Project, report: UsageReport, *, dry_run: bool, to_st
     if more_removable := report.removable[_MOST_LISTED:]:
         print_wrapped(f"could be removed: {counted_more(len(more_removable))}; --format json has all")
     if added.problems:
-        terminal_output.write(problem_text.render(ProblemDigest(project.root, added.problems, (), 0), False))
+        terminal_output.write_text(problem_text.render(ProblemDigest(project.root, added.problems, (), 0), False))
     return 1 if added.left or added.problems else 0
 
 

@@ -65,6 +65,11 @@ def write_text(text: str) -> None:
     write(without_commands(text))
 
 
+def write_line(line: str) -> None:
+    """Print a line for people, as ``write_text`` does."""
+    write_text(f"{line}\n")
+
+
 def without_commands(text: str) -> str:
     """Return ``text`` with GitHub workflow commands disabled in GitHub Actions; unchanged elsewhere."""
     return _COMMAND.sub(r"\g<0> ", text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
