@@ -310,6 +310,15 @@ def test_a_different_file_is_replaced_only_with_force(tmp_path: Path) -> None:
     assert (root / "api.yaml").read_text() == first
 
 
+def test_the_file_that_a_link_names_is_replaced(tmp_path: Path) -> None:
+    root = project(tmp_path, ACCEPTED)
+    (root / "real.yaml").write_text("old\n")
+    (root / "api.yaml").symlink_to("real.yaml")
+    assert "wrote api.yaml" in export(root, "--to", "asyncapi", "--out", "api.yaml", "--overwrite").err
+    assert (root / "api.yaml").is_symlink()
+    assert (root / "real.yaml").read_text().startswith("asyncapi: ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

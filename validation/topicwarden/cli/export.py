@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final
@@ -67,6 +68,7 @@ def _write(files: Mapping[Path, str], *, overwrite: bool) -> None:
             )
         for path, text in changed.items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            terminal_output.note(f"wrote {replace_file(path, text)}")
+            replace_file(Path(os.path.realpath(path)) if path.is_symlink() else path, text)
+            terminal_output.note(f"wrote {path}")
     except OSError as error:
         raise Refusal(f"{error.filename} cannot be written: {error.strerror}") from error
