@@ -73,9 +73,9 @@ def test_no_kind_of_output_needs_a_reader(monkeypatch: pytest.MonkeyPatch, close
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_the_exit_code_of_a_check_does_not_depend_on_a_reader(stream: str, closed_pipe: int, tmp_path: Path) -> None:
     root = project(tmp_path, {"topics/a.yaml": VALID})
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: closed_pipe}
-    done = subprocess.run([COMMAND, "check"], cwd=root, check=False, text=True, **streams)
-    assert (done.returncode, done.stdout or "") == (0, "")
+    out, err = (closed_pipe if name == stream else subprocess.PIPE for name in ("stdout", "stderr"))
+    done = subprocess.run([COMMAND, "check"], cwd=root, check=False, text=True, stdout=out, stderr=err)
+    assert (done.returncode, "Error" in (done.stderr or "")) == (0, False)
 
 
 def test_what_an_encoding_does_not_have_is_escaped() -> None:
