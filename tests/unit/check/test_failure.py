@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
@@ -252,7 +253,7 @@ def test_an_interrupted_question_is_an_interrupt_and_the_end_of_the_input_is_a_n
     def interrupt(_: str) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("topicwarden.cli.deploy.require_terminal", lambda _: None)
+    monkeypatch.setattr("topicwarden.cli.deploy.require_terminal", lambda *_: None)
     monkeypatch.setattr("builtins.input", interrupt)
     done = topicwarden("destroy", "--stack", "dev", cwd=root)
     assert (done.code, done.err) == (130, f"topicwarden: interrupted: nothing was changed{NEXT.format('destroy')}")
@@ -266,6 +267,16 @@ def test_an_interrupted_question_is_an_interrupt_and_the_end_of_the_input_is_a_n
 
         monkeypatch.setattr("builtins.input", answer)
         assert terminal.confirmed("Deploy this?") is expected
+
+
+def test_a_destroy_without_a_terminal_does_not_advise_the_same_call(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    done = topicwarden("destroy", "--stack", "dev", cwd=root)
+    assert (done.code, done.err) == (2, "topicwarden: no terminal to confirm on: pass --yes\n")
+    done = topicwarden("up", "--stack", "dev", cwd=root)
+    assert "pass --yes, or show the changes with `topicwarden plan --stack dev`" in done.err
 
 
 def test_an_error_of_a_deploy_is_no_interrupt(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

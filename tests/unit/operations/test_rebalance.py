@@ -1,15 +1,20 @@
-"""Test what a rebalance says about throttle lists that others have written."""
+"""Test what a rebalance says about throttles that stay, and how it ends after a no or a signal."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from topicwarden.cli import rebalance as command
+from topicwarden.deploy.rebalance.reassignment import ReassignmentResult
 from topicwarden.deploy.rebalance.throttling import ThrottleRemoval
 from topicwarden.model.topic import Topic
 from topicwarden.operations.rebalance import Rebalance
+from topicwarden.plan.placement.replica_placement import ReplicaMove
 
 
 @pytest.mark.parametrize("chosen", [["a", "b"], ["a"]])
@@ -21,3 +26,64 @@ def test_a_declared_throttle_list_is_nobody_elses_whatever_topics_were_selected(
     rebalance = Rebalance(unused, declared, selected, None, None, None, unused)
     assert rebalance.names == {"a", "b"}
     assert rebalance._without_declared(ThrottleRemoval(lists_of_others=("b", "c"))).lists_of_others == ("c",)
+
+
+Run = Callable[[ReassignmentResult | None], tuple[int, list[str]]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return a function that moves one partition with this result, or answers no; it returns the code and the calls."""
+    calls: list[str] = []
+
+    def call(name: str, result: Any) -> Callable[..., Any]:
+        def called(*_: object) -> Any:
+            calls.append(name)
+            return result
+
+        return called
+
+    def moving(outcome: ReassignmentResult | None) -> tuple[int, list[str]]:
+        stop = Event()
+        stop.set()
+        placement = SimpleNamespace(problems=[], stuck=[], moves=[ReplicaMove("a", 0, (1,), (2,), 1, 1)])
+        target = SimpleNamespace(reductions=[], placement=placement, missing=(), under_way=())
+        operation: Any = SimpleNamespace(
+            rate=None,
+            targets=lambda: target,
+            move=call("move", outcome),
+            complete=call("complete", ()),
+            refresh_state=call("refresh", 1),
+        )
+        monkeypatch.setattr(command, "confirmed", lambda _: outcome is not None)
+        monkeypatch.setattr(command, "require_terminal", lambda _: None)
+        options = command.RebalanceOptions("unlimited")
+        return command._move(operation, "dev", options, stop, "run it again"), calls
+
+    return moving
+
+
+def test_a_no_moves_nothing_and_is_no_error(run: Run) -> None:
+    assert run(None) == (0, [])
+
+
+def test_a_signal_after_the_last_move_does_not_keep_the_leaders_from_being_elected(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = ThrottleRemoval(retained={2: "it is down"})
+    assert run(ReassignmentResult({}, 0, 0, kept)) == (1, ["move", "complete", "refresh"])
+    shown = capsys.readouterr().out
+    assert "moved: 1 partition\n" in shown
+    assert "broker 2 may keep a replication throttle" in shown
+    assert "stopped" not in shown
+
+
+@pytest.mark.parametrize(("moving", "waiting"), [(1, 0), (0, 1)])
+def test_a_stopped_rebalance_says_what_moves_and_which_throttles_stay(
+    run: Run, moving: int, waiting: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = ThrottleRemoval() if moving else ThrottleRemoval(retained={2: "it is down"})
+    assert run(ReassignmentResult({}, moving, waiting, kept)) == (1, ["move"])
+    shown = capsys.readouterr().out
+    assert "stopped: " in shown
+    assert ("may keep a replication throttle" in shown) is bool(waiting)

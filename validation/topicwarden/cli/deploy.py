@@ -99,7 +99,7 @@ def destroy(
             return 1
         shown = None
         if not yes:
-            require_terminal(f"topicwarden destroy --stack {stack}")
+            require_terminal()
             with telling_interrupts("destroy", stack):
                 if not confirmed("Delete these topics with their records?"):
                     return 0

@@ -84,10 +84,7 @@ def rebalance(
             write_line(operation.remark)
         if options.cancel:
             return _cancel(operation, stop, again)
-        code = _move(operation, stack, options, stop, again)
-        if not stop.is_set() and (refreshed := operation.refresh_state()):
-            write_line(f"refreshed {counted(refreshed, 'topic')} in Pulumi's state")
-    return code
+        return _move(operation, stack, options, stop, again)
 
 
 def _move(operation: Rebalance, stack: str, options: RebalanceOptions, stop: Event, again: str) -> int:
@@ -100,10 +97,17 @@ def _move(operation: Rebalance, stack: str, options: RebalanceOptions, stop: Eve
     if target.placement.moves and not options.yes:
         require_terminal(f"topicwarden rebalance --stack {stack} --dry-run")
         if not confirmed(f"Move {counted(len(target.placement.moves), 'partition')}?"):
-            raise Refusal("nothing was moved")
-    if not target.placement.moves and not target.under_way:
-        return max(_show_released(operation.remove_throttle(), again, left_behind=True), code)
-    return max(_carry_out(operation, target, stop, again), code)
+            return code
+    if target.placement.moves or target.under_way:
+        outcome = _carry_out(operation, target, stop)
+        if outcome.in_progress or outcome.not_started:
+            return _show_stopped(outcome, operation.rate, again)
+        code = max(_complete(operation, target, outcome, again), code)
+    else:
+        code = max(_show_released(operation.remove_throttle(), again, left_behind=True), code)
+    if refreshed := operation.refresh_state():
+        write_line(f"refreshed {counted(refreshed, 'topic')} in Pulumi's state")
+    return code
 
 
 def _show_targets(operation: Rebalance, target: Targets) -> None:
@@ -114,7 +118,7 @@ def _show_targets(operation: Rebalance, target: Targets) -> None:
         if reduction.problem is None:
             write_line(reduction.message)
     for problem in target.placement.problems:
-        write_line(problem)
+        write_line(str(problem))
     for stuck in target.placement.stuck:
         write_line(f"{stuck.topic}, partition {stuck.partition}: {stuck.reason}")
     if target.missing:
@@ -130,15 +134,19 @@ def _show_targets(operation: Rebalance, target: Targets) -> None:
         write_line(f"nothing to move: {counted(len(operation.chosen) - len(target.missing), 'topic')} as declared")
 
 
-def _carry_out(operation: Rebalance, target: Targets, stop: Event, again: str) -> int:
+def _carry_out(operation: Rebalance, target: Targets, stop: Event) -> ReassignmentResult:
+    """Move the replicas until all moves have ended or ``stop`` is set, and print the refused moves."""
     from topicwarden.cli import replica_moves_text as shown
 
     with interruptible(stop), shown.watching(stop) as watch:
         outcome = operation.move(target, watch)
     for (topic, partition), reason in sorted(outcome.refused.items()):
         write_line(f"{topic}, partition {partition}: not moved: {reason}")
-    if stop.is_set():
-        return _show_stopped(outcome, operation.rate, again)
+    return outcome
+
+
+def _complete(operation: Rebalance, target: Targets, outcome: ReassignmentResult, again: str) -> int:
+    """Elect the preferred leaders after all moves have ended, print the result, and return the exit code."""
     remaining = operation.complete(target)
     done = len(target.placement.moves) + len(target.under_way) - len(outcome.refused)
     write_line(f"moved: {counted(done, 'partition')}")
@@ -169,6 +177,7 @@ def _show_stopped(outcome: ReassignmentResult, rate: int | None, again: str) -> 
         write_line(f"stopped: {started}; {waiting}; {again}, or cancel the ongoing moves with --cancel")
     else:
         write_line(f"stopped: no partition is moving; {counted(outcome.not_started, 'partition')} not started")
+    _show_released(outcome.released, again, left_behind=False)
     return 1
 
 

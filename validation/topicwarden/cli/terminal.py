@@ -112,10 +112,11 @@ def engine_output(titles: Mapping[str, str] = MappingProxyType({})) -> Callable[
     return show
 
 
-def require_terminal(instead: str) -> None:
-    """Refuse if nobody can confirm. ``instead`` is what shows the changes without making them."""
+def require_terminal(instead: str = "") -> None:
+    """Refuse if nobody can confirm. ``instead`` shows the changes without making them, if they are not shown yet."""
     if not sys.stdin.isatty():
-        raise Refusal(f"no terminal to confirm on: pass --yes, or show the changes with `{instead}`")
+        other = f", or show the changes with `{instead}`" if instead else ""
+        raise Refusal(f"no terminal to confirm on: pass --yes{other}")
 
 
 def confirmed(question: str) -> bool:
