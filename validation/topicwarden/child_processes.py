@@ -178,6 +178,20 @@ def ending_children() -> Iterator[None]:
         signal.signal(signal.SIGTERM, previous)
 
 
+def ended_by_signal(error: BaseException | None) -> int | None:
+    """Return the exit code of a process that a signal ended; None if ``error`` has another cause.
+
+    A signal may interrupt a library half-way, which then fails while it is closed.
+    """
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return 128 + signal.SIGINT
+        if isinstance(error, SystemExit) and error.code == 128 + signal.SIGTERM:
+            return 128 + signal.SIGTERM
+        error = error.__context__
+    return None
+
+
 @contextmanager
 def defer_signals() -> Iterator[None]:
     """Deliver SIGINT and SIGTERM only after the block has ended. Use it for work that must not stop half-way.

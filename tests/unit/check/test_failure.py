@@ -18,8 +18,9 @@ from kafka.errors import KafkaError
 
 from tests.support.access_parts import declared_access
 from tests.support.command import COMMAND, project, topicwarden
+from topicwarden.child_processes import ended_by_signal
 from topicwarden.cli import import_, main, rebalance, terminal
-from topicwarden.cli.failure import CODE, ended_by_signal, line_for
+from topicwarden.cli.failure import CODE, line_for
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.model.access import Acl, Operation, PermissionType, ResourceType
 from topicwarden.model.problem import Refusal

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
-from topicwarden.cli.failure import ended_by_signal
+from topicwarden.child_processes import ended_by_signal
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.options import Stack
 from topicwarden.cli.silence import never_silent

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import tempfile
 import time
 import traceback
@@ -24,20 +23,6 @@ _OF_THE_MACHINE = {
     *(errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EIO),
 }
 """The errors of files that are not a bug: permissions, full disks, wrong paths."""
-
-
-def ended_by_signal(error: BaseException | None) -> int | None:
-    """Return the exit code of a process that a signal ended; None if ``error`` has another cause.
-
-    A signal may interrupt a library half-way, which then fails while it is closed.
-    """
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return 128 + signal.SIGINT
-        if isinstance(error, SystemExit) and error.code == 128 + signal.SIGTERM:
-            return 128 + signal.SIGTERM
-        error = error.__context__
-    return None
 
 
 def details_of(error: Exception) -> str:

@@ -16,7 +16,7 @@ from typer.main import get_command_name
 from typer.models import CommandInfo
 
 from topicwarden import __version__
-from topicwarden.child_processes import ending_children
+from topicwarden.child_processes import ended_by_signal, ending_children
 from topicwarden.cli import (
     audit,
     check,
@@ -39,7 +39,7 @@ from topicwarden.cli import (
     watch,
 )
 from topicwarden.cli.demo import demo
-from topicwarden.cli.failure import CODE, details_of, ended_by_signal, line_for
+from topicwarden.cli.failure import CODE, details_of, line_for
 from topicwarden.cli.silence import never_silent
 from topicwarden.report.display import printable
 from topicwarden.report.output_streams import open_standard_outputs

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
+from topicwarden.child_processes import ended_by_signal
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.fleet_report import COULD_NOT_RUN, DifferenceKind, FleetReport, StackDifference, StackOutcome
 from topicwarden.model.message_text import counted
@@ -50,21 +51,12 @@ def run_stacks(
         try:
             outcome = operate(stack, _StackListener(listener, stack))
         except Exception as error:  # one stack never stops the others
-            if _interrupted(error):
+            if ended_by_signal(error) is not None:
                 raise
             outcome = StackOutcome(stack=stack, exit_code=COULD_NOT_RUN, summary=describe(error))
         outcomes.append(outcome)
         listener.note(f"{stack} ({number} of {len(stacks)}): {outcome.summary}")
     return outcomes
-
-
-def _interrupted(error: BaseException | None) -> bool:
-    """Return whether a signal ended the operation: a library that it interrupts may fail with an error of its own."""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt | SystemExit):
-            return True
-        error = error.__context__
-    return False
 
 
 class _StackListener(ProgressListener):
