@@ -76,7 +76,7 @@ def test_arguments_are_split_as_in_a_shell_but_never_run_by_one(project: Path, t
     ("arguments", "message"),
     [
         (["deploy"], "there is no command 'deploy' for CI: expected one of check, plan, up, rebalance, audit"),
-        (["plan"], "--stack is missing: the project has dev, prod"),
+        (["plan"], "select one with --stack: dev, prod"),
         (["plan", "--stack", "prd"], "no stack prd; stacks: "),
         (
             ["up", "--stack", "dev", "--fail-on", "suspect"],

@@ -202,7 +202,7 @@ TWO_STACKS = {"Pulumi.dev.yaml": "config: {}\n", "Pulumi.prod.yaml": "config: {}
     [
         (("import", "--show-values"), "are options of --contents: add --contents"),
         (("import", "--contents", "--from", "topics.yaml"), "--contents reads the records of a cluster"),
-        (("infer", "t"), "select one with --stack, one of dev, prod"),
+        (("infer", "t"), "select one with --stack: dev, prod"),
         (("infer", "--stack", "dev", "--max-records", "0", "t"), "--max-records 0: expected 1 or more"),
         (("infer", "--stack", "dev", "--min-records", "0", "t"), "--min-records 0: expected 1 or more"),
         (("infer", "--stack", "dev", "--bootstrap-server", "a:9092", "t"), "remove it, or remove --stack"),

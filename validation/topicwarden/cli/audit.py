@@ -23,6 +23,7 @@ from topicwarden.cli.options import (
     cluster_address,
     project_option,
     read_limits,
+    require_report_format,
     several_stacks,
     single_stack,
 )
@@ -153,6 +154,7 @@ def audit(
     from topicwarden.operations.audit import audit_cluster, audit_topics
     from topicwarden.operations.operation_options import AuditOptions
     from topicwarden.report.audit.background import ReportBackground
+    from topicwarden.report.audit.formats import FORMATS
 
     limits = read_limits(max_records, sample, rate)
     options = AuditOptions(history, since, limits, authorizer_log=authorizer_log, log_time_zone=log_time_zone)
@@ -163,7 +165,7 @@ def audit(
         return _audit_stacks(
             several, patterns, out, master, project_folder=project, options=options, fail_on=fail_on, form=form
         )
-    _require_known(form)
+    require_report_format(form, FORMATS)
     if address is None:
         declared = find_project(project)
         root, audit_once = declared.root, partial(audit_topics, declared, one)
@@ -201,7 +203,7 @@ def _audit_stacks(
     """
     from topicwarden.audit.check_docs import check_docs
     from topicwarden.audit.scan.shared_spark import shared_spark
-    from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_format
+    from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_fleet_format
     from topicwarden.model.finding import AuditReport
     from topicwarden.model.fleet_report import StackOutcome
     from topicwarden.operations.audit import audit_topics
@@ -209,7 +211,7 @@ def _audit_stacks(
     from topicwarden.report.audit.digest import digest
     from topicwarden.report.audit.formats import FORMATS
 
-    require_format(form, _FLEET_FORMATS, tuple(FORMATS))
+    require_fleet_format(form, _FLEET_FORMATS, FORMATS)
     if options.authorizer_log is not None:
         raise Refusal("--authorizer-log has the logs of one cluster: pass one --stack with it")
     if out is not None and "://" in out:
@@ -253,16 +255,6 @@ def _audit_stacks(
             terminal_output.note(str(path))
     print_fleet(report, form, render_one, None)
     return report.exit_code
-
-
-def _require_known(form: str) -> None:
-    """Raise Refusal for an unknown format. One for programs has standard output for itself."""
-    from topicwarden.report.audit.formats import FORMATS
-
-    if form != "text" and form not in FORMATS:
-        raise Refusal(f"there is no format {form!r}: expected one of text, {', '.join(FORMATS)}")
-    if form != "text":
-        terminal_output.keep_notes_out_of_output()
 
 
 def _print(report: AuditReport, form: str, background: ReportBackground) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from topicwarden.cli.garbage_collection import without_garbage_collection
-from topicwarden.cli.options import several_stacks, stack_option
+from topicwarden.cli.options import require_format, several_stacks, stack_option
 from topicwarden.model.message_text import counted, counted_more
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
@@ -176,8 +176,7 @@ def _format(form: str | None) -> str:
     from topicwarden.report.problems import FORMATS
 
     form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
-    if form not in FORMATS:
-        raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
+    require_format(form, FORMATS)
     return form
 
 

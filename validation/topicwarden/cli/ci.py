@@ -23,7 +23,7 @@ from topicwarden.model.project import CACHE, Project, find_project
 from topicwarden.model.verdict import FailOn
 from topicwarden.report.output_folder import write_files
 from topicwarden.report.terminal_output import note
-from topicwarden.specs.stacks.stack_selection import selected_stacks
+from topicwarden.specs.stacks.stack_selection import only_stack
 
 if TYPE_CHECKING:
     from topicwarden.operations.ci import CiRun
@@ -106,7 +106,7 @@ def run(
         code = _topicwarden(project, "check", *(("--stack", stack) if stack else ()), "--out", str(reports), *words)
     else:
         code = _on_stack(
-            project, CiJob(command, _only(project, stack), reports, base, fail_on, words, ci_run(os.environ))
+            project, CiJob(command, only_stack(project, stack), reports, base, fail_on, words, ci_run(os.environ))
         )
     return 0 if code == 1 and fail_on is FailOn.NEVER else code
 
@@ -167,13 +167,6 @@ def stacks(
     project = find_project()
     print(json.dumps([name for name in project.stack_names() if not sandbox or on_sandbox(project, name)]))
     return 0
-
-
-def _only(project: Project, stack: str | None) -> str:
-    found = selected_stacks(project, stack)
-    if len(found) > 1:
-        raise Refusal(f"--stack is missing: the project has {', '.join(found)}")
-    return found[0]
 
 
 def _on_stack(project: Project, job: CiJob) -> int:

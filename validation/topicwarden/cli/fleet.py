@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from topicwarden.cli.failure import line_for
+from topicwarden.cli.options import require_format
 from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.fleet_report import FleetReport, StackOutcome
 from topicwarden.model.problem import Refusal
@@ -22,14 +23,14 @@ _MOST_CHARACTERS: Final = 500
 """Characters of the reason why a command could not run on a stack."""
 
 
-def require_format(form: str, formats: Sequence[str], single: Sequence[str]) -> None:
+def require_fleet_format(form: str, formats: Sequence[str], single: Collection[str]) -> None:
     """Raise Refusal if ``form`` is not one of ``formats``; ``single`` are those of a report on one stack."""
-    if form in formats:
-        return
-    expected = f"expected one of {', '.join(formats)}"
-    if form in single:
-        raise Refusal(f"a report on several stacks has no format {form!r}: {expected}; --out writes it for each stack")
-    raise Refusal(f"there is no format {form!r}: {expected}")
+    if form in single and form not in formats:
+        raise Refusal(
+            f"a report on several stacks has no format {form!r}: expected one of {', '.join(formats)}; "
+            "--out writes it for each stack"
+        )
+    require_format(form, formats)
 
 
 def fleet_report(

@@ -22,12 +22,11 @@ from topicwarden.cli.options import (
 from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.message_text import counted
-from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.report import terminal_output
 from topicwarden.report.display import printable
 from topicwarden.report.output_folder import require_writable, write_files
-from topicwarden.specs.stacks.stack_selection import selected_stacks
+from topicwarden.specs.stacks.stack_selection import only_stack
 
 if TYPE_CHECKING:
     from topicwarden.audit.infer_topics import BrokenContract, TopicInference
@@ -95,10 +94,7 @@ def _of_stack(stack: str | None, patterns: Sequence[str], options: InferOptions)
     from topicwarden.operations.infer import infer_stack
 
     project = find_project()
-    first, *others = selected_stacks(project, stack)
-    if others:
-        raise Refusal(f"topics may differ by stack: select one with --stack, one of {', '.join((first, *others))}")
-    return infer_stack(project, first, patterns, options, listener=TERMINAL)
+    return infer_stack(project, only_stack(project, stack), patterns, options, listener=TERMINAL)
 
 
 def _of_cluster(address: ClusterAddress, patterns: Sequence[str], options: InferOptions) -> InferReport:

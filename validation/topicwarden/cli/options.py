@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +11,11 @@ import typer
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.cli import completion
 from topicwarden.model.cluster_address import ClusterAddress
+from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import SIZE
+from topicwarden.report.terminal_output import keep_notes_out_of_output
 from topicwarden.specs.stacks.stack_selection import selected_stacks
 
 
@@ -137,6 +139,20 @@ def several_stacks(stacks: Sequence[str] | None, all_stacks: bool) -> tuple[str,
         raise Refusal("--all-stacks has every stack: remove --stack, or remove --all-stacks")
     names = tuple(dict.fromkeys(stacks or ()))
     return names if all_stacks or len(names) > 1 else None
+
+
+def require_format(form: str, formats: Collection[str]) -> None:
+    """Raise Refusal if ``form`` is not one of ``formats``."""
+    if form not in formats:
+        expected = f"expected one of {', '.join(formats)}{did_you_mean(form, formats)}"
+        raise Refusal(f"there is no format {form!r}: {expected}")
+
+
+def require_report_format(form: str, formats: Collection[str]) -> None:
+    """Raise Refusal if ``form`` is neither text nor one of ``formats``, which have standard output for themselves."""
+    require_format(form, ("text", *formats))
+    if form != "text":
+        keep_notes_out_of_output()
 
 
 class MissingStack(typer.BadParameter):

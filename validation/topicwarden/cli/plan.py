@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from topicwarden.cli.garbage_collection import without_garbage_collection
-from topicwarden.cli.options import AllStacks, Stacks, Topics, several_stacks, single_stack
+from topicwarden.cli.options import AllStacks, Stacks, Topics, require_format, several_stacks, single_stack
 from topicwarden.cli.terminal import TERMINAL
-from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.operations.operation_options import ProgressListener
 from topicwarden.report import terminal_output
@@ -75,8 +74,7 @@ def _plan_stack(stack: str, form: str, detailed: bool, patterns: Sequence[str], 
     from topicwarden.report.plan import FILES, FORMATS, render
     from topicwarden.report.plan.document import document
 
-    if form not in FORMATS:
-        raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
+    require_format(form, FORMATS)
     if out is not None:
         require_writable(out)
     project = find_project()
@@ -96,13 +94,13 @@ def _plan_stacks(stacks: Sequence[str], form: str, detailed: bool, patterns: Seq
     ``out`` is a folder for this report, with one folder for the files of each stack. Returns 2 if a stack could not be
     planned; else as ``plan``.
     """
-    from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_format
+    from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet
     from topicwarden.model.fleet_report import StackOutcome
     from topicwarden.operations.plan import plan_topics
     from topicwarden.report.plan import FILES, FORMATS, render
     from topicwarden.report.plan.digest import digest
 
-    require_format(form, tuple(FORMATS), tuple(FORMATS))
+    require_format(form, FORMATS)
     if out is not None:
         require_writable(out)
     project = find_project()

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from topicwarden.cli import completion
-from topicwarden.cli.options import OnlyStack
+from topicwarden.cli.options import OnlyStack, require_format
 from topicwarden.model.message_text import counted
-from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.report import terminal_output
-from topicwarden.specs.stacks.stack_selection import selected_stacks
+from topicwarden.specs.stacks.stack_selection import only_stack
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -42,19 +41,16 @@ def show(
     from topicwarden.operations.show import hidden_by, show_topic, show_topics
     from topicwarden.report.shown_topics import list_document, topic_document
 
-    if form not in FORMATS:
-        raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
+    require_format(form, FORMATS)
     project = find_project()
-    stacks = selected_stacks(project, stack)
-    if len(stacks) > 1:
-        raise Refusal(f"a topic can differ by stack; select one with --stack: {', '.join(stacks)}")
+    selected = only_stack(project, stack)
     if topic is not None:
-        shown = show_topic(project, stacks[0], topic)
+        shown = show_topic(project, selected, topic)
         _print(shown, topic_document(shown), form)
         return 0
-    listed = show_topics(project, stacks[0])
+    listed = show_topics(project, selected)
     _print(listed, list_document(listed), form)
-    terminal_output.note(f"{counted(len(listed.topics), 'topic')} on stack {stacks[0]}{hidden_by(listed.errors)}")
+    terminal_output.note(f"{counted(len(listed.topics), 'topic')} on stack {selected}{hidden_by(listed.errors)}")
     return 0
 
 

@@ -19,12 +19,13 @@ from topicwarden.cli.options import (
     Stacks,
     Topics,
     cluster_address,
+    require_report_format,
     several_stacks,
     single_stack,
 )
 from topicwarden.cli.terminal import TERMINAL, print_wrapped
 from topicwarden.model.cluster_address import ClusterAddress
-from topicwarden.model.message_text import counted, counted_more, did_you_mean, first_of
+from topicwarden.model.message_text import counted, counted_more, first_of
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.operations.operation_options import ProgressListener
@@ -131,8 +132,9 @@ def _usage_of_stack(
     ``dry_run`` only shows these changes. Returns 1 if ``write`` leaves a use without a declaration, else 0.
     """
     from topicwarden.operations.usage import usage_topics
+    from topicwarden.report.usage.formats import FORMATS
 
-    _require_known(form)
+    require_report_format(form, FORMATS)
     if dry_run and not write:
         raise Refusal("--dry-run only shows the changes of --write: add --write")
     if out is not None:
@@ -149,8 +151,9 @@ def _usage_of_address(
 ) -> int:
     """Print the report on a cluster that no project declares, and return 0; the rest is as in ``usage``."""
     from topicwarden.operations.usage import usage_of_cluster
+    from topicwarden.report.usage.formats import FORMATS
 
-    _require_known(form)
+    require_report_format(form, FORMATS)
     if out is not None:
         require_writable(out)
     with without_garbage_collection():
@@ -167,7 +170,7 @@ def _usage_of_stacks(
     ``out`` is a folder for this report, with one folder for the files of each stack. ``write`` is refused. Returns 2 if
     a stack could not be read, else 0.
     """
-    from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_format
+    from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_fleet_format
     from topicwarden.model.fleet_report import StackOutcome
     from topicwarden.operations.usage import usage_topics
     from topicwarden.report import page
@@ -176,7 +179,7 @@ def _usage_of_stacks(
     from topicwarden.report.usage.digest import summary
     from topicwarden.report.usage.formats import FORMATS, contents
 
-    require_format(form, _FLEET_FORMATS, tuple(FORMATS))
+    require_fleet_format(form, _FLEET_FORMATS, FORMATS)
     if write:
         raise Refusal("--write adds the access of one cluster: pass one --stack with it")
     if options.authorizer_log is not None:
@@ -246,19 +249,6 @@ def _write_access(project: Project, report: UsageReport, *, dry_run: bool, to_st
     if added.problems:
         terminal_output.write_text(problem_text.render(ProblemDigest(project.root, added.problems, (), 0), False))
     return 1 if added.left or added.problems else 0
-
-
-def _require_known(form: str) -> None:
-    """Raise Refusal for an unknown format. One for programs has standard output for itself."""
-    from topicwarden.report.usage.formats import FORMATS
-
-    expected = ("text", *FORMATS)
-    if form not in expected:
-        raise Refusal(
-            f"there is no format {form!r}: expected one of {', '.join(expected)}{did_you_mean(form, expected)}"
-        )
-    if form != "text":
-        terminal_output.keep_notes_out_of_output()
 
 
 def _deliver(report: UsageReport, form: str, out: Path | None) -> None:

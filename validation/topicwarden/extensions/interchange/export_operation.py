@@ -18,7 +18,7 @@ from topicwarden.model.project import Project
 from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.operations.declared_topics import declared
 from topicwarden.specs.stacks.stack_file import read_stack_file
-from topicwarden.specs.stacks.stack_selection import selected_stacks
+from topicwarden.specs.stacks.stack_selection import only_stack
 
 STANDARDS: Final = {"asyncapi": "AsyncAPI", "odcs": "ODCS"}
 
@@ -43,15 +43,13 @@ def export_topics(project: Project, standard: str, stack: str | None, patterns: 
     if standard not in STANDARDS:
         suggestion = did_you_mean(standard, STANDARDS) or ": expected " + " or ".join(STANDARDS)
         raise Refusal(f"there is no standard {standard!r}{suggestion}")
-    stacks = selected_stacks(project, stack)
-    if len(stacks) > 1:
-        raise Refusal(f"a topic can differ by stack; select one with --stack: {', '.join(stacks)}")
-    all_declared = declared(project, stacks[0], "exported")
+    stack = only_stack(project, stack)
+    all_declared = declared(project, stack, "exported")
     declarations = [each for each in all_declared if selected(each.topic.name, patterns)]
     if not declarations:
         raise none_selected("declared topic", patterns, (each.topic.name for each in all_declared))
     topics = with_schemas(declarations, project.root)
-    documents, lost = _asyncapi(project, topics, stacks[0]) if standard == "asyncapi" else _odcs(topics)
+    documents, lost = _asyncapi(project, topics, stack) if standard == "asyncapi" else _odcs(topics)
     return ExportReport(documents, tuple(map(str, warnings(lost, STANDARDS[standard]))), len(topics))
 
 

@@ -28,7 +28,7 @@ from topicwarden.specs.schema_files import ProjectSchemas, SchemaText
 from topicwarden.specs.spec_files import SpecFile
 from topicwarden.specs.stacks.stack_file import read_stack_file
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
-from topicwarden.specs.stacks.stack_selection import selected_stacks
+from topicwarden.specs.stacks.stack_selection import only_stack
 from topicwarden.specs.write import COUNTS, TOPICS, ContentsComments, ImportDraft, NewFile, draft, inherited_counts
 from topicwarden.specs.write.shared_defaults import flat_settings
 
@@ -205,17 +205,15 @@ def open_session(
     """
     if waive_until and waive_until < today():
         raise Refusal(f"waivers until {waive_until} have expired: expected a day from {today()} on")
-    stacks = selected_stacks(project, stack)
-    if len(stacks) > 1:
-        raise Refusal(f"topics may differ by stack: select one with --stack, one of {', '.join(stacks)}")
+    stack = only_stack(project, stack)
     loaded = load(project.topics, project.root, project.stack_names())
-    resolved = resolve(loaded, stacks[0])
+    resolved = resolve(loaded, stack)
     declared = {declaration.topic.name: declaration for declaration in resolved.declarations}
-    stack_file = read_stack_file(project, stacks[0])
+    stack_file = read_stack_file(project, stack)
     loaded_access = load_access(project.access, project.root, project.stack_names())
-    access = resolve_access(loaded_access, resolved.declarations, stacks[0])
+    access = resolve_access(loaded_access, resolved.declarations, stack)
     loaded_subjects = load_subjects(project.subjects, project.root, project.stack_names())
-    subjects = resolve_subjects(loaded_subjects, resolved.declarations, ProjectSchemas(project.root), stacks[0])
+    subjects = resolve_subjects(loaded_subjects, resolved.declarations, ProjectSchemas(project.root), stack)
     problems = (
         *(*resolved.problems, *stack_file.problems),
         *(*loaded_access.problems, *access.problems),
@@ -224,7 +222,7 @@ def open_session(
     errors = tuple(problem for problem in problems if problem.level is Level.ERROR)
     return ImportSession(
         project,
-        stacks[0],
+        stack,
         tuple(patterns),
         loaded,
         declared,

@@ -24,3 +24,14 @@ def selected_stacks(project: Project, stack: str | None) -> list[str]:
     if stack not in known:
         raise Refusal(f"no stack {stack}; stacks: {', '.join(known)}{did_you_mean(stack, known)}")
     return [stack]
+
+
+def only_stack(project: Project, stack: str | None) -> str:
+    """Return ``stack``, or the only stack of the project if ``stack`` is None.
+
+    Raise Refusal as ``selected_stacks`` does, and if ``stack`` is None and the project has several stacks.
+    """
+    stacks = selected_stacks(project, stack)
+    if len(stacks) > 1:
+        raise Refusal(f"a topic can differ by stack; select one with --stack: {', '.join(stacks)}")
+    return stacks[0]
