@@ -302,6 +302,42 @@ def test_undeclared_topics_matter_only_to_the_audit() -> None:
     assert states(topics, commands=("plan",))["Read on Topic"].state is Possession.GRANTED
 
 
+@pytest.mark.parametrize("declared", [("a",), ()])
+def test_a_permission_on_undeclared_topics_is_missing_only_for_commands_on_all_topics(
+    declared: tuple[str, ...],
+) -> None:
+    topics = TopicPermissions({"a": EVERY, "other": EVERY - {"DescribeConfigs", "Read"}})
+    state = ClusterState("c", 3, BrokerFeatures(APIS, {}), UserPermissions(CLUSTER, topics, GROUPS))
+    specs = [Topic(name, 1, 1, {}) for name in declared]
+    diagnosis = diagnose("dev", PARTS, state, specs)
+    limited = {name for name, ability in abilities(diagnosis).items() if ability == "limited"}
+    assert limited == {"audit", "watch", "import", "usage"}
+    for name in ALL_COMMANDS:
+        (alone,) = diagnose("dev", PARTS, state, specs, commands=[name]).commands
+        assert alone in diagnosis.commands, "a command needs the same, whichever others are shown"
+    text = render(diagnosis, 200)
+    assert "missing: Read on Topic on 1 of 2 topics: other" in text
+    assert "plan  " not in text.partition("remedy")[0]
+    granted = next(line for line in text.splitlines() if "granted: " in line)
+    assert "Read on Topic" not in granted, "it is missing"
+
+
+def test_a_permission_that_declared_topics_miss_has_their_number_for_commands_on_declared_topics() -> None:
+    topics = TopicPermissions({"a": EVERY - {"Read"}, "b": EVERY, "other": EVERY - {"Read"}})
+    permissions = UserPermissions(CLUSTER, topics, GROUPS)
+    found = [
+        each for each in permission_states(permissions, ("a", "b"), (), COMMANDS) if "Read on T" in each.permission
+    ]
+    assert [(each.extent, each.topics) for each in found] == [
+        (" on 1 of 2 topics", ["a"]),
+        (" on 2 of 3 topics", ["a", "other"]),
+    ]
+    assert [each for each in found if "plan" in each.lost] == found[:1]
+    assert [each for each in found if "audit" in each.lost] == found[1:]
+    same = TopicPermissions({"a": EVERY - {"Read"}, "b": EVERY, "other": EVERY})
+    assert states(same)["Read on Topic"].extent == " on 1 of 3 topics", "one entry if the same topics lack it"
+
+
 def test_permissions_that_brokers_do_not_report_are_untested() -> None:
     found = states(TopicPermissions({"a": None, "b": EVERY}), cluster={"Describe": None, "Alter": False})
     assert found["Describe on Topic"].state is Possession.GRANTED, "the topic is visible"

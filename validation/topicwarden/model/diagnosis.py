@@ -61,7 +61,7 @@ class AbsentApi(StrictModel):
 
 
 class PermissionState(StrictModel):
-    """The state of one permission of the user."""
+    """The state of one permission of the user. It has two if commands miss it on different topics."""
 
     permission: str
     state: Possession

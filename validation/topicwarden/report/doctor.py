@@ -122,10 +122,11 @@ def _cluster(diagnosis: Diagnosis) -> Iterator[Block]:
         f"{shown}, {mode}, {counted(cluster.brokers, 'broker')}, cluster id {cluster.cluster_id or 'unknown'}",
     )
     yield _row("visible", f"{counted(cluster.topics, 'topic')}, {counted(cluster.groups, 'consumer group')}")
+    lacking = {each.permission for each in diagnosis.permissions if each.state is Possession.MISSING}
     for state in _SHOWN_PERMISSIONS:
         by_reason: dict[str, list[str]] = {}
         for each in diagnosis.permissions:
-            if each.state is state:
+            if each.state is state and not (state is Possession.GRANTED and each.permission in lacking):
                 by_reason.setdefault(each.reason, []).append(f"{each.permission}{each.extent}")
         for reason, names in by_reason.items():
             yield _row("permissions", f"{state}: {', '.join(names)}" + (f" ({reason})" if reason else ""))

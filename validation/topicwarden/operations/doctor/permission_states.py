@@ -47,13 +47,15 @@ def permission_states(
 ) -> Iterator[PermissionState]:
     """Yield each permission that ``commands`` need. ``deletable`` topics may be deleted or recreated by the next
     deploy; ``access`` says whether the stack declares access.
+
+    A permission has two states if commands on all topics miss it on other topics than commands on declared topics.
     """
     needed: dict[str, dict[str, RequiredPermission]] = {}
     for command in COMMANDS:
         for required in required_permissions(command, access=access) if command in commands else ():
             needed.setdefault(str(required.permission), {})[command] = required
     for by_command in needed.values():
-        yield _state(permissions, frozenset(declared), frozenset(deletable), by_command)
+        yield from _states(permissions, frozenset(declared), frozenset(deletable), by_command)
 
 
 def required_permissions(command: str, *, access: bool) -> list[RequiredPermission]:
@@ -69,6 +71,20 @@ def _both(one: RequiredPermission, other: RequiredPermission) -> RequiredPermiss
     """Return the permission that is needed for both reasons. If an effect differs, the text has both."""
     lost = other.lost if one.effect is other.effect else f"{other.lost} ({other.effect})"
     return replace(one, lost=f"{one.lost}; {lost}", affected=(*one.affected, *other.affected))
+
+
+def _states(
+    permissions: UserPermissions,
+    declared: frozenset[str],
+    deletable: frozenset[str],
+    by_command: Mapping[str, RequiredPermission],
+) -> Iterator[PermissionState]:
+    of_all = {command: each for command, each in by_command.items() if command in _SEES_ALL}
+    of_declared = {command: each for command, each in by_command.items() if command not in _SEES_ALL}
+    found = [_state(permissions, declared, deletable, each) for each in (of_declared, of_all) if each]
+    if len({(each.state, *each.topics) for each in found}) == 1:
+        found = [_state(permissions, declared, deletable, by_command)]
+    yield from found
 
 
 def _state(
