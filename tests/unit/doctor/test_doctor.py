@@ -401,6 +401,23 @@ def test_it_works_outside_of_a_project(tmp_path: Path) -> None:
     assert done.err == ""
 
 
+@pytest.fixture
+def reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every cluster answer."""
+    monkeypatch.setattr("topicwarden.operations.doctor.diagnose.read_cluster_state", lambda *_: state())
+
+
+@pytest.mark.usefixtures("reached")
+@pytest.mark.parametrize("chosen", [("plan",), ("audit", "plan"), ("check",)])
+def test_a_command_that_needs_a_stack_is_refused_for_a_cluster_that_no_stack_declares(
+    tmp_path: Path, chosen: tuple[str, ...]
+) -> None:
+    options = [option for name in chosen for option in ("--command", name)]
+    done = topicwarden("doctor", "--bootstrap-server", "localhost:9092", *options, cwd=tmp_path)
+    reason = "--bootstrap-server is for import, audit, usage; use --stack for the other commands"
+    assert (done.code, done.out, done.err) == (2, "", f"topicwarden: --command {chosen[-1]}: {reason}\n")
+
+
 def test_json_has_the_content_of_the_text(tmp_path: Path) -> None:
     report = json.loads(topicwarden("doctor", "--format", "json", "--command", "check", cwd=tmp_path).out)
     assert report["commands"] == [{"command": "check", "ability": "ready", "reasons": []}]

@@ -58,7 +58,13 @@ def doctor(
             raise Refusal(
                 f"--command {name}: expected one of {', '.join(ALL_COMMANDS)}{did_you_mean(name, ALL_COMMANDS)}"
             )
-    chosen = [name for name in ALL_COMMANDS if not commands or name in commands]
+    able = [name for name in ALL_COMMANDS if address is None or name in CLUSTER_COMMANDS]
+    for name in commands or ():
+        if name not in able:
+            raise Refusal(
+                f"--command {name}: --bootstrap-server is for {', '.join(able)}; use --stack for the other commands"
+            )
+    chosen = [name for name in able if not commands or name in commands]
     diagnosis = _diagnosed(stack, chosen) if address is None else _diagnosed_cluster(address, chosen)
     if form == "json":
         terminal_output.write(json_text(diagnosis, ascii_only=True))
@@ -98,8 +104,7 @@ def _diagnosed_cluster(address: ClusterAddress, commands: Sequence[str]) -> Diag
         state = read_cluster_state(cluster.connection, [], EVERY_TOPIC)
     registry = registry_state(cluster.registry, REGISTRY_COMMANDS) if cluster.registry else None
     parts = installed_parts(None)
-    chosen = [name for name in commands if name in CLUSTER_COMMANDS]
-    return diagnose(cluster.name, parts, state, [], commands=chosen, registry=registry)
+    return diagnose(cluster.name, parts, state, [], commands=commands, registry=registry)
 
 
 def _declared(project: Project, stack: str) -> tuple[list[Topic], int, bool]:
