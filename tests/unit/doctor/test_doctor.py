@@ -19,6 +19,7 @@ from topicwarden.kafka.read.user_permissions import GroupPermissions, TopicPermi
 from topicwarden.kinds.topic.consequences import CONSEQUENCES
 from topicwarden.model.access import ResourceType
 from topicwarden.model.diagnosis import Ability, Diagnosis, InstalledPart, PermissionState, Possession, RegistryState
+from topicwarden.model.project import Project
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.operations.doctor import installation
 from topicwarden.operations.doctor.command_permissions import ACCESS, AUDIT, COMMANDS
@@ -217,11 +218,12 @@ def test_the_level_of_the_metadata_names_kafkas_line(level: int, line: str) -> N
     assert BrokerFeatures({}, {}).kafka is None
 
 
-def test_missing_programs_have_a_remedy_for_users_of_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_programs_have_a_remedy_for_users_of_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOPICWARDEN_CACHE", str(tmp_path))
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     monkeypatch.setattr(installation, "package_version", lambda package: None)
-    parts = {part.name: part for part in installation.installed_parts(None)}
+    parts = {part.name: part for part in installation.installed_parts(Project(tmp_path))}
     assert {name for name, part in parts.items() if part.version is None} == parts.keys() - {"Python"}
     assert parts["pulumi"].remedy == "pip install 'topicwarden[deploy]'"
     assert parts["pyspark"].remedy == "pip install 'topicwarden[audit]'"
@@ -405,6 +407,38 @@ def test_it_works_outside_of_a_project(tmp_path: Path) -> None:
 def reached(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every cluster answer."""
     monkeypatch.setattr("topicwarden.operations.doctor.diagnose.read_cluster_state", lambda *_: state())
+
+
+@pytest.mark.usefixtures("reached")
+@pytest.mark.parametrize("arguments", [(), ("--bootstrap-server", "localhost:9092")])
+def test_installed_programs_are_found_without_a_stack_and_outside_of_a_project(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    cache = tmp_path / "cache"
+    reader, pulumi, record = (
+        cache / name for name in ("jars/reader/spark-reader-4.2.jar", "pulumi", "pulumi/chosen.json")
+    )
+    for folder in (reader.parent, pulumi, tmp_path / "elsewhere"):
+        folder.mkdir(parents=True)
+    reader.touch()
+    (pulumi / "pulumi").write_text("#!/bin/sh\necho v3.250.0\n")
+    (pulumi / "pulumi").chmod(0o755)
+    record.write_text(json.dumps({"way": "official", "executable": str(pulumi / "pulumi")}))
+    variables = {"TOPICWARDEN_CACHE": str(cache), "PATH": "/bin"}
+    done = topicwarden("doctor", "--format", "json", *arguments, cwd=tmp_path / "elsewhere", **variables)
+    assert done.err == ""
+    parts = {part.name: part for part in Diagnosis.model_validate_json(done.out).parts}
+    assert (parts["Pulumi CLI"].version, parts["Pulumi CLI"].remedy) == ("3.250.0", "")
+    assert (parts["Spark reader"].version, parts["Spark reader"].remedy) != (None, "")
+
+
+@pytest.mark.usefixtures("reached")
+def test_the_pulumi_cli_is_needed_only_by_an_import_into_a_stack(tmp_path: Path) -> None:
+    variables = {"TOPICWARDEN_CACHE": str(tmp_path / "cache"), "PATH": "/bin"}
+    for options, ability in ((["--bootstrap-server", "localhost:9092"], Ability.READY), ([], Ability.UNABLE)):
+        done = topicwarden("doctor", "--format", "json", "-c", "import", *options, cwd=tmp_path, **variables)
+        (command,) = Diagnosis.model_validate_json(done.out).commands
+        assert (command.command, command.ability, done.code) == ("import", ability, int(ability is Ability.UNABLE))
 
 
 @pytest.mark.usefixtures("reached")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -103,7 +104,7 @@ def _diagnosed_cluster(address: ClusterAddress, commands: Sequence[str]) -> Diag
     with waiting("asking the brokers"):
         state = read_cluster_state(cluster.connection, [], EVERY_TOPIC)
     registry = registry_state(cluster.registry, REGISTRY_COMMANDS) if cluster.registry else None
-    parts = installed_parts(None)
+    parts = installed_parts(cluster.project, with_stack=False)
     return diagnose(cluster.name, parts, state, [], commands=commands, registry=registry)
 
 
@@ -119,8 +120,8 @@ def _declared(project: Project, stack: str) -> tuple[list[Topic], int, bool]:
     return topics, len(checked.errors), not checked.access.get(stack, NO_ACCESS).empty
 
 
-def _project() -> Project | None:
+def _project() -> Project:
     try:
         return find_project()
     except Refusal:  # what is installed does not depend on a project
-        return None
+        return Project(Path.cwd())

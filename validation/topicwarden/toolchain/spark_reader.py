@@ -20,15 +20,15 @@ PACKAGED = Path(__file__).with_name("spark-reader.jar")
 """Where the wheel has the jar."""
 
 
-def find_jar(project: Project | None) -> Path | None:
+def find_jar(project: Project) -> Path | None:
     """Return the jar: the one of the wheel, else the one that was built from the sources; None if there is none."""
     if PACKAGED.is_file():
         return PACKAGED
-    built = None if project is None else jar(project)
-    return built if built and built.is_file() else None
+    built = jar(project)
+    return built if built.is_file() else None
 
 
-def problem(project: Project | None, pyspark: str | None) -> str | None:
+def problem(project: Project, pyspark: str | None) -> str | None:
     """Return why audits have no reader with this version of pyspark, and what to do; None if they have one."""
     if pyspark is None or ".".join(pyspark.split(".")[:2]) not in LINES:
         return (

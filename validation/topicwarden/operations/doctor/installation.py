@@ -26,11 +26,14 @@ _EXTRAS: Final = {
 """The packages to report, by the extra that installs them."""
 
 
-def installed_parts(project: Project | None) -> list[InstalledPart]:
-    """Return each part that a command needs. ``project`` has a cache, where `sandbox install` puts programs."""
+def installed_parts(project: Project, *, with_stack: bool = True) -> list[InstalledPart]:
+    """Return each part that a command needs. ``project`` has a cache, where `sandbox install` puts programs.
+
+    Without a stack, an import only writes files, which needs no Pulumi CLI.
+    """
     return [
         InstalledPart(name="Python", version=platform.python_version(), commands=["check", "usage", *_DEPLOY, *_AUDIT]),
-        _pulumi(project),
+        _pulumi(project, [name for name in _DEPLOY if with_stack or name != "import"]),
         *_packages("cluster", ("usage", *_DEPLOY, *_AUDIT)),
         *_packages("deploy", _DEPLOY),
         _java(),
@@ -39,15 +42,15 @@ def installed_parts(project: Project | None) -> list[InstalledPart]:
     ]
 
 
-def _pulumi(project: Project | None) -> InstalledPart:
+def _pulumi(project: Project, commands: list[str]) -> InstalledPart:
     on_path = shutil.which("pulumi")
-    found = Path(on_path) if on_path else pulumi_cli.present(project.tools_cache) if project else None
+    found = Path(on_path) if on_path else pulumi_cli.present(project.tools_cache)
     version, oldest = pulumi_cli.version(found) if found else None, ".".join(map(str, pulumi_cli.OLDEST))
     usable = pulumi_cli.recent_enough(version)
     problem = "" if usable else f"expected {oldest} or newer, got {version}; " if version else ""
     remedy = f"{problem}install Pulumi (https://www.pulumi.com/docs/iac/download-install), and put it on the PATH"
     return InstalledPart(
-        name="Pulumi CLI", version=version if usable else None, commands=[*_DEPLOY], remedy="" if usable else remedy
+        name="Pulumi CLI", version=version if usable else None, commands=commands, remedy="" if usable else remedy
     )
 
 
@@ -67,7 +70,7 @@ def _packages(extra: str, commands: tuple[str, ...]) -> Iterator[InstalledPart]:
         yield InstalledPart(name=package, version=version, commands=[*commands], remedy=remedy)
 
 
-def _reader(project: Project | None) -> InstalledPart:
+def _reader(project: Project) -> InstalledPart:
     version = package_version("pyspark")
     remedy = spark_reader.problem(project, version) or ""
     return InstalledPart(
