@@ -17,6 +17,7 @@ from confluent_kafka import KafkaError, Producer
 
 from topicwarden.extensions.sandbox.broker_fleet import BrokerFleet
 from topicwarden.extensions.sandbox.jvm import Jvm
+from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.ports import assign
 from topicwarden.extensions.sandbox.sandbox_state import SandboxState
 from topicwarden.extensions.sandbox.scenarios import writer as module
@@ -75,6 +76,25 @@ def test_one_run_of_the_tool_formats_all_brokers(tmp_path: Path) -> None:
         expected = _META.replace("node.id=1", f"node.id={ports.id}")
         assert text == expected.replace("tiJAsB3Kvr68IEbv1WUevQ", directory_id[1])
     assert len(ids - {"tiJAsB3Kvr68IEbv1WUevQ"}) == 2
+
+
+def test_a_start_without_a_number_takes_the_existing_sandbox_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Jvm, "require", lambda _: None)
+    for step in ("prepare", "start", "join"):
+        monkeypatch.setattr(BrokerFleet, step, lambda *_: None)
+    for brokers in (1, 3):
+        sandbox = Sandbox(tmp_path / f"{brokers}", tmp_path / "java", tmp_path)
+        if brokers == 1:
+            sandbox.up(brokers=1)
+        assert len(sandbox.up().brokers) == brokers
+        assert len(sandbox.up(brokers=brokers).brokers) == brokers
+        remedy = (
+            "start it as it is with `topicwarden sandbox up`, or delete it with `topicwarden sandbox down --remove`"
+        )
+        with pytest.raises(Refusal, match=f"not 2: {remedy}"):
+            sandbox.up(brokers=2)
 
 
 def test_a_broker_whose_copy_was_interrupted_is_formatted_again(tmp_path: Path) -> None:

@@ -50,7 +50,12 @@ def _present_sandbox(project: Project) -> Sandbox:
 
 @app.command("up", epilog="Example: topicwarden sandbox up --brokers 3")
 def up(
-    brokers: Annotated[int, typer.Option("--brokers", help="The number of brokers.", min=1, max=9)] = 3,
+    brokers: Annotated[
+        int | None,
+        typer.Option(
+            "--brokers", help="The number of brokers (default: that of the existing sandbox, else 3).", min=1, max=9
+        ),
+    ] = None,
     port: Annotated[
         int | None, typer.Option("--port", help="The first broker's port (default: free ones).", min=1024, max=65000)
     ] = None,

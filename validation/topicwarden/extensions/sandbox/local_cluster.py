@@ -56,6 +56,7 @@ class SandboxStatus:
 
 
 HEAP = "512m"
+_BROKERS = 3
 _STOP_S = 20.0
 
 
@@ -77,7 +78,7 @@ class Sandbox:
 
     def up(
         self,
-        brokers: int = 3,
+        brokers: int | None = None,
         say: Say = _silent,
         *,
         port: int | None = None,
@@ -87,7 +88,8 @@ class Sandbox:
     ) -> SandboxStatus:
         """Start all brokers that are not running, and return when every broker has joined the cluster.
 
-        ``port`` is the port of the first broker; the other brokers use the next ports. Without it, each broker uses
+        ``brokers`` is their number; None for as before, and for three in a new cluster. ``port`` is the port of the
+        first broker; the other brokers use the next ports. Without it, each broker uses
         its previous port if that is free, else another free port. ``overrides`` are added to every broker's
         properties. ``overrides`` and ``heap`` (as after ``-Xmx``, default 512m) are saved, and apply to brokers that
         are started from now on. ``authorizer``: the brokers enforce ACLs, and have a listener for users with a
@@ -96,7 +98,7 @@ class Sandbox:
         Raises Refusal if Java or the jars are missing, if a port is in use, if the cluster has another number of
         brokers, if state or data belong to another cluster, or if a broker dies or does not join.
         """
-        if brokers < 1:
+        if brokers is not None and brokers < 1:
             raise Refusal("a cluster needs at least one broker: use --brokers 1 or more")
         self._jvm.require()
         with self._own(say), states.port_lock(say):
@@ -107,7 +109,7 @@ class Sandbox:
                 self._fleet.prepare(state, missing, say)
                 self._fleet.start(state, missing, say)
             else:
-                say(f"{broker_count(brokers)} already running")
+                say(f"{broker_count(len(state.brokers))} already running")
             self._fleet.join(state, [ports.id for ports in state.brokers], say if missing else _silent)
             (self._directory / ADDRESS_FILE).write_text("\n".join(state.addresses) + "\n", encoding="utf-8")
         return self.status()
@@ -212,7 +214,7 @@ class Sandbox:
 
     def _new_state(
         self,
-        brokers: int,
+        brokers: int | None,
         port: int | None,
         overrides: Mapping[str, str] | None,
         heap: str | None,
@@ -229,15 +231,15 @@ class Sandbox:
             return SandboxState(
                 directory=str(self._directory),
                 cluster_id=states.new_uuid(),
-                brokers=assign(brokers, port),
+                brokers=assign(_BROKERS if brokers is None else brokers, port),
                 heap=heap or HEAP,
                 overrides=dict(overrides or {}),
                 authorizer=bool(authorizer),
             )
-        if len(state.brokers) != brokers:
+        if brokers not in (None, len(state.brokers)):
             raise Refusal(
-                f"the sandbox has {broker_count(len(state.brokers))}, not {brokers}: use "
-                f"--brokers {len(state.brokers)}, or delete the sandbox with `topicwarden sandbox down --remove` first"
+                f"the sandbox has {broker_count(len(state.brokers))}, not {brokers}: start it as it is with "
+                "`topicwarden sandbox up`, or delete it with `topicwarden sandbox down --remove` first"
             )
         running = {ports.id for ports in state.brokers if self._fleet.runs(ports)}
         if running and authorizer not in (None, state.authorizer):
@@ -248,7 +250,7 @@ class Sandbox:
         return SandboxState(
             directory=str(self._directory),
             cluster_id=state.cluster_id,
-            brokers=assign(brokers, port, state.brokers, running),
+            brokers=assign(len(state.brokers), port, state.brokers, running),
             heap=heap or state.heap,
             overrides=dict(state.overrides if overrides is None else overrides),
             authorizer=state.authorizer if authorizer is None else authorizer,
