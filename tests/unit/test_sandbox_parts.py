@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +16,13 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaError, Producer
 
+from tests.support.clients import until
+from topicwarden.extensions.sandbox.broker import BrokerProcess, spawn
 from topicwarden.extensions.sandbox.broker_fleet import BrokerFleet
 from topicwarden.extensions.sandbox.jvm import Jvm
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.ports import assign
+from topicwarden.extensions.sandbox.registry_server import RegistryServer
 from topicwarden.extensions.sandbox.sandbox_state import SandboxState
 from topicwarden.extensions.sandbox.scenarios import writer as module
 from topicwarden.extensions.sandbox.scenarios.writer import Writer, write_once_valid
@@ -196,3 +200,60 @@ def test_a_record_with_an_unknown_result_is_not_sent_again(monkeypatch: pytest.M
     with pytest.raises(Refusal, match=r"refused a record for shop\.customers"):
         write()
     assert left == [None]
+
+
+@pytest.fixture
+def spawned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[BrokerProcess]]:
+    """The processes of the registry in ``tmp_path / "sandbox"``. They only sleep."""
+    processes: list[BrokerProcess] = []
+
+    def start(server: RegistryServer, *_: object) -> None:
+        command = [sys.executable, "-c", "import time; time.sleep(60)", str(server._folder)]
+        processes.append(spawn(command, server._console, server._folder / "pid.json"))
+
+    monkeypatch.setattr(RegistryServer, "_spawn", start)
+    yield processes
+    RegistryServer(tmp_path / "sandbox").down(remove=True, say=lambda _: None)
+    assert not any(process.alive for process in processes)
+
+
+def test_two_commands_at_a_time_start_one_registry(
+    tmp_path: Path, spawned: list[BrokerProcess], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting, reported, urls = threading.Event(), list[str](), list[str]()
+    monkeypatch.setattr(RegistryServer, "_wait", lambda *_: waiting.wait(20))
+    server = RegistryServer(tmp_path / "sandbox")
+    commands = [
+        threading.Thread(target=lambda: urls.append(server.up(tmp_path, tmp_path, reported.append))) for _ in range(2)
+    ]
+    for command in commands:
+        command.start()
+    until(lambda: len(reported) == 2, "one command starts the registry, and the other waits")
+    waiting.set()
+    for command in commands:
+        command.join(20)
+    assert sorted(reported) == [
+        f"another command is using {tmp_path / 'sandbox'}: waiting for it",
+        "starting the Schema Registry",
+    ]
+    assert (len(spawned), urls) == (1, [server.url] * 2)
+
+
+def test_a_registry_whose_start_was_interrupted_is_started_again(
+    tmp_path: Path, spawned: list[BrokerProcess], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, ports = RegistryServer(tmp_path / "sandbox"), iter([18101, 18102, 18103])
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RegistryServer, "_port", lambda _: next(ports))
+    monkeypatch.setattr(RegistryServer, "_wait", lambda *_: None)
+    server.up(tmp_path, tmp_path, print)
+    server.down(remove=False, say=print)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(RegistryServer, "_wait", interrupted)
+        server.up(tmp_path, tmp_path, print)
+    assert server.url is None, "it has not answered, and the URL of an earlier start is no longer true"
+    assert server.up(tmp_path, tmp_path, print) == server.url == "http://127.0.0.1:18103/apis/ccompat/v7"
+    assert [process.alive for process in spawned] == [False, False, True]

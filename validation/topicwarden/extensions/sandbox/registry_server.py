@@ -16,7 +16,7 @@ from typing import Final
 from topicwarden.extensions.sandbox.broker import BrokerProcess, failure_line, read_pid_file, spawn
 from topicwarden.extensions.sandbox.jvm import FAST_START
 from topicwarden.extensions.sandbox.ports import is_free
-from topicwarden.extensions.sandbox.sandbox_state import HOST, Say, port_lock
+from topicwarden.extensions.sandbox.sandbox_state import HOST, Say, lock, port_lock
 from topicwarden.model.files import replace_file
 from topicwarden.model.problem import Refusal
 from topicwarden.model.sandbox_folder import REGISTRY_FILE
@@ -44,7 +44,7 @@ class RegistryServer:
         if process is None or not process.alive:
             return None
         with suppress(OSError):
-            return (self.sandbox / REGISTRY_FILE).read_text(encoding="utf-8").strip()
+            return self._file.read_text(encoding="utf-8").strip()
         return None
 
     def up(self, java: Path, app: Path, say: Say) -> str:
@@ -53,31 +53,43 @@ class RegistryServer:
         ``app`` is the folder of Apicurio. The port is the previous one if that is free. Raises Refusal if the process
         dies or does not answer.
         """
-        if url := self.url:
+        with lock(self.sandbox, say):
+            if url := self.url:
+                return url
+            self._stop(signal.SIGTERM, say)  # the process of a command that ended before the registry answered
+            say("starting the Schema Registry")
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with port_lock(say):
+                port = self._port()
+                self._file.unlink(missing_ok=True)
+                self._spawn(java, app, port)
+                url = f"http://{HOST}:{port}{_API}"
+                self._wait(url)
+            replace_file(self._file, f"{url}\n")
             return url
-        say("starting the Schema Registry")
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with port_lock(say):
-            port = self._port()
-            self._spawn(java, app, port)
-            url = f"http://{HOST}:{port}{_API}"
-            self._wait(url)
-        replace_file(self.sandbox / REGISTRY_FILE, f"{url}\n")
-        return url
 
     def down(self, *, remove: bool, say: Say) -> None:
         """Stop the registry; with ``remove``, also delete its data."""
+        with lock(self.sandbox, say):
+            self._stop(signal.SIGKILL if remove else signal.SIGTERM, say)
+            if remove:
+                self._file.unlink(missing_ok=True)
+                if self._folder.is_dir() and not self._folder.is_symlink():
+                    rmtree(self._folder)
+
+    def _stop(self, number: signal.Signals, say: Say) -> None:
         process = self._process
         if process is not None and process.alive:
             say("stopping the Schema Registry")
-            process.send(signal.SIGKILL if remove else signal.SIGTERM)
+            process.send(number)
             if not process.wait(_STOP_S):
                 process.send(signal.SIGKILL)
                 process.wait(_STOP_S)
-        if remove:
-            (self.sandbox / REGISTRY_FILE).unlink(missing_ok=True)
-            if self._folder.is_dir() and not self._folder.is_symlink():
-                rmtree(self._folder)
+
+    @property
+    def _file(self) -> Path:
+        """The file with the URL. While a registry starts, it does not exist."""
+        return self.sandbox / REGISTRY_FILE
 
     @property
     def _folder(self) -> Path:
@@ -92,7 +104,7 @@ class RegistryServer:
     def _port(self) -> int:
         previous = PORTS_FROM
         with suppress(OSError, ValueError, IndexError):
-            address = (self.sandbox / REGISTRY_FILE).read_text(encoding="utf-8")
+            address = self._file.read_text(encoding="utf-8")
             previous = int(address.split(":")[2].partition("/")[0])
         candidates = chain([previous], range(PORTS_FROM, 65536))
         return next(filter(is_free, candidates))
