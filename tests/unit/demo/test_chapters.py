@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from topicwarden.cli.demo import schemas_chapter, story
 from topicwarden.cli.demo.chapters import CHAPTERS, Chapter, Run
 from topicwarden.cli.demo.demo import demo
 from topicwarden.cli.demo.demo_run import DemoResult, DemoRun
-from topicwarden.extensions.sandbox.scenarios import flights, new_producer
+from topicwarden.extensions.sandbox.scenarios import compaction, flights, new_producer, planted_faults
 from topicwarden.kafka.connect.stack_connection import on_sandbox_registry
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -128,6 +129,21 @@ def test_the_flights_of_a_demo_that_was_stopped_are_written_again(
     monkeypatch.setattr(flights, "fill", fill)
     story.write_flights(["localhost:1"])
     assert made == steps
+
+
+def test_the_log_cleaner_is_paused_until_the_demo_ends_also_if_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+    for function in ("speed_up", "wait_until_clean", "pause", "fill", "restore_default"):
+        monkeypatch.setattr(compaction, function, lambda *_, name=function: steps.append(name))
+    monkeypatch.setattr(story, "write_flights", lambda _: None)
+    monkeypatch.setattr(story, "has_records", lambda *_: True)
+    monkeypatch.setattr(planted_faults, "plant", lambda _: None)
+    sandbox: Any = SimpleNamespace(bootstrap_servers=["localhost:1"])
+    with pytest.raises(Refusal), ExitStack() as resources:
+        story._fill(sandbox, resources)
+        steps.append("audit")
+        raise Refusal("a chapter failed")
+    assert steps == ["speed_up", "wait_until_clean", "pause", "fill", "audit", "restore_default"]
 
 
 class _Writer:

@@ -39,7 +39,10 @@ _EXPIRED = "retention-time"
 
 
 def prepare(project: Project, console: Console, out: Path, resources: ExitStack) -> DemoRun:
-    """Start the sandbox, deploy the example, and fill its topics; what is there already remains."""
+    """Start the sandbox, deploy the example, and fill its topics; what is there already remains.
+
+    The log cleaner is paused until ``resources`` are closed.
+    """
     sandbox = sandbox_of(project)
     heading(console, "A Kafka cluster of three brokers on this machine")
     show(sandbox.up(brokers=3, authorizer=True, say=say))
@@ -53,7 +56,7 @@ def prepare(project: Project, console: Console, out: Path, resources: ExitStack)
     if not deploy_topics(engine, checked, engine_output(), refreshing=True, listener=TERMINAL):
         raise Refusal("the topics were not deployed")
     heading(console, "Data: 336,776 real flights, a cache, and three planted faults")
-    _fill(sandbox)
+    _fill(sandbox, resources)
     return DemoRun(project, sandbox, engine, checked, console, out, resources)
 
 
@@ -86,9 +89,10 @@ def _records(report: AuditReport, topic: str) -> int:
     return sum(facts.records or 0 for facts in report.topics if facts.name == topic)
 
 
-def _fill(sandbox: Sandbox) -> None:
+def _fill(sandbox: Sandbox, resources: ExitStack) -> None:
     servers = sandbox.bootstrap_servers
     write_flights(servers)
+    resources.callback(compaction.restore_default, servers)
     compaction.speed_up(servers)
     compaction.wait_until_clean(sandbox, flights.AIRCRAFT)
     compaction.pause(servers)
