@@ -18,7 +18,7 @@ import urllib3
 import yaml
 
 from topicwarden.child_processes import running
-from topicwarden.cli.demo.demo_run import DemoResult, DemoRun, copy_of, finding_lines, print_lines
+from topicwarden.cli.demo.demo_run import STACK, DemoResult, DemoRun, copy_of, finding_lines, print_lines
 from topicwarden.cli.pages import alert_rules
 from topicwarden.cli.terminal import waiting
 from topicwarden.extensions.sandbox.scenarios import planted_faults
@@ -38,7 +38,6 @@ from topicwarden.report.output_folder import write_files
 from topicwarden.scratch_folder import scratch_folder
 from topicwarden.specs.stacks.stack_settings import NOTIFICATIONS
 
-STACK: Final = "dev"
 ARGUMENTS: Final = ("watch", "--stack", STACK, "--every", "2s", "--listen", "127.0.0.1:0")
 _TIMEOUT_S: Final = 10.0
 
