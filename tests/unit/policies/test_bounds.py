@@ -206,6 +206,31 @@ def test_records_may_be_as_far_ahead_as_the_broker_accepts(after: str, problems:
     assert len(messages("timestamp-refused", {}, topic)) == problems
 
 
+@pytest.mark.parametrize(
+    ("kafka", "config", "limiting"),
+    [
+        ("3.9", {"after": "172800000", "difference": "3600000"}, None),
+        ("3.9", {"after": "3600000", "difference": "172800000"}, "after"),
+        ("3.9", {"difference": "3600000"}, "difference"),
+        ("3.9", {"after": "9223372036854775807", "difference": "3600000"}, "difference"),
+        ("3.9", {}, None),
+        ("4.1", {"after": "9223372036854775807"}, None),
+        ("4.1", {}, "after"),
+    ],
+)
+def test_the_deprecated_limit_of_timestamps_applies_without_the_new_one(
+    kafka: str, config: dict[str, str], limiting: str | None
+) -> None:
+    """As in `LogConfig.getMessageTimestampAfterMaxMs`."""
+    ahead = Contents(timestamps=TimestampContents(max_ahead=86_400_000))
+    settings = {f"message.timestamp.{name}.max.ms": value for name, value in config.items()}
+    topic = replace(TOPIC, config=settings, contents=ahead)
+    found = messages("timestamp-refused", {}, topic, BrokerSettings(kafka=kafka))
+    assert [each.rpartition("raise ")[2] for each in found] == (
+        [f"message.timestamp.{limiting}.max.ms"] if limiting else []
+    )
+
+
 def test_the_schema_registry_compacts_its_topic() -> None:
     schemas = replace(TOPIC, name="_schemas", partitions=1)
     assert messages("schemas-topic", {}, schemas)[0].startswith("config/cleanup.policy: ")

@@ -9,6 +9,9 @@ from typing import Final
 
 from topicwarden.model.message_text import plain_number_hint, quoted
 
+LONG_MAX: Final = 2**63 - 1
+"""The greatest value of Kafka's type long. For a duration, it means that there is no limit."""
+
 
 @dataclass(frozen=True)
 class ValueUnit:
