@@ -52,6 +52,14 @@ def test_a_stack_has_its_own_values_and_locations(root: Path) -> None:
     assert rows["retention.ms"] == ["604800000 (7 d)", "Kafka's default, unless the broker sets log.retention.ms"]
 
 
+def test_defaults_of_a_known_service_are_shown_as_its_own(root: Path) -> None:
+    settings = 'config: {"kafka:bootstrapServers": "pkc-a1.us-east-1.aws.confluent.cloud:9092"}'
+    (root / "stacks/Pulumi.dev.yaml").write_text(settings)
+    rows = _rows(topicwarden("show", "orders.placed.v1", "-s", "dev", cwd=root).out)
+    assert rows["min.insync.replicas"] == ["2", "Confluent Cloud's default"]
+    assert rows["retention.ms"] == ["604800000 (7 d)", "Kafka's default, unless the broker sets log.retention.ms"]
+
+
 def test_a_list_of_mappings_is_shown_as_yaml(root: Path) -> None:
     with (root / "topics/shop/clicks.yaml").open("a") as file:
         file.write(
@@ -113,7 +121,7 @@ def test_a_narrow_terminal_breaks_no_name_of_a_setting_and_no_location(root: Pat
     words = terminal.text(topic_document(shown), 80).split()
     assert [each.path[-1] for each in shown.values if each.path[-1] not in words] == []
     assert [str(each.location) for each in shown.values if each.location and str(each.location) not in words] == []
-    assert "Kafka's defaults" in " ".join(words)
+    assert "defaults" in words
 
 
 def test_a_file_has_whole_lines_and_a_long_value_widens_no_other_line(root: Path) -> None:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from topicwarden.kafka_facts import configs
-from topicwarden.kafka_facts.services import APACHE
+from topicwarden.kafka_facts.services import APACHE, PROFILES
 
 DEFAULT_METADATA_MAX_AGE: Final = 86_400_000
 """One day, which is far above the clients' own default of ``metadata.max.age.ms``, 5 minutes."""
+
+KAFKAS_DEFAULT: Final = "Kafka's default"
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,21 @@ class BrokerSettings:
     metadata_max_age: int = DEFAULT_METADATA_MAX_AGE
 
     def default(self, setting: str) -> str | None:
-        """Return Kafka's default of a topic configuration; None if this version has no such setting or default."""
+        """Return the value of a topic configuration that is not declared: of these brokers, the service, or Kafka.
+
+        None if this version of Kafka has no such setting or default.
+        """
+        return self._default(setting)[0]
+
+    def default_source(self, setting: str) -> str:
+        """Return whose default it is, for messages: ``Kafka's default``, or ``Confluent Cloud's default``."""
+        return self._default(setting)[1]
+
+    def _default(self, setting: str) -> tuple[str | None, str]:
         definition = configs.definition(setting, self.kafka)
-        return definition.default if definition else None
+        of_kafka = definition.default if definition else None
+        if definition and definition.server_default == "message.max.bytes" and self.message_max_bytes is not None:
+            return str(self.message_max_bytes), "the brokers' message.max.bytes"
+        service = PROFILES[self.profile]
+        value = service.default(setting, of_kafka) if definition else None
+        return value, KAFKAS_DEFAULT if value == of_kafka else f"{service.title}'s default"

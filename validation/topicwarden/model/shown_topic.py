@@ -16,7 +16,7 @@ from topicwarden.model.problem import Location
 class ShownValue(StrictModel):
     """A setting with its path and its value in Kafka's notation.
 
-    ``location`` is the line that declares it; None for Kafka's default. ``broker_setting`` is the broker property that
+    ``location`` is the line that declares it; None for a default. ``broker_setting`` is the broker property that
     replaces Kafka's default if the broker sets it.
     """
 
@@ -65,7 +65,7 @@ class ShownTopic(StrictModel):
 
 
 class ListedTopic(StrictModel):
-    """One of all topics, with the declared part of its configuration, and Kafka's defaults of the listed settings."""
+    """One of all topics, with the declared part of its configuration, and the defaults of the listed settings."""
 
     topic: str
     partitions: int

@@ -7,7 +7,7 @@ from dataclasses import asdict, astuple, dataclass
 from typing import Any, Final
 
 from topicwarden.kafka_facts.access.operations import implied_operations
-from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.kafka_facts.broker_settings import KAFKAS_DEFAULT, BrokerSettings
 from topicwarden.kafka_facts.configs import definitions, kafka_version
 from topicwarden.model.access import PermissionType, Resource, ResourceType
 from topicwarden.model.message_text import counted, did_you_mean
@@ -21,7 +21,6 @@ from topicwarden.specs.resolve import Declaration, ResolvedStack, resolve
 from topicwarden.specs.schema_files import ProjectSchemas
 from topicwarden.specs.stacks.stack_file import read_stack_file
 
-KAFKAS_DEFAULT: Final = "Kafka's default"
 LISTED: Final = ("min.insync.replicas", "cleanup.policy", "retention.ms")
 """The settings of a list of topics."""
 _FIRST_SETTINGS: Final = ("topic", "description", "owner", "partitions", "replication_factor", "allow")
@@ -114,13 +113,14 @@ def _declared(declaration: Declaration, schemas: ProjectSchemas) -> list[ShownVa
 
 def _defaults(declaration: Declaration, brokers: BrokerSettings) -> Iterator[ShownValue]:
     for name, each in sorted(definitions(brokers.kafka).items()):
-        if name not in declaration.topic.config and each.default is not None:
+        default, source = brokers.default(name), brokers.default_source(name)
+        if name not in declaration.topic.config and default is not None:
             yield ShownValue(
                 path=("config", name),
-                value=each.default,
-                source=KAFKAS_DEFAULT,
+                value=default,
+                source=source,
                 location=None,
-                broker_setting=each.server_default,
+                broker_setting=each.server_default if source == KAFKAS_DEFAULT else None,
             )
 
 

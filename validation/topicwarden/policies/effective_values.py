@@ -1,4 +1,4 @@
-"""Effective settings of a topic: the declared value, else the default of the stack's brokers or of Kafka.
+"""Effective settings of a topic: the declared value, else the default of the stack's brokers, service or Kafka.
 
 With the declared traffic, they give the time until a segment is full.
 """
@@ -37,7 +37,12 @@ def cleanup_policies(topic: Topic) -> frozenset[str]:
 def setting_text(topic: Topic, setting: str, brokers: BrokerSettings) -> str:
     """Return ``retention.ms is 7d`` for a message, followed by ``, Kafka's default`` if it is not declared."""
     value = value_text(setting, effective_number(topic, setting, brokers))
-    return f"{setting} is {value}" + ("" if setting in topic.config else ", Kafka's default")
+    return f"{setting} is {value}{default_note(topic, setting, brokers)}"
+
+
+def default_note(topic: Topic, setting: str, brokers: BrokerSettings) -> str:
+    """Return the words after a value that is not declared, ``, Kafka's default``; empty if it is declared."""
+    return "" if setting in topic.config else f", {brokers.default_source(setting)}"
 
 
 def value_text(setting: str, value: int) -> str:

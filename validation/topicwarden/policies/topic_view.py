@@ -6,7 +6,8 @@
 | `topic.owner`, `topic.description` | texts, or `null` if not declared |
 | `topic.partitions`, `topic.replication_factor` | whole numbers |
 | `topic.config["retention.ms"]` | every setting of the stack's Kafka version, in Kafka's own type: the declared \
-value, else Kafka's default; times in milliseconds, sizes in bytes, `cleanup.policy` as a list |
+value, else the default of the brokers, the service or Kafka; times in milliseconds, sizes in bytes, `cleanup.policy` \
+as a list |
 | `topic.declared` | the names of the declared settings, as a list |
 | `topic.contents` | as in the YAML: `topic.contents.key.required`, `topic.contents.records.max_bytes`; times in \
 milliseconds, sizes in bytes; if not declared `null`, but `false` for `key.required` and `registry`, and `[]` for \
@@ -57,7 +58,7 @@ def view(topic: Topic, brokers: BrokerSettings, required: TopicFields) -> dict[s
     """Return the ``required`` fields of ``topic`` as plain values, in the structure that the module docstring shows."""
     known = definitions(brokers.kafka)
     names = known.keys() if required.settings is None else required.settings & known.keys()
-    defaults = _defaults(brokers.kafka)
+    defaults = _defaults(brokers)
     return {
         "name": topic.name,
         "domain": topic.domain,
@@ -103,9 +104,9 @@ def _grant(grant: Grant, name: str) -> dict[str, Any]:
 
 
 @cache
-def _defaults(kafka: str) -> Mapping[str, Any]:
-    known = definitions(kafka).values()
-    return {each.name: None if each.default is None else _typed(each, each.default) for each in known}
+def _defaults(brokers: BrokerSettings) -> Mapping[str, Any]:
+    defaults = ((each, brokers.default(each.name)) for each in definitions(brokers.kafka).values())
+    return {each.name: None if default is None else _typed(each, default) for each, default in defaults}
 
 
 def _typed(definition: ConfigDefinition, value: str) -> Any:

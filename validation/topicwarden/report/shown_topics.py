@@ -18,7 +18,7 @@ _UNITS: Final = {**dict.fromkeys(_DURATIONS, duration), "bytes": size, "max_byte
 
 
 def topic_document(topic: ShownTopic) -> Document:
-    """Return the document of one topic: the declared settings come first, then Kafka's defaults, then the access.
+    """Return the document of one topic: the declared settings come first, then the defaults, then the access.
 
     On a narrow terminal, the place of a declaration is below it, and the settings of brokers are left out.
     """
@@ -38,14 +38,14 @@ def topic_document(topic: ShownTopic) -> Document:
     title = f"{topic.name} on stack {topic.stack}, Kafka {topic.kafka}"
     sections = [
         DocumentSection(heading, (Table(*table, headed=False),), heading=line(heading), titled=True)
-        for heading, table in ((title, declared), ("Kafka's defaults", defaults), ("access", access))
+        for heading, table in ((title, declared), ("defaults", defaults), ("access", access))
         if table[1]
     ]
     return Document("Topic", topic.name, "", "", tuple(sections), "")
 
 
 def list_document(topics: ListedTopics) -> Document:
-    """Return one line for each topic with its main settings; values in parentheses are Kafka's defaults."""
+    """Return one line for each topic with its main settings; values in parentheses are defaults."""
     columns, rows = grid(
         topics.topics,
         {

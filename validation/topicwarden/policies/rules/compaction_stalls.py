@@ -1,7 +1,7 @@
 """Warn if segments of a compacted topic roll too rarely for timely compaction.
 
 The log cleaner never cleans the active segment (`LogCleanerManager.cleanableOffsets`). The rule warns if a segment
-does not fill within Kafka's default `segment.ms` of seven days, and the topic declares neither `segment.ms` nor
+does not fill within the default `segment.ms`, seven days in Kafka, and the topic declares neither `segment.ms` nor
 `max.compaction.lag.ms`. The fill time follows from `contents.records.per_day`. Superseded records, and records deleted
 by a tombstone, then stay for at least a week. If all data fits into one segment, they stay until the next write.
 
@@ -32,7 +32,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if fill_ms > default:
         yield RuleViolation(
             ("contents", "records", "per_day"),
-            f"{topic.contents.records.per_day} records a day do not fill a segment within Kafka's default segment.ms "
-            f"of {value_text('segment.ms', default)}, and the active segment is never compacted; declare segment.ms, "
-            "for example 1d",
+            f"{topic.contents.records.per_day} records a day do not fill a segment within "
+            f"{brokers.default_source('segment.ms')} segment.ms of {value_text('segment.ms', default)}, and the active "
+            "segment is never compacted; declare segment.ms, for example 1d",
         )

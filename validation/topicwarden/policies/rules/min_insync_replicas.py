@@ -16,7 +16,7 @@ from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import Flag, ReplicationFactor
 from topicwarden.model.problem import Level
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import effective_number
+from topicwarden.policies.effective_values import default_note, effective_number, setting_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 
 SETTING = "min.insync.replicas"
@@ -41,16 +41,17 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if least > replicas:
         yield RuleViolation(
             path,
-            f"{SETTING} is {least}, above the replication factor of {replicas}: brokers before Kafka 3.7 refuse every "
-            "write with acks=all, later brokers refuse it if one broker is unavailable; "
+            f"{setting_text(topic, SETTING, brokers)}, above the replication factor of {replicas}: brokers before "
+            "Kafka 3.7 refuse every write with acks=all, later brokers refuse it if one broker is unavailable; "
             f"lower it to {max(1, replicas - 1)}, or raise the replication factor",
         )
     elif least == replicas > 1 and settings.below_replication_factor is not False:
         yield RuleViolation(
             path,
-            f"{SETTING} is {least}, and so is the replication factor: one lost broker stops writes with acks=all; "
-            f"lower it to {least - 1}, or raise the replication factor",
+            f"{setting_text(topic, SETTING, brokers)}, and so is the replication factor: one lost broker stops writes "
+            f"with acks=all; lower it to {least - 1}, or raise the replication factor",
             Level.ERROR if settings.below_replication_factor else Level.WARNING,
         )
     if least < settings.min:
-        yield RuleViolation(path, f"{SETTING}: expected at least {settings.min}, got {least}")
+        seen = f"{least}{default_note(topic, SETTING, brokers)}"
+        yield RuleViolation(path, f"{SETTING}: expected at least {settings.min}, got {seen}")

@@ -1,8 +1,9 @@
 """Limit the size of records.
 
-The rule limits `max.message.bytes`, the maximum size of a record batch as it arrives. If it is not declared, the rule
-uses Kafka's default of 1048588 bytes. With `declared: true`, topics must also declare `contents.records.max_bytes`. The
-audit compares the records with this limit.
+The rule limits `max.message.bytes`, the maximum size of a record batch as it arrives. If it is not declared, the
+brokers' `message.max.bytes` applies (`topicwarden:brokerMessageMaxBytes`), else the service's or Kafka's default, which
+is 1048588 bytes. With `declared: true`, topics must also declare `contents.records.max_bytes`. The audit compares the
+records with this limit.
 
 Example: `record-size: {max: 2MiB, declared: true}`
 """
@@ -14,7 +15,7 @@ from pydantic import Field
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import Flag, Size
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import effective_number, value_text
+from topicwarden.policies.effective_values import default_note, effective_number, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 
 SETTING = "max.message.bytes"
@@ -32,7 +33,7 @@ SHAPE_ONLY = False
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     largest = effective_number(topic, SETTING, brokers)
     if settings.max is not None and largest > settings.max:
-        seen = value_text(SETTING, largest) + ("" if SETTING in topic.config else ", Kafka's default")
+        seen = value_text(SETTING, largest) + default_note(topic, SETTING, brokers)
         yield RuleViolation(
             ("config", SETTING), f"{SETTING}: expected at most {value_text(SETTING, settings.max)}, got {seen}"
         )

@@ -1,7 +1,7 @@
 """Limit how long records are kept.
 
-The rule applies to `retention.ms` of topics that delete by time. If it is not declared, the rule uses Kafka's default
-of seven days.
+The rule applies to `retention.ms` of topics that delete by time. If it is not declared, the default
+of the service or of Kafka applies, seven days.
 
 Example: `retention: {max: 30d}`
 """
@@ -13,7 +13,7 @@ from pydantic import Field
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import Duration
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import cleanup_policies, effective_number, value_text
+from topicwarden.policies.effective_values import cleanup_policies, default_note, effective_number, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 
 SETTING = "retention.ms"
@@ -35,7 +35,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
         return
     retention = effective_number(topic, SETTING, brokers)
     seen = "forever (-1)" if retention < 0 else value_text(SETTING, retention)
-    seen += "" if SETTING in topic.config else ", Kafka's default"
+    seen += default_note(topic, SETTING, brokers)
     if settings.max is not None and not 0 <= retention <= settings.max:
         bound = value_text(SETTING, settings.max)
         yield RuleViolation(("config", SETTING), f"{SETTING}: expected at most {bound}, got {seen}")

@@ -1,7 +1,8 @@
 """Limit the disk space of a topic.
 
-The rule applies to `retention.bytes` of topics that delete. Kafka applies this setting to each partition; if it is not
-declared, it is unlimited (-1). `max_topic` limits the sum of all partitions, with one replica of each.
+The rule applies to `retention.bytes` of topics that delete. Kafka applies this setting to each partition. If it is not
+declared, the default of the service or of Kafka applies, which is unlimited (-1) in Kafka. `max_topic` limits the sum
+of all partitions, with one replica of each.
 
 Example: `retention-bytes: {max: 50GiB, max_topic: 500GiB}`
 """
@@ -13,7 +14,7 @@ from pydantic import Field
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import Size
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import cleanup_policies, effective_number, value_text
+from topicwarden.policies.effective_values import cleanup_policies, default_note, effective_number, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 
 SETTING = "retention.bytes"
@@ -34,6 +35,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
         return
     path, limit = ("config", SETTING), effective_number(topic, SETTING, brokers)
     got = "unlimited (-1)" if limit < 0 else value_text(SETTING, limit)
+    got += default_note(topic, SETTING, brokers)
     if settings.max is not None and not 0 <= limit <= settings.max:
         yield RuleViolation(path, f"{SETTING}: expected at most {value_text(SETTING, settings.max)}, got {got}")
     if settings.min is not None and 0 <= limit < settings.min:
