@@ -2,7 +2,8 @@
 
 - Kafka does not have the operation for this type of resource, such as Write on a group. At most, it implies Describe.
 - `*` is a wildcard only if it is the whole literal name. In a prefix, or in a longer name, it is a plain character,
-  and no topic name has it.
+  and no topic name has it. `User:*` is every principal; in the name of another user, `*` is a plain character, too. The
+  rule accepts it at the start of a host name, `User:CN=*.example.com`, as certificates have it.
 - No resource has the name: topics have no other characters, and users are named with their type, as `User:billing`.
 - Another entry allows or denies all of the same: for all hosts, all operations, or more names.
 - A Deny is about all that an Allow is about: Deny always wins.
@@ -12,8 +13,10 @@ Remedy: delete the entry, or correct its name: `{name: orders., pattern: Prefixe
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from topicwarden.kafka_facts.access.operations import SUPPORTED_OPERATIONS, covers
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
@@ -30,6 +33,8 @@ from topicwarden.model.access import (
 )
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import AccessViolation, AdviceSettings
+
+_ANY_HOST_OF_A_DOMAIN: Final = re.compile(r"(?<![^:=])\*\.")
 
 
 class Settings(AdviceSettings):
@@ -56,6 +61,11 @@ def _unknown_operation(acl: Acl) -> str | None:
 
 
 def _without_effect(acl: Acl, index: _Index) -> str | None:
+    if acl.principal != ANY_PRINCIPAL and WILDCARD in _ANY_HOST_OF_A_DOMAIN.sub("", acl.principal):
+        return (
+            f"{acl}: * in a principal is a plain character, and only {ANY_PRINCIPAL} is every principal, so this "
+            "matches only one principal with exactly this name; name each principal"
+        )
     if (
         acl.resource_type is not ResourceType.CLUSTER
         and acl.resource_name != WILDCARD
