@@ -6,7 +6,8 @@
   `topicwarden:brokerMessageMaxBytes: 1MiB`.
 - `segment.bytes` (`RECORD_LIST_TOO_LARGE`) and `socket.request.max.bytes` of the brokers, by default 100 MiB: a larger
   batch cannot be written.
-- A record of the size `contents.records.max_bytes` must fit into `max.message.bytes` even if it does not compress.
+- A record of the size `contents.records.max_bytes` must fit into `max.message.bytes` and `segment.bytes` even if it
+  does not compress.
 """
 
 from collections.abc import Iterable
@@ -17,8 +18,10 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import effective_number, setting_text, value_text
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
-SETTING: Final = "max.message.bytes"
+SETTING, SEGMENT = "max.message.bytes", "segment.bytes"
 REQUEST_BYTES: Final = 104_857_600
+_ABOVE_1_MIB: Final = 12
+"""How much Kafka's default of ``max.message.bytes`` is above 1 MiB, which many topics have as ``segment.bytes``."""
 
 
 class Settings(AdviceSettings):
@@ -31,18 +34,24 @@ SHAPE_ONLY = True
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     record, declared = topic.contents.records.max_bytes, topic.number(SETTING)
-    if record is None and declared is None and "segment.bytes" not in topic.config:
-        return
-    largest = effective_number(topic, SETTING, brokers)
-    if record is not None and record > largest:
-        yield RuleViolation(
-            ("contents", "records", "max_bytes"),
-            f"a record may have {value_text(SETTING, record)}, and {setting_text(topic, SETTING, brokers)}: the broker "
-            f"refuses the record unless it compresses; raise {SETTING}, or lower max_bytes",
-        )
+    for name in (SETTING, SEGMENT):
+        if record is not None and record > effective_number(topic, name, brokers):
+            yield RuleViolation(
+                ("contents", "records", "max_bytes"),
+                f"a record may have {value_text(SETTING, record)}, and {setting_text(topic, name, brokers)}: the "
+                f"broker refuses the record unless it compresses; raise {name}, or lower max_bytes",
+            )
+    seen, segment = setting_text(topic, SETTING, brokers), setting_text(topic, SEGMENT, brokers)
+    excess = effective_number(topic, SETTING, brokers) - effective_number(topic, SEGMENT, brokers)
     if declared is None:
+        if excess > _ABOVE_1_MIB and SEGMENT in topic.config:
+            yield RuleViolation(
+                ("config", SEGMENT),
+                f"{segment}, and {seen}: the broker refuses a batch that does not fit into a segment; raise "
+                f"{SEGMENT}, or lower {SETTING}",
+            )
         return
-    path, seen = ("config", SETTING), setting_text(topic, SETTING, brokers)
+    path = ("config", SETTING)
     if brokers.message_max_bytes is not None and declared > brokers.message_max_bytes:
         yield RuleViolation(
             path,
@@ -54,9 +63,5 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
         yield RuleViolation(
             path, f"{seen}, above socket.request.max.bytes, 100MiB: brokers refuse such a request; lower it"
         )
-    if declared > effective_number(topic, "segment.bytes", brokers):
-        yield RuleViolation(
-            path,
-            f"{seen}, and {setting_text(topic, 'segment.bytes', brokers)}: such a batch does not fit into a segment; "
-            "lower it",
-        )
+    if excess > 0:
+        yield RuleViolation(path, f"{seen}, and {segment}: such a batch does not fit into a segment; lower it")
