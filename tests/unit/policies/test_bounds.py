@@ -96,6 +96,7 @@ def test_a_topic_may_be_at_the_bound(
 
 
 COMPACT, TIERED = {"cleanup.policy": "compact"}, {"remote.storage.enable": "true"}
+BOTH = {"cleanup.policy": "compact,delete"}
 
 
 @pytest.mark.parametrize(
@@ -149,6 +150,24 @@ COMPACT, TIERED = {"cleanup.policy": "compact"}, {"remote.storage.enable": "true
             "segment-outlives-retention",
             {"retention.ms": "-1", "segment.ms": "1001"},
             {"retention.ms": "0", "segment.ms": "1000"},
+            "segment.ms",
+        ),
+        (
+            "segment-outlives-retention",
+            {"segment.ms": "604800000"},
+            {"segment.ms": "604800001"},
+            "segment.ms",
+        ),
+        (
+            "segment-outlives-retention",
+            BOTH | {"retention.ms": "1000", "segment.ms": "1001", "max.compaction.lag.ms": "1000"},
+            BOTH | {"retention.ms": "1000", "segment.ms": "1002", "max.compaction.lag.ms": "1001"},
+            "max.compaction.lag.ms",
+        ),
+        (
+            "segment-outlives-retention",
+            BOTH | {"retention.ms": "1000", "segment.ms": "1000"},
+            BOTH | {"retention.ms": "1000", "segment.ms": "1001", "max.compaction.lag.ms": "1002"},
             "segment.ms",
         ),
         (

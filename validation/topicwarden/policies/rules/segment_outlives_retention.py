@@ -1,7 +1,8 @@
 """Warn if segments stay active for longer than the retention time.
 
 Kafka deletes whole segments, each when its youngest record is older than `retention.ms`
-(`UnifiedLog.deleteOldSegments`). A segment that stays active longer keeps its old records for up to `segment.ms` more.
+(`UnifiedLog.deleteOldSegments`). A segment that stays active longer keeps its old records for up to `segment.ms` more,
+or `max.compaction.lag.ms` if the topic is also compacted and this is less (`LogConfig.maxSegmentMs`).
 The rule applies if `segment.ms` is declared. It also applies if `contents.records.per_day` is declared, and a segment
 does not reach `segment.bytes` within the retention time.
 
@@ -10,17 +11,21 @@ Remedy: lower `segment.ms`, for example to a tenth of `retention.ms`.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import (
     cleanup_policies,
+    default_note,
     effective_number,
     segment_fills_in_ms,
     setting_text,
     value_text,
 )
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
+
+RETENTION: Final = "retention.ms"
 
 
 class Settings(AdviceSettings):
@@ -32,16 +37,18 @@ SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    retention = topic.number("retention.ms")
-    if retention is None or retention < 0 or "delete" not in cleanup_policies(topic):
+    retention = effective_number(topic, RETENTION, brokers)
+    if retention < 0 or "delete" not in cleanup_policies(topic):
         return
-    segment = effective_number(topic, "segment.ms", brokers)
+    names = ("segment.ms", "max.compaction.lag.ms") if topic.compacted else ("segment.ms",)
+    name = min(names, key=lambda each: effective_number(topic, each, brokers))
+    segment = effective_number(topic, name, brokers)
     fill_ms = segment_fills_in_ms(topic, brokers)
     if segment <= retention or (fill_ms <= retention if fill_ms is not None else "segment.ms" not in topic.config):
         return
     yield RuleViolation(
-        ("config", "segment.ms" if "segment.ms" in topic.config else "retention.ms"),
-        f"{setting_text(topic, 'segment.ms', brokers)}, above retention.ms of {value_text('retention.ms', retention)}: "
-        f"records stay for up to {value_text('segment.ms', segment)} longer than that; lower segment.ms below "
-        "retention.ms",
+        ("config", name if name in topic.config else RETENTION),
+        f"{setting_text(topic, name, brokers)}, above {RETENTION} of {value_text(RETENTION, retention)}"
+        f"{default_note(topic, RETENTION, brokers)}: records stay for up to {value_text(name, segment)} longer than "
+        f"that; lower segment.ms below {RETENTION}",
     )
