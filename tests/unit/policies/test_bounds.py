@@ -200,6 +200,14 @@ def test_two_replicas_that_must_both_be_in_sync_stop_writes() -> None:
     assert messages("min-insync-replicas", {}, single) == []
 
 
+def test_a_value_that_kafka_treats_as_an_allowed_one_is_allowed() -> None:
+    allowed = {"values": {"cleanup.policy": [["compact", "delete"]], "min.cleanable.dirty.ratio": [0.5]}}
+    equal = replace(TOPIC, config={"cleanup.policy": "delete,compact", "min.cleanable.dirty.ratio": "0.50"})
+    assert messages("config", allowed, equal) == []
+    other = replace(TOPIC, config={"cleanup.policy": "delete", "min.cleanable.dirty.ratio": "0.51"})
+    assert len(messages("config", allowed, other)) == 2
+
+
 def test_a_record_may_be_as_large_as_a_batch_and_a_batch_as_large_as_the_brokers_allow() -> None:
     records = Contents(records=RecordContents(max_bytes=2_000))
     assert messages("message-bytes", {}, replace(TOPIC, config={"max.message.bytes": "2000"}, contents=records)) == []

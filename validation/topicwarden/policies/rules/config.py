@@ -85,6 +85,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
         if name in topic.config:
             yield RuleViolation(("config", name), f"{name} must not be declared; delete it")
     for name, allowed in settings.values.items():
-        if name in topic.config and topic.config[name] not in allowed:
+        value = topic.config.get(name)
+        if value is not None and not any(definitions()[name].equivalent(value, each) for each in allowed):
             expected = allowed[0] if len(allowed) == 1 else f"one of {', '.join(allowed)}"
-            yield RuleViolation(("config", name), f"{name}: expected {expected}, got {topic.config[name]}")
+            yield RuleViolation(("config", name), f"{name}: expected {expected}, got {value}")
