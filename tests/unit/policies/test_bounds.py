@@ -226,6 +226,22 @@ def test_a_segment_of_a_compacted_topic_may_take_seven_days_to_fill(record: int,
     assert len(messages("compaction-stalls", {}, topic)) == problems
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "problems"),
+    [
+        ("segment.ms", "86400000", 0),
+        ("max.compaction.lag.ms", "9223372036854775806", 0),
+        ("max.compaction.lag.ms", "9223372036854775807", 1),
+    ],
+)
+def test_a_maximum_lag_of_compaction_rolls_segments_unless_it_is_unlimited(
+    setting: str, value: str, problems: int
+) -> None:
+    traffic = Contents(records=RecordContents(per_day=1))
+    topic = replace(TOPIC, config=COMPACT | {setting: value}, contents=traffic)
+    assert len(messages("compaction-stalls", {}, topic)) == problems
+
+
 @pytest.mark.parametrize(("after", "problems"), [("1000", 0), ("999", 1)])
 def test_records_may_be_as_far_ahead_as_the_broker_accepts(after: str, problems: int) -> None:
     ahead = Contents(timestamps=TimestampContents(max_ahead=1_000))

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from topicwarden.model.access import NO_TOPIC_ACCESS, TopicAccess
 from topicwarden.model.contents import NO_CONTENTS, Contents
+from topicwarden.model.units import LONG_MAX
 
 
 class AllowedChange(StrEnum):
@@ -115,7 +116,7 @@ class Topic:
         """``retention.ms`` in milliseconds if the topic deletes by time; None if records never expire."""
         retention = self.number("retention.ms")
         deletes = "delete" in (self.cleanup_policies or ())
-        return retention if deletes and retention is not None and retention >= 0 else None
+        return retention if deletes and retention is not None and 0 <= retention < LONG_MAX else None
 
     @property
     def internal(self) -> bool:

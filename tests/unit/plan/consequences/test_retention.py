@@ -163,6 +163,8 @@ def test_an_allowed_loss_is_a_danger_without_a_remedy(rule: str) -> None:
         ({"retention.bytes": "9"}, {"retention.bytes": "9", "segment.ms": "9"}),
         ({"retention.bytes": "10"}, {"retention.bytes": "9"}),
         ({"retention.bytes": "-1"}, {"retention.bytes": "9"}),
+        ({"retention.ms": str(2**63 - 1)}, {"retention.ms": "-1"}),
+        ({"retention.bytes": str(2**63 - 1)}, {"retention.bytes": "-1"}),
         ({"cleanup.policy": "compact", "retention.bytes": "1"}, {"cleanup.policy": "compact"}),
         (None, days(7)),
         (days(7), None),

@@ -1,8 +1,9 @@
 """A topic with personal data has an owner, and declares for how long brokers keep it.
 
 It applies to topics that declare fields with personal data: `contents: {personal: [email]}`. A topic that deletes by
-time must declare `retention.ms`, and not forever. A topic that is only compacted must declare
-`max.compaction.lag.ms`, after which brokers remove what a tombstone deletes.
+time must declare `retention.ms`, and not forever (-1, or 9223372036854775807). A topic that is only compacted must
+declare `max.compaction.lag.ms`, after which brokers remove what a tombstone deletes. A topic with an empty
+`cleanup.policy` keeps every record forever.
 
 An audit also notes undeclared fields that look like personal data. `fields` adds names of fields to its list.
 
@@ -19,6 +20,8 @@ from pydantic import Field
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import Text
 from topicwarden.model.topic import Topic
+from topicwarden.model.units import LONG_MAX
+from topicwarden.policies.effective_values import cleanup_policies
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
 if TYPE_CHECKING:
@@ -43,9 +46,14 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if topic.owner is None:
         message = f"{topic.name} has personal data and no owner; write owner: with the responsible team"
         yield RuleViolation(("owner",), message, default="owner: TEAM")
-    setting = "max.compaction.lag.ms" if topic.cleanup_policies == frozenset({"compact"}) else "retention.ms"
-    value = topic.number(setting) if setting in topic.config else None
-    if value is None or value < 0:
+    policies = cleanup_policies(topic)
+    if not policies:
+        message = f"{topic.name} has personal data and keeps it forever; write cleanup.policy: delete"
+        yield RuleViolation(("config", "cleanup.policy"), message)
+        return
+    setting = "max.compaction.lag.ms" if policies == {"compact"} else "retention.ms"
+    value = topic.number(setting)
+    if value is None or not 0 <= value < LONG_MAX:
         kept = "does not declare how long it is kept" if value is None else "keeps it forever"
         yield RuleViolation(("config", setting), f"{topic.name} has personal data and {kept}; write {setting}: 30d")
 

@@ -20,6 +20,7 @@ from topicwarden.kinds.topic.loss_severity import remedy_of, severity_of, unseen
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import AllowedChange, Topic
+from topicwarden.model.units import LONG_MAX
 from topicwarden.plan.consequence_text import (
     at_most_of,
     duration,
@@ -178,7 +179,8 @@ def lower_size_limit(before: Topic, after: Topic) -> int | None:
 def size_limit(topic: Topic) -> int | None:
     """Return the bytes that every partition keeps under retention by size; None without a limit."""
     limit = topic.number("retention.bytes")
-    return limit if "delete" in (topic.cleanup_policies or ()) and limit is not None and limit >= 0 else None
+    deletes = "delete" in (topic.cleanup_policies or ())
+    return limit if deletes and limit is not None and 0 <= limit < LONG_MAX else None
 
 
 def bytes_over(live: LiveTopic, limit: int) -> dict[int, int]:
