@@ -3,7 +3,8 @@
 `retention.ms: 7` means seven milliseconds. Kafka accepts the value without a warning, and deletes records almost as
 soon as they are written. The same applies to `0`, and to sizes that are too small for a record. The rule checks
 declared values: `retention.ms` and `local.retention.ms` below a minute, `segment.ms` and `max.compaction.lag.ms` below
-100 milliseconds, `retention.bytes` and `local.retention.bytes` below a KiB, `max.message.bytes` below 128 bytes.
+100 milliseconds, `retention.bytes` and `local.retention.bytes` below a KiB, `max.message.bytes` below 128 bytes. Local
+retention counts only with tiered storage.
 
 Example: `retention.ms: 7` instead of seven days.
 Remedy: write the unit: `7d`.
@@ -42,6 +43,8 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     for name, (least, effect) in _LEAST.items():
         value = topic.number(name)
         if value is None or not 0 <= value < least or ("retention" in name and "delete" not in cleanup_policies(topic)):
+            continue
+        if name.startswith("local.") and topic.config.get("remote.storage.enable") != "true":
             continue
         units = "7d or 36h" if unit_of(name) is DURATION else "10GiB or 1MiB"
         yield RuleViolation(
