@@ -182,6 +182,12 @@ BOTH = {"cleanup.policy": "compact,delete"}
             COMPACT | {"segment.ms": "7"},
             "segment.ms",
         ),
+        (
+            "unlikely-values",
+            {"local.retention.ms": "7", "local.retention.bytes": "7"},
+            TIERED | {"local.retention.ms": "7"},
+            "local.retention.ms",
+        ),
         ("min-insync-replicas", {"min.insync.replicas": "2"}, {"min.insync.replicas": "3"}, "min.insync.replicas"),
     ],
 )
@@ -210,8 +216,8 @@ def test_a_value_that_kafka_treats_as_an_allowed_one_is_allowed() -> None:
 
 def test_a_record_may_be_as_large_as_a_batch_and_a_batch_as_large_as_the_brokers_allow() -> None:
     records = Contents(records=RecordContents(max_bytes=2_000))
-    assert messages("message-bytes", {}, replace(TOPIC, config={"max.message.bytes": "2000"}, contents=records)) == []
-    (smaller,) = messages("message-bytes", {}, replace(TOPIC, config={"max.message.bytes": "1999"}, contents=records))
+    assert messages("message-bytes", {}, replace(TOPIC, config={"max.message.bytes": "2068"}, contents=records)) == []
+    (smaller,) = messages("message-bytes", {}, replace(TOPIC, config={"max.message.bytes": "2067"}, contents=records))
     assert smaller.startswith("contents/records/max_bytes: ")
     batches = replace(TOPIC, config={"max.message.bytes": "2000"})
     assert messages("message-bytes", {}, batches, BrokerSettings(message_max_bytes=2_000)) == []
