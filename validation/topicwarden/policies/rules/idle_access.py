@@ -6,7 +6,8 @@
   rule accepts it at the start of a host name, `User:CN=*.example.com`, as certificates have it.
 - No resource has the name: topics have no other characters, and users are named with their type, as `User:billing`.
 - Another entry allows or denies all of the same: for all hosts, all operations, or more names.
-- A Deny is about all that an Allow is about: Deny always wins.
+- A Deny is about all that an Allow is about: Deny always wins. An Allow still implies operations that nothing denies:
+  with Read denied, Allow Read allows only Describe.
 
 Remedy: delete the entry, or correct its name: `{name: orders., pattern: Prefixed}` instead of `orders.*`.
 """
@@ -18,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from topicwarden.kafka_facts.access.operations import SUPPORTED_OPERATIONS, covers
+from topicwarden.kafka_facts.access.operations import SUPPORTED_OPERATIONS, covers, implied_operations
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.kafka_facts.topic_names import is_legal_part
 from topicwarden.model.access import (
@@ -72,8 +73,10 @@ def _without_effect(acl: Acl, index: _Index) -> str | None:
         and WILDCARD in acl.resource_name
     ):
         return f"{acl}: {_plain_asterisk(acl)}"
-    reason = _no_such_name(acl) or index.reason(acl)
-    return f"{acl} has no effect: {reason}" if reason else None
+    if reason := _no_such_name(acl):
+        return f"{acl} has no effect: {reason}"
+    effect = index.lost_effect(acl)
+    return f"{acl} {effect}" if effect else None
 
 
 def _no_such_name(acl: Acl) -> str | None:
@@ -109,8 +112,8 @@ class _Index:
         for acl in access.acls:
             self._by_subject[acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name].append(acl)
 
-    def reason(self, acl: Acl) -> str | None:
-        """Return the reason why other ACLs take all effect from ``acl``; None if it has one."""
+    def lost_effect(self, acl: Acl) -> str | None:
+        """Return what other ACLs leave of ``acl``, and why: ``has no effect: …``; None if it has its full effect."""
         own_location = self._access.acls[acl][0].location
         for other in self._around(acl):
             location = self._access.acls[other][0].location
@@ -122,11 +125,26 @@ class _Index:
                 and other.operation in (acl.operation, Operation.ALL)
             )
             if shadows and not _equal_but_permission(acl, other):
-                return f"{other} ({location}) always wins; delete one of the two"
+                left = self._implied(acl)
+                effect = f"allows only {' and '.join(left)}" if left else "has no effect"
+                remedy = f"write {' and '.join(left)}, or " if left else ""
+                return f"{effect}: {other} ({location}) always wins; {remedy}delete one of the two"
             same = acl.permission is other.permission and acl != other
             if same and covers(other.operation, other.permission, acl.operation):
-                return f"{other} ({location}) includes it; delete it"
+                return f"has no effect: {other} ({location}) includes it; delete it"
         return None
+
+    def _implied(self, acl: Acl) -> list[Operation]:
+        """Return the operations that ``acl`` implies and no Deny is about."""
+        denied = [other for other in self._around(acl) if other.permission is PermissionType.DENY]
+        return [
+            each
+            for each in implied_operations(acl.operation, acl.resource_type)
+            if not any(
+                other.host in (WILDCARD, acl.host) and covers(other.operation, other.permission, each)
+                for other in denied
+            )
+        ]
 
     def _around(self, acl: Acl) -> Iterator[Acl]:
         """Yield the ACLs about the same principal, or all principals, and at least the same names."""
