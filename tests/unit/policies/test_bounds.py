@@ -207,7 +207,9 @@ def test_two_replicas_that_must_both_be_in_sync_stop_writes() -> None:
 
 
 def test_a_value_that_kafka_treats_as_an_allowed_one_is_allowed() -> None:
-    allowed = {"values": {"cleanup.policy": [["compact", "delete"]], "min.cleanable.dirty.ratio": [0.5]}}
+    allowed: dict[str, object] = {
+        "values": {"cleanup.policy": [["compact", "delete"]], "min.cleanable.dirty.ratio": [0.5]}
+    }
     equal = replace(TOPIC, config={"cleanup.policy": "delete,compact", "min.cleanable.dirty.ratio": "0.50"})
     assert messages("config", allowed, equal) == []
     other = replace(TOPIC, config={"cleanup.policy": "delete", "min.cleanable.dirty.ratio": "0.51"})
