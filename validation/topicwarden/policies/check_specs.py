@@ -170,13 +170,6 @@ def _is_error(problem: Problem) -> bool:
     return problem.level is Level.ERROR
 
 
-def judge(declarations: Iterable[Declaration], policy: Policy, stack: str) -> Iterable[Problem]:
-    """Return the rule violations of all topics of ``stack`` as problems, without the waived ones."""
-    collector = _ProblemCollector(policy)
-    collector.judge(tuple(declarations), stack)
-    return collector.problems([stack])
-
-
 @dataclass
 class _Affected:
     """The stacks that a problem affects, and the affected topics if its location is outside their own documents."""

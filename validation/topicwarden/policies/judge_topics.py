@@ -57,16 +57,10 @@ def judge_access(access: DeclaredAccess, topics: Sequence[Topic], policy: Policy
                 continue
             for each in rule.judge_access(access, topics, block.placed.settings, stack_policy.brokers):
                 topic = by_name.get(each.topic or "")
-                if _block_of_access(blocks, topic) is block:
+                if _matching_block(blocks, topic) is block:
                     waiver = _access_waiver(name, each, topic, stack_policy.waiver_index)
                     applied = (waiver,) if waiver else ()
                     yield RuleResult(name, block.level, each.topic, (), each.message, each.location, waiver, applied)
-
-
-def _block_of_access(blocks: tuple[RuleBlock, ...], topic: Topic | None) -> RuleBlock | None:
-    if topic is not None:
-        return _matching_block(blocks, topic)
-    return next((block for block in blocks if block.matches is None), None)
 
 
 def _access_waiver(
@@ -205,11 +199,10 @@ def _block_results(
         yield RuleResult(name, level, None, violation.path, message, block.placed.location, waiver, applied)
 
 
-def _matching_block(blocks: tuple[RuleBlock, ...], topic: Topic) -> RuleBlock | None:
-    for block in blocks:
-        if block.matches is None or block.matches(topic):
-            return block
-    return None
+def _matching_block(blocks: tuple[RuleBlock, ...], topic: Topic | None) -> RuleBlock | None:
+    """Return the first block that applies to ``topic``, or to a file below ``access/`` if it is None."""
+    matching = (block for block in blocks if block.matches is None or (topic is not None and block.matches(topic)))
+    return next(matching, None)
 
 
 def _milder(first: Level, second: Level) -> Level:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.model.units import LONG_MAX
-from topicwarden.policies.effective_values import effective_number, segment_fills_in_ms, value_text
+from topicwarden.policies.effective_values import cleanup_policies, effective_number, segment_fills_in_ms, value_text
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
 
@@ -28,7 +28,7 @@ SHAPE_ONLY = True
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     fill_ms = segment_fills_in_ms(topic, brokers)
     rolls_in_time = "segment.ms" in topic.config or effective_number(topic, "max.compaction.lag.ms", brokers) < LONG_MAX
-    if fill_ms is None or not topic.compacted or rolls_in_time:
+    if fill_ms is None or "compact" not in cleanup_policies(topic) or rolls_in_time:
         return
     default = effective_number(topic, "segment.ms", brokers)
     if fill_ms > default:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from topicwarden.kafka_facts.access.operations import SUPPORTED_OPERATIONS, covers, implied_operations
@@ -124,7 +125,8 @@ class _Index:
                 and other.permission is PermissionType.DENY
                 and other.operation in (acl.operation, Operation.ALL)
             )
-            if shadows and not _equal_but_permission(acl, other):
+            # If they contradict each other in all parts, this is an error of its own.
+            if shadows and replace(acl, permission=other.permission) != other:
                 left = self._implied(acl)
                 effect = f"allows only {' and '.join(left)}" if left else "has no effect"
                 remedy = f"write {' and '.join(left)}, or " if left else ""
@@ -155,14 +157,3 @@ class _Index:
         for principal in dict.fromkeys((acl.principal, ANY_PRINCIPAL)):
             for pattern_type, other in names:
                 yield from self._by_subject.get((principal, acl.resource_type, pattern_type, other), ())
-
-
-def _equal_but_permission(acl: Acl, other: Acl) -> bool:
-    """Return whether the two contradict each other in all parts, which is an error of its own."""
-    return (acl.principal, acl.host, acl.operation, acl.resource_name, acl.pattern_type) == (
-        other.principal,
-        other.host,
-        other.operation,
-        other.resource_name,
-        other.pattern_type,
-    )

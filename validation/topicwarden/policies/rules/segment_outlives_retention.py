@@ -40,7 +40,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     retention = effective_number(topic, RETENTION, brokers)
     if retention < 0 or "delete" not in cleanup_policies(topic):
         return
-    names = ("segment.ms", "max.compaction.lag.ms") if topic.compacted else ("segment.ms",)
+    names = ("segment.ms", "max.compaction.lag.ms") if "compact" in cleanup_policies(topic) else ("segment.ms",)
     name = min(names, key=lambda each: effective_number(topic, each, brokers))
     segment = effective_number(topic, name, brokers)
     fill_ms = segment_fills_in_ms(topic, brokers)
