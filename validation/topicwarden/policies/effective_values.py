@@ -5,6 +5,7 @@ With the declared traffic, they give the time until a segment is full.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
@@ -43,6 +44,17 @@ def setting_text(topic: Topic, setting: str, brokers: BrokerSettings) -> str:
 def default_note(topic: Topic, setting: str, brokers: BrokerSettings) -> str:
     """Return the words after a value that is not declared, ``, Kafka's default``; empty if it is declared."""
     return "" if setting in topic.config else f", {brokers.default_source(setting)}"
+
+
+def outside(setting: str, value: int, seen: str, least: int | None, most: int | None) -> Iterator[str]:
+    """Yield the message if ``value`` is below ``least`` or above ``most``; ``seen`` is the value for the message.
+
+    A negative value means no limit: it is above every maximum.
+    """
+    if least is not None and 0 <= value < least:
+        yield f"{setting}: expected at least {value_text(setting, least)}, got {seen}"
+    if most is not None and not 0 <= value <= most:
+        yield f"{setting}: expected at most {value_text(setting, most)}, got {seen}"
 
 
 def value_text(setting: str, value: int) -> str:

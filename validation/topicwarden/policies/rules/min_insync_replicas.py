@@ -16,7 +16,7 @@ from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import Flag, ReplicationFactor
 from topicwarden.model.problem import Level
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import default_note, effective_number, setting_text
+from topicwarden.policies.effective_values import default_note, effective_number, outside, setting_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 
 SETTING = "min.insync.replicas"
@@ -52,6 +52,5 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
             f"with acks=all; lower it to {least - 1}, or raise the replication factor",
             Level.ERROR if settings.below_replication_factor else Level.WARNING,
         )
-    if least < settings.min:
-        seen = f"{least}{default_note(topic, SETTING, brokers)}"
-        yield RuleViolation(path, f"{SETTING}: expected at least {settings.min}, got {seen}")
+    for message in outside(SETTING, least, f"{least}{default_note(topic, SETTING, brokers)}", settings.min, None):
+        yield RuleViolation(path, message)

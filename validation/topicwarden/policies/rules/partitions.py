@@ -13,6 +13,7 @@ from pydantic import Field
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import Partitions
 from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import outside
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 
 
@@ -26,7 +27,5 @@ SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    if topic.partitions < settings.min:
-        yield RuleViolation(("partitions",), f"partitions: expected at least {settings.min}, got {topic.partitions}")
-    if settings.max is not None and topic.partitions > settings.max:
-        yield RuleViolation(("partitions",), f"partitions: expected at most {settings.max}, got {topic.partitions}")
+    for message in outside("partitions", topic.partitions, str(topic.partitions), settings.min, settings.max):
+        yield RuleViolation(("partitions",), message)

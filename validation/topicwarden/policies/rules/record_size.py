@@ -15,7 +15,7 @@ from pydantic import Field
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import Flag, Size
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import default_note, effective_number, value_text
+from topicwarden.policies.effective_values import default_note, effective_number, outside, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 
 SETTING = "max.message.bytes"
@@ -32,11 +32,9 @@ SHAPE_ONLY = False
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     largest = effective_number(topic, SETTING, brokers)
-    if settings.max is not None and largest > settings.max:
-        seen = value_text(SETTING, largest) + default_note(topic, SETTING, brokers)
-        yield RuleViolation(
-            ("config", SETTING), f"{SETTING}: expected at most {value_text(SETTING, settings.max)}, got {seen}"
-        )
+    seen = value_text(SETTING, largest) + default_note(topic, SETTING, brokers)
+    for message in outside(SETTING, largest, seen, None, settings.max):
+        yield RuleViolation(("config", SETTING), message)
     if settings.declared and topic.contents.records.max_bytes is None:
         path = ("contents", "records", "max_bytes")
         message = f"{topic.name} does not declare the maximum size of its records; write contents.records.max_bytes"

@@ -12,6 +12,7 @@ from pydantic import Field
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import ReplicationFactor
 from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import outside
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 
 
@@ -26,9 +27,5 @@ SHAPE_ONLY = True
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     seen = topic.replication_factor
-    if seen < settings.min:
-        yield RuleViolation(
-            ("replication_factor",), f"replication_factor: expected at least {settings.min}, got {seen}"
-        )
-    if settings.max is not None and seen > settings.max:
-        yield RuleViolation(("replication_factor",), f"replication_factor: expected at most {settings.max}, got {seen}")
+    for message in outside("replication_factor", seen, str(seen), settings.min, settings.max):
+        yield RuleViolation(("replication_factor",), message)

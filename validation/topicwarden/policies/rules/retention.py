@@ -13,7 +13,7 @@ from pydantic import Field
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import Duration
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import cleanup_policies, default_note, effective_number, value_text
+from topicwarden.policies.effective_values import cleanup_policies, default_note, effective_number, outside, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 
 SETTING = "retention.ms"
@@ -36,9 +36,5 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     retention = effective_number(topic, SETTING, brokers)
     seen = "forever (-1)" if retention < 0 else value_text(SETTING, retention)
     seen += default_note(topic, SETTING, brokers)
-    if settings.max is not None and not 0 <= retention <= settings.max:
-        bound = value_text(SETTING, settings.max)
-        yield RuleViolation(("config", SETTING), f"{SETTING}: expected at most {bound}, got {seen}")
-    if 0 <= retention < settings.min:
-        bound = value_text(SETTING, settings.min)
-        yield RuleViolation(("config", SETTING), f"{SETTING}: expected at least {bound}, got {seen}")
+    for message in outside(SETTING, retention, seen, settings.min, settings.max):
+        yield RuleViolation(("config", SETTING), message)

@@ -14,7 +14,7 @@ from pydantic import Field
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import Size
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import cleanup_policies, default_note, effective_number, value_text
+from topicwarden.policies.effective_values import cleanup_policies, default_note, effective_number, outside, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 
 SETTING = "retention.bytes"
@@ -36,10 +36,8 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     path, limit = ("config", SETTING), effective_number(topic, SETTING, brokers)
     got = "unlimited (-1)" if limit < 0 else value_text(SETTING, limit)
     got += default_note(topic, SETTING, brokers)
-    if settings.max is not None and not 0 <= limit <= settings.max:
-        yield RuleViolation(path, f"{SETTING}: expected at most {value_text(SETTING, settings.max)}, got {got}")
-    if settings.min is not None and 0 <= limit < settings.min:
-        yield RuleViolation(path, f"{SETTING}: expected at least {value_text(SETTING, settings.min)}, got {got}")
+    for message in outside(SETTING, limit, got, settings.min, settings.max):
+        yield RuleViolation(path, message)
     if settings.max_topic is not None and not 0 <= limit * topic.partitions <= settings.max_topic:
         yield RuleViolation(
             path,
