@@ -33,11 +33,7 @@ from topicwarden.model.message_text import Suggestions, counted
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import AccessViolation, AdviceSettings
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 
 

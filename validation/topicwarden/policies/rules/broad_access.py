@@ -26,11 +26,7 @@ from topicwarden.policies.rule import AccessViolation, AdviceSettings
 
 _CHANGING: Final = (Operation.ALL, Operation.WRITE, Operation.CREATE, Operation.DELETE, Operation.ALTER)
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 
 

@@ -12,11 +12,7 @@ from topicwarden.policies.rule import RuleSettings, RuleViolation
 
 LEAST, GREATEST = "min.compaction.lag.ms", "max.compaction.lag.ms"
 
-
-class Settings(RuleSettings):
-    pass
-
-
+Settings = RuleSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

@@ -16,11 +16,7 @@ from topicwarden.model.units import LONG_MAX
 from topicwarden.policies.effective_values import cleanup_policies, effective_number, segment_fills_in_ms, value_text
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

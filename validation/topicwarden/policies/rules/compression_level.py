@@ -15,11 +15,7 @@ from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
 CODECS = ("gzip", "lz4", "zstd")
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

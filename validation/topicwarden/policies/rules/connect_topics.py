@@ -21,11 +21,7 @@ from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
 _NAME: Final = re.compile(r"(.*[-_.])?connect([-_.].+)?[-_.](offsets?|configs?|status(es)?)")
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = False
 

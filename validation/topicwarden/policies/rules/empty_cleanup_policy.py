@@ -17,11 +17,7 @@ from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
 _DOCUMENTED: Final = "4.2"
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

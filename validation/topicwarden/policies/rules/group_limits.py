@@ -33,11 +33,7 @@ _LIMITS: Final[dict[str, tuple[int | None, int | None]]] = {
 }
 """The defaults of ``GroupCoordinatorConfig`` and ``ShareGroupConfig``, which are the same in Kafka 4.0 to 4.4."""
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 
 

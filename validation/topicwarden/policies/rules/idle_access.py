@@ -38,11 +38,7 @@ from topicwarden.policies.rule import AccessViolation, AdviceSettings
 
 _ANY_HOST_OF_A_DOMAIN: Final = re.compile(r"(?<![^:=])\*\.")
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 
 

@@ -16,11 +16,7 @@ from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
 SETTINGS = ("delete.retention.ms", "min.compaction.lag.ms", "max.compaction.lag.ms", "min.cleanable.dirty.ratio")
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

@@ -17,11 +17,7 @@ from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
 SETTINGS = ("retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes")
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

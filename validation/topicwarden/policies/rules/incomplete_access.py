@@ -20,11 +20,7 @@ from topicwarden.policies.rule import AccessViolation, AdviceSettings
 _READING: Final = (Operation.READ, Operation.ALL)
 _WRITING: Final = (Operation.WRITE, Operation.ALL)
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 
 

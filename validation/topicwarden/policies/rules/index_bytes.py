@@ -19,11 +19,7 @@ from topicwarden.policies.rule import RuleSettings, RuleViolation
 _SETTING: Final = "segment.index.bytes"
 _LEAST: Final = 24
 
-
-class Settings(RuleSettings):
-    pass
-
-
+Settings = RuleSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

@@ -24,11 +24,7 @@ INSTEAD: Final = {
     "message.downconversion.enable": "delete it: Kafka no longer supports clients older than 0.11 (KIP-724)",
 }
 
-
-class Settings(RuleSettings):
-    pass
-
-
+Settings = RuleSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

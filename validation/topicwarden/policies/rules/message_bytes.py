@@ -25,11 +25,7 @@ _LEAST_OVERHEAD: Final = 61 + 7
 _ABOVE_1_MIB: Final = 12
 """How much Kafka's default of ``max.message.bytes`` is above 1 MiB, which many topics have as ``segment.bytes``."""
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

@@ -17,11 +17,7 @@ from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
 _MOST_RECORDS: Final = 10_000
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

@@ -14,11 +14,7 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.specs.stacks.stack_settings import BROKER_COUNT
 
-
-class Settings(RuleSettings):
-    pass
-
-
+Settings = RuleSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

@@ -11,11 +11,7 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import cleanup_policies
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 
-
-class Settings(RuleSettings):
-    pass
-
-
+Settings = RuleSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = False
 

@@ -27,11 +27,7 @@ from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
 RETENTION: Final = "retention.ms"
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

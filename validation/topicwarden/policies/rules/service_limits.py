@@ -17,11 +17,7 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 
-
-class Settings(RuleSettings):
-    pass
-
-
+Settings = RuleSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

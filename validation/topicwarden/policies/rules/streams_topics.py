@@ -20,11 +20,7 @@ from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
 _NAME: Final = re.compile(r".+-.+-(changelog|repartition)")
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = False
 

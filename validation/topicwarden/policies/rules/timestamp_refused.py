@@ -19,11 +19,7 @@ from topicwarden.policies.rule import RuleSettings, RuleViolation
 
 AFTER, DIFFERENCE = "message.timestamp.after.max.ms", "message.timestamp.difference.max.ms"
 
-
-class Settings(RuleSettings):
-    pass
-
-
+Settings = RuleSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

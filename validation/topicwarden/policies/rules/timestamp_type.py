@@ -18,11 +18,7 @@ _BOUNDS = (
     "message.timestamp.difference.max.ms",
 )
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

@@ -15,11 +15,7 @@ from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
 SETTING = "unclean.leader.election.enable"
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

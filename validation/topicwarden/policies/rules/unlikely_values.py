@@ -30,11 +30,7 @@ _LEAST: Final = {
     "max.message.bytes": (128, "the broker refuses almost every batch of records"),
 }
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 

@@ -17,11 +17,7 @@ from topicwarden.policies.rule import AdviceSettings, RuleViolation
 
 _LEAST: Final = {"segment.ms": 60_000, "max.compaction.lag.ms": 60_000, "segment.index.bytes": 1_024}
 
-
-class Settings(AdviceSettings):
-    pass
-
-
+Settings = AdviceSettings
 ALWAYS = Settings.with_defaults()
 SHAPE_ONLY = True
 
