@@ -272,7 +272,7 @@ def test_records_may_be_as_far_ahead_as_the_broker_accepts(after: str, problems:
 def test_the_deprecated_limit_of_timestamps_applies_without_the_new_one(
     kafka: str, config: dict[str, str], limiting: str | None
 ) -> None:
-    """As in `LogConfig.getMessageTimestampAfterMaxMs`."""
+    # LogConfig.getMessageTimestampAfterMaxMs
     ahead = Contents(timestamps=TimestampContents(max_ahead=86_400_000))
     settings = {f"message.timestamp.{name}.max.ms": value for name, value in config.items()}
     topic = replace(TOPIC, config=settings, contents=ahead)
