@@ -148,7 +148,10 @@ OAUTH = {"kafka:saslMechanism": "oauthbearer", "kafka:saslUsername": "a", "kafka
         ("https://sso.example.com/to ken", "expected a URL such as"),
         ("http://sso:abc/", "expected a URL such as"),
         ("http://[::1", "expected a URL such as"),
-        ("https://me:s3cret@sso", "has a user, which is not sent; write it as kafka:saslUsername and kafka:saslPassword"),
+        (
+            "https://me:s3cret@sso",
+            "has a user, which is not sent; write it as kafka:saslUsername and kafka:saslPassword",
+        ),
     ],
 )
 def test_the_url_of_a_token_endpoint_is_complete(url: str, message: str | None) -> None:

@@ -10,6 +10,7 @@ from topicwarden.audit.history.remote_files import files_at
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.stack_connection import refuse_problems, settings_file, stack_settings, written_settings
 from topicwarden.model.finding import AuditReport
+from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.operations.catalogues import publisher as catalogues
 from topicwarden.operations.catalogues.publisher import Publisher, catalogue_targets
