@@ -145,7 +145,10 @@ def test_a_deploy_that_leaves_a_topic_recreated_by_hand_moves_no_keys_and_names_
         "`topicwarden up --refresh` would revert the drift: from 3 to 12"
     )
     assert dangers(planned_parts([plan]), "dev") == []
-    line = drift_line([plan], "dev")
+    assert drift_line([plan], "dev", reverts=True) == (
+        "t (partitions is 3, declared 12): changed by hand, and this deploy reverts it"
+    )
+    line = drift_line([plan], "dev", reverts=False)
     assert line is not None
     assert line.startswith("t (partitions is 3, declared 12): changed by hand, and this deploy leaves it")
     assert "`topicwarden up --refresh --stack dev` reverts it" in line
@@ -158,4 +161,4 @@ def test_a_deploy_that_adds_partitions_still_warns_of_moved_keys() -> None:
     assert needs
     plan = _plan(change, {"more-partitions": needs}, scenario.evidence(needs))
     assert [each.severity for each in plan.consequences] == [Severity.DANGER]
-    assert drift_line([plan], "dev") is None
+    assert drift_line([plan], "dev", reverts=False) is None

@@ -34,15 +34,20 @@ def dangers(parts: Iterable[PlannedPart], stack: str) -> list[str]:
     return lines
 
 
-def drift_line(plans: Iterable[TopicPlan], stack: str) -> str | None:
-    """Return a warning about the manual changes of topics that a deploy leaves; None if it leaves none."""
+def drift_line(plans: Iterable[TopicPlan], stack: str, *, reverts: bool) -> str | None:
+    """Return a line about the manual changes of declared settings, which a deploy leaves or ``reverts``; None without.
+
+    A setting that was never declared is not of this stack: no deploy changes it.
+    """
     drifted = [
-        f"{plan.topic} ({', '.join(_changed_by_hand(plan))})"
+        f"{plan.topic} ({', '.join(changed)})"
         for plan in plans
-        if plan.action is Action.DRIFT and any(each.kind == "drift" for each in plan.consequences)
+        if plan.action is Action.DRIFT and (changed := [*_changed_by_hand(plan)])
     ]
     if not drifted:
         return None
+    if reverts:
+        return f"{shorten(drifted)}: changed by hand, and this deploy reverts it"
     return (
         f"{shorten(drifted)}: changed by hand, and this deploy leaves it; `topicwarden up --refresh --stack {stack}` "
         "reverts it"
@@ -52,6 +57,6 @@ def drift_line(plans: Iterable[TopicPlan], stack: str) -> str | None:
 def _changed_by_hand(plan: TopicPlan) -> Iterable[str]:
     names = {each.evidence.get("setting") for each in plan.consequences if each.kind == "drift"}
     for setting in plan.settings:
-        if setting.name in names:
+        if setting.name in names and not (setting.declared is None and setting.deployed is None):
             declared = "not declared" if setting.declared is None else f"declared {setting.declared}"
             yield f"{setting.name} is {setting.live}, {declared}"

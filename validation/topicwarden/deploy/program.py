@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from topicwarden.deploy.stack_state import names_by_section, reading_stack_state
 from topicwarden.deploy.subject_resources import SubjectResources
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.deploy.topic_resources import TopicResources, shorten_debug_messages
+from topicwarden.deploy.write_options import REFRESHES
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import (
     SETTINGS,
@@ -333,7 +335,7 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
         require_cluster(live.cluster_id, provider)
     predicted_subjects = observed.prediction.subjects
     lines = dangers(observed.prediction.parts, stack)
-    remarks = filter(None, (observed.remark, missing_line(observed.access, stack), drift_line(plans, stack)))
+    remarks = filter(None, (observed.remark, missing_line(observed.access, stack), drift_line(plans, stack, reverts=REFRESHES in os.environ)))
     unseen = predicted_subjects.unseen if predicted_subjects else ()
     for line in (*remarks, *observed.prediction.remarks, *unseen, *lines):
         pulumi.warn(line)
