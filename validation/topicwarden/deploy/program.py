@@ -335,7 +335,8 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
         require_cluster(live.cluster_id, provider)
     predicted_subjects = observed.prediction.subjects
     lines = dangers(observed.prediction.parts, stack)
-    remarks = filter(None, (observed.remark, missing_line(observed.access, stack), drift_line(plans, stack, reverts=REFRESHES in os.environ)))
+    drift = drift_line(plans, stack, reverts=REFRESHES in os.environ)
+    remarks = filter(None, (observed.remark, missing_line(observed.access, stack), drift))
     unseen = predicted_subjects.unseen if predicted_subjects else ()
     for line in (*remarks, *observed.prediction.remarks, *unseen, *lines):
         pulumi.warn(line)

@@ -40,8 +40,8 @@ _SOURCES = {
     "DEFAULT_CONFIG": "Kafka's default",
 }
 _NOT_DECLARED = (
-    "declare it, or remove it with `kafka-configs --alter --delete-config`: a deploy removes only what the YAML declared "
-    "before. If it stays, it comes from a deleted topic of this name: set it by hand once, then delete it"
+    "declare it, or remove it with `kafka-configs --alter --delete-config`: a deploy removes only what the YAML "
+    "declared before. If it stays, it comes from a deleted topic of this name: set it by hand once, then delete it"
 )
 
 _CHANGED = "`topicwarden up --refresh` writes the declared value; if the change was intended, declare it"
