@@ -26,6 +26,18 @@ AVRO = json.dumps(
         ],
     }
 )
+NAMED_AS_KINDS = json.dumps(
+    {
+        "type": "record",
+        "name": "A",
+        "fields": [
+            {"name": "a", "type": "record"},
+            {"name": "b", "type": {"type": "enum", "name": "map", "symbols": ["x"]}},
+            {"name": "m", "type": "map"},
+            {"name": "c", "type": {"type": "record", "name": "record", "fields": [{"name": "b", "type": "int"}]}},
+        ],
+    }
+)
 PROTO = (
     'syntax = "proto3"; package shop; message Order { string id = 1; Meta meta = 2; message Meta { int32 id = 1; } }'
 )
@@ -40,6 +52,9 @@ PROTO = (
         ("json", '{"properties": {"id": {}}}', "other"),
         ("avro", AVRO, "id"),
         ("avro", AVRO, "meta.id"),
+        ("avro", NAMED_AS_KINDS, "a.b"),
+        ("avro", NAMED_AS_KINDS, "a"),
+        ("avro", NAMED_AS_KINDS, "m"),
         ("protobuf", PROTO, "meta.id"),
     ],
 )

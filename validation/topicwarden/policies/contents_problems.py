@@ -12,11 +12,11 @@ from typing import Final, TypeAlias
 from topicwarden.model.arrival import DAY_MS, ArrivalContents
 from topicwarden.model.contents import Contents, EncodedContents
 from topicwarden.model.message_text import Suggestions, quoted
-from topicwarden.model.problem import Problem
+from topicwarden.model.problem import Level, Problem
 from topicwarden.model.record_rules import path_steps
 from topicwarden.policies.expressions import CelError, compile_record_expression
 from topicwarden.specs.record_schemas import COMPILERS
-from topicwarden.specs.record_schemas.field_paths import path_error
+from topicwarden.specs.record_schemas.field_paths import path_error, spelling_hint
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
 from topicwarden.specs.yaml_nodes import KeyPath
@@ -50,10 +50,10 @@ def contents_problems(
         for path, message in (
             *messages,
             *_schema_messages(declaration, schemas),
-            *record_rule_problems(declaration, schemas),
             *(reference_problems(declaration, by_name, suggestions) if complete else ()),
         ):
             yield Problem(declaration.locations.at(path), message, RULE)
+        yield from _record_rule_problems(declaration, schemas)
 
 
 def _contents_messages(contents: Contents) -> Iterator[_Message]:
@@ -154,27 +154,42 @@ def _fields(contents: Contents) -> Iterator[tuple[KeyPath, str]]:
         yield ("contents", "references", number, "field"), reference.field
 
 
-def record_rule_problems(declaration: Declaration, schemas: ProjectSchemas) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the path in the YAML and the text of each problem."""
-    contents = declaration.topic.contents
+def _record_rule_problems(declaration: Declaration, schemas: ProjectSchemas) -> Iterator[Problem]:
+    """Yield the problems of the rules that compare records, except those of topics that they name."""
+    contents, locations = declaration.topic.contents, declaration.locations
     for number, rule in enumerate(contents.unique or ()):
         if not rule.label:
-            yield (
-                ("contents", "unique", number),
-                "expected an identity: write fields: [FIELD], header: NAME, or key: true",
-            )
+            location = locations.at(("contents", "unique", number))
+            yield Problem(location, "expected an identity: write fields: [FIELD], header: NAME, or key: true", RULE)
     encoding, path = contents.value.format, schema_path(declaration, "value")
-    for location, field in _fields(contents):
+    fields = [*_fields(contents)]
+    text = _valid_schema(contents.value, path, schemas) if fields else None
+    for key_path, field in fields:
+        location, steps = locations.at(key_path), path_steps(field)
         if encoding is None or encoding not in COMPILERS:
             expected = ", ".join(COMPILERS)
-            yield location, f"a field needs values of a format with fields; write value: {{format: …}}: {expected}"
-        elif path is not None:
-            try:
-                error = path_error(encoding, schemas.text(path), contents.value.message, path_steps(field))
-            except UnusableSchema:
-                continue  # which is a problem of its own
-            if error:
-                yield location, f"no record of {path} has {field}: {error}"
+            message = f"a field needs values of a format with fields; write value: {{format: …}}: {expected}"
+            yield Problem(location, message, RULE)
+        elif text is None:
+            continue
+        elif error := path_error(encoding, text, contents.value.message, steps):
+            yield Problem(location, f"no record of {path} has {field}: {error}", RULE)
+        elif encoding == "json" and (hint := spelling_hint(text, steps)):
+            yield Problem(location, f"{path} does not describe {field}; {hint}", RULE, Level.WARNING)
+
+
+def _valid_schema(declared: EncodedContents, path: str | None, schemas: ProjectSchemas) -> str | None:
+    """Return the text of the schema at ``path``; None if there is none, or if it has problems of its own."""
+    if path is None or declared.format is None or declared.format not in COMPILERS:
+        return None
+    registered = declared.registered
+    # What other subjects define is not needed to know the own fields.
+    references = tuple((each.name, None) for each in registered.references or ()) if registered else None
+    try:
+        text = schemas.text(path)
+    except UnusableSchema:
+        return None
+    return text if schemas.error(declared.format, text, declared.message or "", references) is None else None
 
 
 def reference_problems(

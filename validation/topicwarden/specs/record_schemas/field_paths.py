@@ -13,8 +13,8 @@ from topicwarden.specs.record_schemas.protobuf import ProtoError, compile_proto,
 def path_error(format: str, text: str, message: str | None, steps: tuple[str, ...]) -> str | None:
     """Return why no record of a schema has a single value at ``steps``; None if one may have.
 
-    Where the schema leaves open what records have, or is invalid, there is no error. ``message`` is the declared
-    message type of Protocol Buffers.
+    Where the schema leaves open what records have, there is no error. ``text`` is a schema that compiles. ``message``
+    is the declared message type of Protocol Buffers.
     """
     try:
         if format == "protobuf":
@@ -23,6 +23,20 @@ def path_error(format: str, text: str, message: str | None, steps: tuple[str, ..
     except (JsonError, ProtoError):
         return None
     return _avro_error(schema, steps) if format == "avro" else _json_error(schema, steps)
+
+
+def spelling_hint(text: str, steps: tuple[str, ...]) -> str | None:
+    """Return what to do about a field that a JSON Schema allows, but that looks misspelt; None if it does not."""
+    schema = parse(text)
+    for step in steps:
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        if not isinstance(properties, dict) or {"$ref", "anyOf", "oneOf", "allOf", "patternProperties"} & {*schema}:
+            return None
+        if step not in properties:
+            close = get_close_matches(step, properties, 1, 0.8)
+            return f"did you mean {quoted(close[0])}? If not, add {quoted(step)} to the schema" if close else None
+        schema = properties[step]
+    return None
 
 
 def _unknown(step: str, names: list[str]) -> str:
@@ -46,8 +60,7 @@ def _json_error(schema: Any, steps: tuple[str, ...]) -> str | None:
         if kinds == "array" or not isinstance(properties, dict) or "patternProperties" in schema:
             return None
         if step not in properties:
-            closed = schema.get("additionalProperties") is False
-            return _unknown(step, [*properties]) if closed or get_close_matches(step, properties, 1, 0.8) else None
+            return _unknown(step, [*properties]) if schema.get("additionalProperties") is False else None
         schema = properties[step]
     return None
 
@@ -59,9 +72,7 @@ def _avro_error(schema: Any, steps: tuple[str, ...]) -> str | None:
             if len(branches) != 1:
                 return None
             schema = branches[0]
-        kind = schema.get("type") if isinstance(schema, dict) else schema
-        if isinstance(kind, (dict, list)):
-            return None
+        kind = schema["type"] if isinstance(schema, dict) else None  # A text is the name of a type, even "record".
         if step is None:
             return (
                 f"the field is of the type {kind}, expected a single value"

@@ -125,8 +125,14 @@ def _schemas(schema: Any, draft: str, references: References | None) -> Iterator
                     target = _target(resolver, reference, references)
                     if target is not None:
                         pending.append((target.resolver, specification.create_resource(target.contents)))
+    except _SchemaError:
+        raise
     except (Unresolvable, CannotDetermineSpecification) as error:
         raise _SchemaError(f"has references that cannot be resolved: {error.__class__.__name__}") from error
+    except ValueError as error:  # by urllib
+        raise _SchemaError("has an $id that is not a valid URI") from error
+    except (AttributeError, TypeError) as error:  # The meta-schema does not check the targets of all references.
+        raise _SchemaError("has a reference to a part that is not a schema") from error
 
 
 def _referenced(references: References | None) -> Iterator[tuple[str, Any]]:
@@ -149,7 +155,7 @@ def _target(resolver: Any, reference: str, references: References | None) -> Any
 
     try:
         target = resolver.lookup(reference)
-    except Unresolvable as error:
+    except (Unresolvable, ValueError, TypeError) as error:  # the last two by a pointer into no schema, or no URI
         if {reference, reference.partition("#")[0]} & unknown_names(references):
             return None
         others = "only references within the file work" if references is None else "add it to references"
