@@ -76,7 +76,8 @@ class ProjectSchemas:
         if not Path(os.path.realpath(file)).is_relative_to(self._resolved_root):
             raise UnusableSchema("is outside the project; move the schema into the project")
         try:
-            return read_regular_file(file).decode().replace("\r\n", "\n")  # as on every other machine
+            # Without a byte order mark and with these line ends, as on every other machine.
+            return read_regular_file(file).decode("utf-8-sig").replace("\r\n", "\n")
         except UnicodeDecodeError as error:
             raise UnusableSchema("is not UTF-8; save it as UTF-8") from error
         except UnusableFile as error:

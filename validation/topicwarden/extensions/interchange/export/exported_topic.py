@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from topicwarden.model.files import read_regular_file
 from topicwarden.model.problem import Level, Location, Problem, Refusal
 from topicwarden.model.topic import Topic
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.schema_files import schema_path
+from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
 from topicwarden.specs.write import explicit_contents
 
 LostSetting: TypeAlias = tuple[Location, str]
@@ -51,7 +50,8 @@ class ExportedTopic:
 
 def with_schemas(declarations: Sequence[Declaration], root: Path) -> list[ExportedTopic]:
     """Return the topics with the texts of their schemas; ``root`` is the project's folder."""
-    return [ExportedTopic(declaration, _schemas(declaration, root)) for declaration in declarations]
+    schemas = ProjectSchemas(root)
+    return [ExportedTopic(declaration, _schemas(declaration, schemas)) for declaration in declarations]
 
 
 def warnings(lost: Sequence[LostSetting], standard: str) -> list[Problem]:
@@ -71,13 +71,13 @@ def warnings(lost: Sequence[LostSetting], standard: str) -> list[Problem]:
     ]
 
 
-def _schemas(declaration: Declaration, root: Path) -> dict[str, str]:
+def _schemas(declaration: Declaration, schemas: ProjectSchemas) -> dict[str, str]:
     found = {}
     for part in ("key", "value"):
         path = schema_path(declaration, part)
         if path is not None:
             try:
-                found[part] = read_regular_file(root / path).decode()
-            except (OSError, UnicodeDecodeError) as error:
+                found[part] = schemas.text(path)
+            except UnusableSchema as error:
                 raise Refusal(f"{path} cannot be read; run `topicwarden check`") from error
     return found
