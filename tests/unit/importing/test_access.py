@@ -126,6 +126,18 @@ def test_imported_access_is_declared_exactly_and_is_not_imported_again(tmp_path:
         assert open_session(session.project, "other1", ()).access.empty
 
 
+def test_names_with_characters_that_do_not_print_are_imported(tmp_path: Path) -> None:
+    """A joined emoji has a character that needs an escape, beside others that YAML cannot escape as JSON does."""
+    name = "\U0001f468\u200d\U0001f469"
+    acls = {
+        *roles.consume(ORDERS.name, Grant(f"User:{name}", name=name)),
+        Acl(f"User:{name}", "*", Operation.DELETE, PermissionType.ALLOW, ResourceType.GROUP, name),
+    }
+    draft = imported(tmp_path, live_access(acls=frozenset(acls)))
+    assert draft.refused == {}
+    assert open_session(project_of(tmp_path, {}), "dev", ()).access.acls.keys() == acls
+
+
 def test_with_patterns_only_the_access_of_their_topics_is_imported(tmp_path: Path) -> None:
     draft = imported(tmp_path, LIVE, ("orders.*",))
     assert draft.topics.keys() == {"orders.placed"}

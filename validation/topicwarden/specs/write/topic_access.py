@@ -16,7 +16,7 @@ from topicwarden.model.access import NO_TOPIC_ACCESS, WILDCARD, Grant, TopicAcce
 from topicwarden.model.units import DURATION
 from topicwarden.specs.text_edits import ORDER, TextEdit, apply_edits, last_line
 from topicwarden.specs.validation_errors import first_message
-from topicwarden.specs.write.yaml_values import yaml_scalar
+from topicwarden.specs.write.yaml_values import quoted_scalar, yaml_scalar
 from topicwarden.specs.yaml_core_schema import compose
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -102,7 +102,7 @@ def flow(value: Any) -> str:
 def yaml_key(text: str) -> str:
     """Return ``text`` as a key, or as a value in one line."""
     plain = _PLAIN.fullmatch(text) and not text.endswith(":") and yaml_scalar(text) == text
-    return text if plain else json.dumps(text, ensure_ascii=not text.isprintable())
+    return text if plain else quoted_scalar(text)
 
 
 _INDENT: Final = "  "

@@ -50,7 +50,12 @@ def yaml_setting(name: str, value: str | None) -> str:
 def yaml_scalar(text: str) -> str:
     """Return ``text`` as one line of YAML, in quotes if YAML would read it as another value."""
     plain = bool(text) and text.isprintable() and load_scalar(text) == text
-    return text if plain else "".join(map(_printable, json.dumps(text, ensure_ascii=False)))
+    return text if plain else quoted_scalar(text)
+
+
+def quoted_scalar(text: str) -> str:
+    """Return ``text`` in double quotes, as one line of YAML that shows every character."""
+    return "".join(map(_printable, json.dumps(text, ensure_ascii=False)))
 
 
 def _printable(character: str) -> str:
@@ -87,4 +92,4 @@ def _candidates(name: str, value: str) -> Iterator[str]:
         yield f"[{', '.join(value.split(',')) if value else ''}]"
     if value and value.isprintable():
         yield value
-    yield json.dumps(value)
+    yield quoted_scalar(value)
