@@ -69,4 +69,16 @@ JAVA_AVRO: Final = {
     '{"name": "b", "type": {"type": "fixed", "name": "B", "size": 1}}]}',
     "NaN": '{"type": "record", "name": "A", "fields": [{"name": "a", "type": "double", "default": "NaN"}, '
     '{"name": "b", "type": "float", "default": "-Infinity"}, {"name": "c", "type": "float", "default": "1e3"}]}',
+    "any text as the alias of a field": '{"type": "record", "name": "A", "aliases": ["B", "B", ".C"], "fields": '
+    '[{"name": "a", "type": "int", "aliases": ["a-b", "a-b", ""]}]}',
+    "null as the default of an enum": '{"type": "enum", "name": "E", "symbols": ["a"], "default": null}',
+    "an order in capitals": '{"type": "record", "name": "A", "fields": [{"name": "a", "type": "int", '
+    '"order": "Ignore"}]}',
+    "kinds of types as names": '{"type": "record", "name": "record", "fields": [{"name": "a", "type": ["null", "map", '
+    '"record"]}, {"name": "b", "type": {"type": "enum", "name": "map", "symbols": ["a"]}}, {"name": "c", "type": '
+    '{"type": "map", "values": {"type": "fixed", "name": "union", "size": 1}}}, {"name": "d", "type": '
+    '["null", "union"]}]}',
+    "the name of a primitive type in a namespace": '{"type": "record", "name": "A", "namespace": "n", "fields": '
+    '[{"name": "a", "type": {"type": "fixed", "name": "string", "size": 1}}, {"name": "b", "type": "string", '
+    '"default": "xyz"}]}',
 }

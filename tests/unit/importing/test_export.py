@@ -14,6 +14,7 @@ import yaml
 from tests.support.command import Outcome, project, topicwarden
 from tests.support.conformance_data import suite
 from topicwarden.extensions.interchange.convert.odcs_properties import properties_of
+from topicwarden.extensions.interchange.export.odcs_contract import avro_properties
 from topicwarden.model.contents import Contents
 from topicwarden.model.topic import Topic
 from topicwarden.specs.load import load
@@ -280,6 +281,17 @@ def test_allowed_values_are_invalid_values_without_null() -> None:
         {"name": "state", "logicalType": "string", "quality": [metric]},
         {"name": "id", "logicalType": "string", "required": True},
     ]
+
+
+def test_types_with_the_names_of_kinds_are_described_by_their_names() -> None:
+    fields = [
+        {"name": "a", "type": "record"},
+        {"name": "b", "type": "array"},
+        {"name": "c", "type": {"type": "fixed", "name": "array", "size": 1}},
+        {"name": "d", "type": {"type": "record", "name": "record", "fields": []}},
+    ]
+    found = avro_properties({"type": "record", "name": "A", "fields": fields})
+    assert [each["physicalType"] for each in found] == ["record", "array", "fixed", "record"]
 
 
 def test_contracts_are_valid(tmp_path: Path) -> None:

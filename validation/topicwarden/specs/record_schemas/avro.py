@@ -2,7 +2,7 @@
 
 That is: comments, letters and digits of any script in names, ``"namespace": null``, types that are used before their
 definition, and ``"NaN"`` as the default of a float. Refused on purpose, although Java reads them: a namespace that is
-no text, or whose parts are no names.
+no text, or whose parts are no names, and a default of an enum that is neither text nor null.
 """
 
 from __future__ import annotations
@@ -152,10 +152,9 @@ def _reference(name: str, named_types: _NamedTypes, namespace: str) -> _Type:
 
 def _union(branches: list[Any], named_types: _NamedTypes, namespace: str) -> _Type:
     types = [_compile(branch, named_types, namespace) for branch in branches]
-    names = [schema_field.name for schema_field in types]
-    if not types or "union" in names:
+    if not types or any(branch.kind == "union" for branch in types):
         raise _SchemaError("a union needs branches, and none of them may be a union")
-    if duplicate := _first_duplicate(names):
+    if duplicate := _first_duplicate([branch.name for branch in types]):
         raise _SchemaError(f"a union has the branch {quoted(duplicate)} twice")
     return _Type("union", "union", types)
 
@@ -164,10 +163,14 @@ def _definition(schema: dict[str, Any], kind: str, named_types: _NamedTypes, nam
     name, namespace = _full_name(schema, kind, namespace)
     if name in named_types:
         raise _SchemaError(f"{quoted(name)} is defined twice")
-    _require_names(schema.get("aliases", []), f"aliases of {quoted(name)}", dotted=True)
+    label = f"aliases of {quoted(name)}"
+    _require_names([alias.removeprefix(".") for alias in _texts(schema.get("aliases", []), label)], label, dotted=True)
     if kind == "enum":
-        symbols = _require_names(schema.get("symbols"), f"symbols of {quoted(name)}")
-        if "default" in schema and schema["default"] not in symbols:
+        label = f"symbols of {quoted(name)}"
+        symbols = _require_names(_texts(schema.get("symbols"), label), label)
+        if duplicate := _first_duplicate(symbols):
+            raise _SchemaError(f"among the {label}, {quoted(duplicate)} appears twice")
+        if schema.get("default") is not None and schema["default"] not in symbols:
             raise _SchemaError(f"the default of {quoted(name)} is not one of its symbols")
         definition = _Type(kind, name, symbols=tuple(symbols))
     elif kind == "fixed":
@@ -194,7 +197,7 @@ def _full_name(schema: dict[str, Any], kind: str, namespace: str) -> tuple[str, 
     name = name_text.rpartition(".")[2]
     if not all(_is_name(part) for part in (name, *(namespace.split(".") if namespace else ()))):
         raise _SchemaError(f"{quoted(f'{namespace}.{name}' if namespace else name)} is not a valid name")
-    if name in _PRIMITIVES or name in (*_NAMED_KINDS, "array", "map", "union"):
+    if name in _PRIMITIVES and not namespace:
         raise _SchemaError(f"{quoted(name)} is a reserved name; choose another name")
     return (f"{namespace}.{name}" if namespace else name), namespace
 
@@ -211,15 +214,18 @@ def _is_name(text: str) -> bool:
     )
 
 
-def _require_names(names: Any, label: str, *, dotted: bool = False) -> list[str]:
-    """Return ``names`` if they are valid and unique; raise _SchemaError otherwise. ``dotted`` allows namespaces."""
+def _texts(names: Any, label: str) -> list[str]:
+    """Return ``names`` if they are a list of texts; raise _SchemaError otherwise."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise _SchemaError(f"expected the {label} as a list of names")
+    return names
+
+
+def _require_names(names: list[str], label: str, *, dotted: bool = False) -> list[str]:
+    """Return ``names`` if they are valid; raise _SchemaError otherwise. ``dotted`` allows namespaces."""
     for name in names:
         if not all(_is_name(part) for part in (name.split(".") if dotted else [name])):
             raise _SchemaError(f"among the {label}, {quoted(name)} is not a valid name")
-    if duplicate := _first_duplicate(names):
-        raise _SchemaError(f"among the {label}, {quoted(duplicate)} appears twice")
     return names
 
 
@@ -244,8 +250,9 @@ def _add_fields(record: _Type, fields: Any, named_types: _NamedTypes, namespace:
             raise _SchemaError(f"the field {label} has no valid name; write letters, digits and _")
         if name in record.fields:
             raise _SchemaError(f"the field {label} is defined twice")
-        _require_names(schema_field.get("aliases", []), f"aliases of {label}")
-        if schema_field.get("order", "ascending") not in ("ascending", "descending", "ignore"):
+        _texts(schema_field.get("aliases", []), f"aliases of {label}")
+        order = schema_field.get("order", "ascending")
+        if not isinstance(order, str) or order.upper() not in ("ASCENDING", "DESCENDING", "IGNORE"):
             raise _SchemaError(f"the order of {label} is not ascending, descending or ignore")
         kind = _compile(schema_field.get("type"), named_types, namespace)
         record.parts.append(kind)

@@ -170,11 +170,12 @@ class _Types:
         logical = _LOGICAL_TYPES.get(physical) or _LOGICAL_TYPES.get(kind)
         found: dict[str, Any] = {"logicalType": logical} if logical else {}
         found["physicalType"] = physical
-        if kind in ("record", "error") and (properties := self.fields(schema, namespace)):
+        # A type that is defined later, or by another subject, may have the name "record" or "array".
+        if kind in ("record", "error") and "fields" in schema and (properties := self.fields(schema, namespace)):
             found["properties"] = properties
         elif kind in _NAMED:
             self._define(schema, namespace)
-        if kind == "array":
+        if kind == "array" and "items" in schema:
             found["items"] = self._type(schema["items"], namespace)
         return found
 
