@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
+import textwrap
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ import yaml
 from tests.support.secured import encrypted_key, pem
 from topicwarden.model.project import Project
 from topicwarden.specs.stacks.connection_settings import ConnectionSettings, read_connection_settings
-from topicwarden.specs.stacks.key_material import private_key
+from topicwarden.specs.stacks.key_material import certificate_and_key, private_key
 from topicwarden.specs.stacks.registry_settings import read_registry_settings
 from topicwarden.specs.stacks.stack_file import read_stack_file
 
@@ -181,6 +184,28 @@ def test_a_certificate_may_be_a_path_below_the_project(tmp_path: Path) -> None:
     assert found.certificates.ca_cert == CA.cert_pem.bytes().decode()
     assert found.certificates.client_key == private_key(KEY, None)
     assert "PRIVATE" not in repr(found)
+
+
+P256, OTHER_CURVE = (bytes.fromhex(f"06082a8648ce3d0301{last}") for last in ("07", "06"))
+
+
+def with_another_curve(text: str) -> str:
+    """Return the PEM of a key or certificate with a curve that no library reads."""
+    label, data = re.search(r"BEGIN ([A-Z ]+)-----(.*?)-----END", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    changed = base64.b64encode(base64.b64decode(data).replace(P256, OTHER_CURVE)).decode()
+    return f"-----BEGIN {label}-----\n" + "\n".join(textwrap.wrap(changed, 64)) + f"\n-----END {label}-----\n"
+
+
+def test_a_key_or_a_certificate_of_an_unknown_curve_is_a_problem(tmp_path: Path) -> None:
+    key, certificate = with_another_curve(private_key(KEY, None)), with_another_curve(CERTIFICATE)
+    unsupported = "has an algorithm or a curve that is not supported; create one with RSA, or the curve P-256"
+    assert read(CLIENT | {"kafka:clientKey": key})[1] == [f"kafka:clientKey: the key {unsupported}"]
+    assert read(CLIENT | {"kafka:clientCert": certificate})[1] == [
+        "kafka:clientKey: is not the private key of the certificate in kafka:clientCert"
+    ]
+    (tmp_path / "client.pem").write_text(CERTIFICATE + key)
+    with pytest.raises(ValueError, match=f"its private key {unsupported}"):
+        certificate_and_key(tmp_path / "client.pem", None, None)
 
 
 def test_a_file_missing_on_this_machine_is_no_problem_offline(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
@@ -56,6 +58,15 @@ def private_key(text: str, passphrase: str | None) -> str:
     except ValueError:
         hint = "or clientKeyPassphrase is wrong" if passphrase else "such as -----BEGIN PRIVATE KEY-----"
         raise ValueError(f"expected a private key in PEM, {hint}") from None
+    except UnsupportedAlgorithm:
+        raise ValueError(f"the key {_UNSUPPORTED}") from None
+    return _pkcs8(key)
+
+
+_UNSUPPORTED: Final = "has an algorithm or a curve that is not supported; create one with RSA, or the curve P-256"
+
+
+def _pkcs8(key: PrivateKeyTypes) -> str:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
 
@@ -63,7 +74,10 @@ def belongs(certificate: x509.Certificate, key: str) -> bool:
     """Return whether ``key``, as ``private_key`` returns it, is the private key of ``certificate``."""
     formats = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
     of_key = load_pem_private_key(key.encode(), None).public_key().public_bytes(*formats)
-    return of_key == certificate.public_key().public_bytes(*formats)
+    try:
+        return of_key == certificate.public_key().public_bytes(*formats)
+    except (UnsupportedAlgorithm, ValueError):  # which no key has that could be read
+        return False
 
 
 def names(certificate: x509.Certificate) -> list[str]:
@@ -116,16 +130,18 @@ def certificate_and_key(path: Path, password: str | None, key_password: str | No
         raise ValueError("has no private key with a certificate")
     chain = [store.cert, *store.additional_certs]
     certificates = "".join(each.certificate.public_bytes(Encoding.PEM).decode() for each in chain)
-    return certificates, store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    return certificates, _pkcs8(store.key)
 
 
 def decrypted(key: str, password: str | None) -> str:
-    """Return the private key ``key`` without encryption. Raises ValueError if the password does not fit."""
+    """Return the private key ``key`` without encryption. Raises ValueError if it cannot be read."""
     try:
         loaded = load_pem_private_key(key.encode(), password.encode() if password and "ENCRYPTED" in key else None)
     except (TypeError, ValueError):
         raise ValueError("its private key cannot be read, or the password is wrong") from None
-    return loaded.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    except UnsupportedAlgorithm:
+        raise ValueError(f"its private key {_UNSUPPORTED}") from None
+    return _pkcs8(loaded)
 
 
 def _content(path: Path) -> bytes:
@@ -140,10 +156,16 @@ def _content(path: Path) -> bytes:
 def _pkcs12(path: Path, data: bytes, password: str | None, key_password: str | None) -> PKCS12KeyAndCertificates:
     if data.startswith(_JKS):
         return _converted(path, password, key_password)
+    return _loaded(data, password)
+
+
+def _loaded(data: bytes, password: str | None) -> PKCS12KeyAndCertificates:
     try:
         return load_pkcs12(data, password.encode() if password else None)
     except ValueError:
         raise ValueError("is no key store that can be read (JKS, PKCS #12, PEM), or its password is wrong") from None
+    except UnsupportedAlgorithm:
+        raise ValueError(f"its private key {_UNSUPPORTED}") from None
 
 
 def _converted(path: Path, password: str | None, key_password: str | None) -> PKCS12KeyAndCertificates:
@@ -161,7 +183,7 @@ def _converted(path: Path, password: str | None, key_password: str | None) -> PK
         if alias := _PRIVATE_KEY_ENTRY.search(listed):
             command += ["-srcalias", alias["alias"], "-srckeypass:env", "KEY", "-destkeypass:env", "KEY"]
         _run(command, secrets)
-        return load_pkcs12(target.read_bytes(), secrets["KEY"].encode())
+        return _loaded(target.read_bytes(), secrets["KEY"])
 
 
 def _keytool() -> str:
