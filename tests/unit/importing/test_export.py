@@ -294,6 +294,16 @@ def test_types_with_the_names_of_kinds_are_described_by_their_names() -> None:
     assert [each["physicalType"] for each in found] == ["record", "array", "fixed", "record"]
 
 
+def test_the_name_of_a_primitive_type_is_that_type_in_every_namespace() -> None:
+    fields = [
+        {"name": "a", "type": {"type": "fixed", "name": "string", "size": 1}},
+        {"name": "b", "type": "string"},
+        {"name": "c", "type": "n.string"},
+    ]
+    found = avro_properties({"type": "record", "name": "A", "namespace": "n", "fields": fields})
+    assert [each["physicalType"] for each in found] == ["fixed", "string", "fixed"]
+
+
 def test_contracts_are_valid(tmp_path: Path) -> None:
     done = export(project(tmp_path, ACCEPTED | ONLY_ODCS), "--to", "odcs")
     schema = json.loads((suite("odcs") / "schema" / "odcs-json-schema-v3.1.0.json").read_text())

@@ -16,7 +16,7 @@ from topicwarden.model.message_text import quoted
 from topicwarden.specs.record_schemas.json_text import JsonError, parse
 from topicwarden.specs.record_schemas.referenced_schemas import References, unknown_names
 
-_PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
+PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _COMMENT: Final = re.compile(r'("(?:[^"\\]|\\.)*+"?)|//[^\r\n]*+|/\*.*?\*/', re.DOTALL)
 _JAVA_DOUBLE: Final = re.compile(
     r"\s*[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)\s*", re.ASCII
@@ -139,7 +139,7 @@ def _compile(schema: Any, named_types: _NamedTypes, namespace: str) -> _Type:
 
 
 def _reference(name: str, named_types: _NamedTypes, namespace: str) -> _Type:
-    if name in _PRIMITIVES:
+    if name in PRIMITIVES:
         return _Type(name, name)
     full_name = name if "." in name or not namespace else f"{namespace}.{name}"
     found = named_types.get(full_name, named_types.get(name))
@@ -197,7 +197,7 @@ def _full_name(schema: dict[str, Any], kind: str, namespace: str) -> tuple[str, 
     name = name_text.rpartition(".")[2]
     if not all(_is_name(part) for part in (name, *(namespace.split(".") if namespace else ()))):
         raise _SchemaError(f"{quoted(f'{namespace}.{name}' if namespace else name)} is not a valid name")
-    if name in _PRIMITIVES and not namespace:
+    if name in PRIMITIVES and not namespace:
         raise _SchemaError(f"{quoted(name)} is a reserved name; choose another name")
     return (f"{namespace}.{name}" if namespace else name), namespace
 

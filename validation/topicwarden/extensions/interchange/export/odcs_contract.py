@@ -17,6 +17,7 @@ from topicwarden.extensions.interchange.convert import odcs
 from topicwarden.extensions.interchange.convert.odcs_properties import QUALITY, properties_of, quality
 from topicwarden.extensions.interchange.export.exported_topic import ExportedTopic
 from topicwarden.model.topic import Topic
+from topicwarden.specs.record_schemas.avro import PRIMITIVES
 from topicwarden.specs.write import explicit_contents
 
 _VERSION: Final = "v3.1.0"
@@ -185,6 +186,8 @@ class _Types:
             kind = written["type"]
             known = kind in _LOGICAL_TYPES or kind in (*_NAMED, "bytes", "null")
             return written if known else self._resolved(kind, namespace)
+        if written in PRIMITIVES:
+            return {"type": written}
         name = written if "." in written or not namespace else f"{namespace}.{written}"
         return self._known.get(name) or self._known.get(written) or {"type": written}
 
