@@ -193,7 +193,11 @@ def test_an_audit_has_the_use_of_its_topics_and_a_page(project: Project, spark: 
 
 
 def decision(at: datetime, user: str, operation: str, resource: str, *, allowed: bool = True) -> str:
-    level, verdict, rule = ("DEBUG", "Allowed", "SuperUser") if allowed else ("INFO", "Denied", "DefaultDeny")
+    acl = (
+        f"MatchingAcl(acl=StandardAcl(resourceType=TOPIC, resourceName=*, patternType=LITERAL, principal=User:{user}, "
+        "host=*, operation=READ, permissionType=ALLOW))"
+    )
+    level, verdict, rule = ("DEBUG", "Allowed", acl) if allowed else ("INFO", "Denied", "DefaultDeny")
     return (
         f"[{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03}] {level} Principal = User:{user} is {verdict} "
         f"operation = {operation} from host = 10.0.0.7 on resource = {resource} for request = Fetch "

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
 
 from tests.engine.subjects.conftest import SubjectStack
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
@@ -361,13 +363,13 @@ def test_a_read_only_registry_refuses_subjects_only(stack: SubjectStack) -> None
     assert stack.versions()
 
 
-def test_a_subject_waits_for_the_topic_that_failed(stack: SubjectStack) -> None:
+def test_a_subject_waits_for_the_topic_that_failed(stack: SubjectStack, sandbox: Sandbox) -> None:
     stack.declare(schema("id"))
+    with KafkaAdminClient(bootstrap_servers=sandbox.bootstrap_servers) as admin:
+        # Its metrics have the same names, so Kafka refuses the declared topic.
+        admin.create_topics([NewTopic(f"{stack.name}_orders", num_partitions=1, replication_factor=1)])
     stack.write(
         {
-            "topics/orders.yaml": (stack.project.topics / "orders.yaml")
-            .read_text(encoding="utf-8")
-            .replace("replication_factor: 1", "replication_factor: 2"),
             "subjects/shared.yaml": "subjects: {NAME.money: {format: avro, schema: schemas/money.avsc}}\n",
             "subjects/schemas/money.avsc": json.dumps(MONEY),
         }

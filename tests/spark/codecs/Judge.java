@@ -64,7 +64,7 @@ public final class Judge {
   private static Validator schema(JsonNode request) {
     Map<String, String> references = new HashMap<>();
     request.path("references").properties().forEach(one -> references.put(one.getKey(), one.getValue().asText()));
-    JsonCodec codec = JsonCodec.of(request.path("schema").asText(), references);
+    JsonCodec codec = JsonCodec.declared(request.path("schema").asText(), references, null);
     return (value, faults) -> {
       try {
         codec.check(value);

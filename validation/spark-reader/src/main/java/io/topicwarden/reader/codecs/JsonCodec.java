@@ -34,13 +34,14 @@ final class JsonCodec implements Codec {
    * Returns a codec that validates by a file, of draft 2020-12 if it names none.
    *
    * @param schema the text of the file, or null to accept any JSON
+   * @param references the texts of the schemas that it refers to, by URI
    * @param last may have parsed the same data; or null
    */
-  static JsonCodec declared(String schema, LastJson last) {
+  static JsonCodec declared(String schema, Map<String, String> references, LastJson last) {
     return new JsonCodec(
         schema == null
             ? null
-            : new JsonSchemaValidator(schema, Map.of(), SpecificationVersion.DRAFT_2020_12),
+            : new JsonSchemaValidator(schema, references, SpecificationVersion.DRAFT_2020_12),
         last);
   }
 

@@ -96,7 +96,7 @@ public final class RecordContract {
       return new ConfluentCodec(registry, format, declared.path("subject").asText(), readerSchema);
     }
     return switch (format) {
-      case "json" -> JsonCodec.declared(schema, last);
+      case "json" -> JsonCodec.declared(schema, Map.of(), last);
       case "avro" -> avroCodec(schema);
       case "protobuf" -> protobufCodec(declared);
       default -> PlainCodec.of(format);

@@ -53,13 +53,12 @@ public final class Partitioners {
 
   /**
    * Returns the partitioners that put a key into a partition: bit {@code i} is the i-th of {@link
-   * #NAMES}. An empty key may be anywhere for {@code crc32}: librdkafka's {@code consistent_random}
-   * treats it like none.
+   * #NAMES}.
    */
   public static int fits(byte[] key, int partition, int partitionCount) {
     int fnv1a = fnv1a(key);
     return (murmur2(key) % partitionCount == partition ? 1 : 0)
-        | (key.length == 0 || crc32(key) % partitionCount == partition ? 2 : 0)
+        | (crc32(key) % partitionCount == partition ? 2 : 0)
         | (Math.abs((long) fnv1a) % partitionCount == partition ? 4 : 0)
         | ((fnv1a & WITHOUT_SIGN) % partitionCount == partition ? 8 : 0)
         | (Integer.toUnsignedLong(fnv1a) % partitionCount == partition ? 16 : 0);

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The JSON codec and the strict parser. */
 class JsonCodecTest {
-  private final JsonCodec any = JsonCodec.declared(null, null);
+  private final JsonCodec any = JsonCodec.declared(null, Map.of(), null);
 
   @Test
   void halfASurrogatePairInANameIsUndecidable() throws RecordFault {
@@ -53,9 +53,9 @@ class JsonCodecTest {
   @ValueSource(strings = {"{}", "[]", "{", "", "{} {}", "\u0000", "1e9999", "[1e-9999]"})
   void dataThatAnotherCodecHasParsedIsJudgedTheSame(String json) {
     LastJson last = new LastJson();
-    JsonCodec alike = JsonCodec.declared(null, last);
-    JsonCodec object = JsonCodec.declared("{\"type\": \"object\"}", null);
-    JsonCodec objectAlike = JsonCodec.declared("{\"type\": \"object\"}", last);
+    JsonCodec alike = JsonCodec.declared(null, Map.of(), last);
+    JsonCodec object = JsonCodec.declared("{\"type\": \"object\"}", Map.of(), null);
+    JsonCodec objectAlike = JsonCodec.declared("{\"type\": \"object\"}", Map.of(), last);
     byte[] data = bytes(json);
     for (int round = 0; round < 2; round++) {
       assertEquals(reason(() -> any.check(data)), reason(() -> alike.check(data)));
@@ -127,7 +127,7 @@ class JsonCodecTest {
 
   @Test
   void validatesBySchemaFromAnOffset() throws RecordFault {
-    JsonCodec codec = JsonCodec.declared("{\"type\": \"object\"}", null);
+    JsonCodec codec = JsonCodec.declared("{\"type\": \"object\"}", Map.of(), null);
     codec.check(bytes("{}"));
     codec.check(bytes("xx{}"), 2);
     assertInvalid("the document: expected object, got array", () -> codec.check(bytes("[]")));
