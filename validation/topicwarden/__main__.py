@@ -22,8 +22,11 @@ def main() -> None:
             signal.signal(number, lambda *_: os._exit(0))
     _disable_pydantic_plugins()
     try:
-        from topicwarden.cli.main import run  # noqa: PLC0415 -- an interrupt of this import must be caught
-
+        try:
+            from topicwarden.cli.main import run  # noqa: PLC0415 -- an interrupt of this import must be caught
+        except KeyboardInterrupt:
+            print("topicwarden: interrupted before the command began", file=sys.stderr)
+            raise
         run()
     except KeyboardInterrupt:  # before a command has begun, or after it has ended: typer catches it in between
         sys.exit(128 + signal.SIGINT)

@@ -11,6 +11,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import IO, Final
 
@@ -47,7 +48,8 @@ def run(
     """Run ``command`` in ``folder`` until it ends, with empty standard input, and return its output.
 
     With ``show``, the child writes to the standard output and error of this process instead. ``on_line`` gets each line
-    of output and errors as it is written; both are then in the returned output. ``variables`` are the environment of
+    of output and errors as it is written, also what the child writes while a signal ends it; both are then in the
+    returned output. ``variables`` are the environment of
     the child. The child has its own process group: a Ctrl-C in a terminal does not reach it directly, but once, from
     ``ending_children``. If this process is killed, the child can still write its output. On Linux it then receives
     SIGINT, unless ``death_signal`` is false. Raises OSError if the command cannot be started.
@@ -61,13 +63,21 @@ def run(
             stderr=subprocess.STDOUT if on_line else None if show else errors,
             death_signal=death_signal,
         )
+        passed_on = 0
         try:
             if on_line:
                 for line in _lines_until_end(child, output):
                     on_line(line)
+                    passed_on += 1
             child.wait()
         except BaseException:
-            _end([child])  # now, while this process still answers its questions
+            try:
+                _end([child])  # now, while this process still answers its questions
+            finally:
+                if on_line:
+                    for line in islice(_text(_read(output, 0)), passed_on, None):
+                        with suppress(OSError):  # the signal may have ended the reader of the output, too
+                            on_line(line)
             raise
         finally:
             with _lock:

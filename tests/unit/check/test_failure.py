@@ -147,6 +147,7 @@ LINES = (
     " ~  kafka:index:Topic clicks updating (0s) [diff: ~config]\n",
     "@ updating....\n",
 )
+LAST = (" ~  kafka:index:Topic clicks updated (1s)\n", "Resources:\n", "    2 changed\n", "Duration: 2s\n", "\n")
 NEXT = "; `topicwarden plan --stack dev` shows what is left, and `topicwarden {} --stack dev` goes on\n"
 
 
@@ -177,11 +178,31 @@ def test_an_interrupted_change_says_what_is_done_and_how_to_go_on(
     name = "deploy_topics" if command == "up" else "destroy_topics"
     monkeypatch.setattr(f"topicwarden.operations.deploy.{name}", interrupted_after(LINES, error))
     done = topicwarden(command, "--stack", "dev", "--yes", cwd=root)
-    message = "1 change made (orders); begun and perhaps made: clicks; no other change was begun"
+    message = "1 change made (orders); begun and perhaps made: clicks; Pulumi ended early, and may have made others"
     assert (done.code, done.err) == (code, f"topicwarden: interrupted: {message}{NEXT.format(command)}")
+    monkeypatch.setattr(f"topicwarden.operations.deploy.{name}", interrupted_after((*LINES, *LAST), error))
+    done = topicwarden(command, "--stack", "dev", "--yes", cwd=root)
+    message = "2 changes made (orders, clicks); no other change was begun"
+    assert done.err == f"topicwarden: interrupted: {message}{NEXT.format(command)}"
     monkeypatch.setattr(f"topicwarden.operations.deploy.{name}", interrupted_after(LINES[:1], error))
     done = topicwarden(command, "--stack", "dev", "--yes", cwd=root)
     assert done.err == f"topicwarden: interrupted: Pulumi had not begun a change{NEXT.format(command)}"
+
+
+@pytest.mark.parametrize(
+    ("command", "changed"), [("up", "nothing was"), ("destroy", "nothing was"), ("refresh", "no topic was")]
+)
+def test_an_interrupt_before_pulumi_begins_says_that_nothing_was_changed(
+    command: str, changed: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("topicwarden.operations.find_pulumi.writing_engine_of", interrupt)
+    done = topicwarden(command, "--stack", "dev", "--yes", cwd=root)
+    assert done.code == 130
+    assert done.err.startswith(f"topicwarden: interrupted: {changed} changed")
+    assert done.err.endswith(NEXT.format(command))
 
 
 def test_an_interrupted_refresh_says_that_no_topic_was_changed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +265,7 @@ def test_an_interrupted_deploy_names_its_access_in_words(root: Path, monkeypatch
     lines = (f" +  kafka:index:Acl {name} created (0.4s)\n",)
     monkeypatch.setattr("topicwarden.operations.deploy.deploy_topics", interrupted_after(lines, KeyboardInterrupt()))
     done = topicwarden("up", "--stack", "dev", "--yes", cwd=root)
-    assert "1 change made (Allow Read on Topic orders for User:billing); no other" in done.err
+    assert "1 change made (Allow Read on Topic orders for User:billing); " in done.err
     assert name not in done.out + done.err
 
 

@@ -180,8 +180,8 @@ def test_the_module_is_the_program() -> None:
     assert run("-m", "topicwarden", "--version") == (0, f"{__version__}\n", "")
 
 
-def test_an_interrupt_while_modules_load_prints_no_traceback() -> None:
-    assert run("-c", INTERRUPTED) == (130, "", "")
+def test_an_interrupt_while_modules_load_prints_one_line_and_no_traceback() -> None:
+    assert run("-c", INTERRUPTED) == (130, "", "topicwarden: interrupted before the command began\n")
 
 
 def test_an_interrupt_before_a_command_has_begun_prints_no_traceback() -> None:

@@ -38,6 +38,12 @@ def up(
     ] = False,
 ) -> int:
     """Deploy the topics: run `pulumi up` with the options that fit the backend and the number of topics."""
+    changes = EngineChanges()
+    with telling_interrupts("up", stack, changes):
+        return _up(stack, changes, yes=yes, refreshing=refresh)
+
+
+def _up(stack: str, changes: EngineChanges, *, yes: bool, refreshing: bool) -> int:
     from topicwarden.deploy.access_state import resource_names
     from topicwarden.deploy.program_run import PlanChanged
     from topicwarden.model.access import NO_ACCESS
@@ -58,20 +64,19 @@ def up(
             from topicwarden.report.plan.document import document
 
             require_terminal(f"topicwarden plan --stack {stack}")
-            with telling_interrupts("up", stack):
-                report = planned(engine, (), checked, listener=TERMINAL)
+            report = planned(engine, (), checked, listener=TERMINAL)
             terminal_output.write_text(terminal_output.document_text(document(report, Medium.TERMINAL)))
             if not report.deployable:
                 return 1
-            with telling_interrupts("up", stack):
-                if not (report.pending or refresh) or not confirmed("Deploy this?"):
-                    return 0
+            if not (report.pending or refreshing) or not confirmed("Deploy this?"):
+                return 0
         try:
-            titles = resource_names(checked.access.get(stack, NO_ACCESS))
-            changes = EngineChanges(titles)
-            on_line = changes.watching(engine_output(titles))
-            with telling_interrupts("up", stack, changes), never_silent("deploying"):
-                done = deploy_topics(engine, checked, on_line, refreshing=refresh, confirmed=report, listener=TERMINAL)
+            changes.titles = resource_names(checked.access.get(stack, NO_ACCESS))
+            on_line = changes.watching(engine_output(changes.titles))
+            with never_silent("deploying"):
+                done = deploy_topics(
+                    engine, checked, on_line, refreshing=refreshing, confirmed=report, listener=TERMINAL
+                )
         except PlanChanged as changed:
             TERMINAL.warn(str(changed))
         else:
@@ -85,6 +90,12 @@ def destroy(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
 ) -> int:
     """Delete the topics of a stack, if the deployed YAML of each allows that: runs `pulumi destroy`."""
+    changes = EngineChanges()
+    with telling_interrupts("destroy", stack, changes):
+        return _destroy(stack, changes, yes=yes)
+
+
+def _destroy(stack: str, changes: EngineChanges, *, yes: bool) -> int:
     from topicwarden.deploy.program_run import PlanChanged
     from topicwarden.operations.deploy import destroy_topics, planned_destroy
     from topicwarden.operations.find_pulumi import writing_engine_of
@@ -100,14 +111,12 @@ def destroy(
         shown = None
         if not yes:
             require_terminal()
-            with telling_interrupts("destroy", stack):
-                if not confirmed("Delete these topics with their records?"):
-                    return 0
+            if not confirmed("Delete these topics with their records?"):
+                return 0
             shown, plan = plan, planned_destroy(engine, listener=TERMINAL)
         try:
-            changes = EngineChanges()
             on_line = changes.watching(engine_output())
-            with telling_interrupts("destroy", stack, changes), never_silent("deleting"):
+            with never_silent("deleting"):
                 done = destroy_topics(engine, plan, on_line, confirmed=shown, listener=TERMINAL)
         except PlanChanged as changed:
             TERMINAL.warn(str(changed))
@@ -122,13 +131,14 @@ def refresh(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Accepted, as by pulumi; it asks nothing.")] = False,
 ) -> int:
     """Read the topics as they are on the cluster into Pulumi's state: runs `pulumi refresh`."""
-    from topicwarden.operations.deploy import refresh_topics
-    from topicwarden.operations.find_pulumi import writing_engine_of
-
-    engine = writing_engine_of(find_project(), stack, TERMINAL)
     so_far = "no topic was changed, and Pulumi's state is refreshed in part or not at all"
-    with telling_interrupts("refresh", stack, so_far=so_far), never_silent("refreshing Pulumi's state"):
-        return 0 if refresh_topics(engine, engine_output(), listener=TERMINAL) else 1
+    with telling_interrupts("refresh", stack, so_far=so_far):
+        from topicwarden.operations.deploy import refresh_topics
+        from topicwarden.operations.find_pulumi import writing_engine_of
+
+        engine = writing_engine_of(find_project(), stack, TERMINAL)
+        with never_silent("refreshing Pulumi's state"):
+            return 0 if refresh_topics(engine, engine_output(), listener=TERMINAL) else 1
 
 
 _CHANGE: Final = re.compile(
@@ -138,6 +148,8 @@ _CHANGE: Final = re.compile(
 """A line of `pulumi` about one resource."""
 _GROUPS: Final = ("pulumi:", "topicwarden:index:")
 """The start of the types that only group others, such as the stack and the topics of a domain."""
+_LAST_LINE: Final = "Duration: "
+"""The start of the last line of `pulumi`, also if it was cancelled; without that line, it was killed or crashed."""
 _MOST_NAMES: Final = 5
 
 
@@ -145,17 +157,21 @@ _MOST_NAMES: Final = 5
 class EngineChanges:
     """The changes that `pulumi` reports while it runs: those that it has made, and those that it has begun.
 
-    ``titles`` says by name what a resource is, if its name is a hash.
+    ``titles`` says by name what a resource is, if its name is a hash. ``started``: `pulumi` has printed a line.
+    ``complete``: it has reported its end, so no change is missing.
     """
 
     titles: Mapping[str, str] = field(default_factory=dict)
     made: dict[str, None] = field(default_factory=dict)
     begun: dict[str, None] = field(default_factory=dict)
+    started: bool = False
+    complete: bool = False
 
     def watching(self, show: Callable[[str], None]) -> Callable[[str], None]:
         """Return a function that takes each line of `pulumi`, and passes it to ``show``."""
 
         def on_line(line: str) -> None:
+            self.started, self.complete = True, line.startswith(_LAST_LINE) or (self.complete and not line.strip())
             if (change := _CHANGE.match(line)) and not change["type"].startswith(_GROUPS):
                 name = self.titles.get(change["name"], change["name"])
                 self.begun.pop(name, None)
@@ -167,11 +183,12 @@ class EngineChanges:
     def text(self) -> str:
         """Return what is done, what may be done, and what is not done."""
         if not self.made and not self.begun:
-            return "Pulumi had not begun a change"
+            return "Pulumi had not begun a change" if self.started else "nothing was changed"
         made = f"{counted(len(self.made), 'change')} made"
         made += f" ({_listed(self.made)})" if self.made else ""
         begun = f"; begun and perhaps made: {_listed(self.begun)}" if self.begun else ""
-        return f"{made}{begun}; no other change was begun"
+        others = "no other change was begun" if self.complete else "Pulumi ended early, and may have made others"
+        return f"{made}{begun}; {others}"
 
 
 @contextmanager
