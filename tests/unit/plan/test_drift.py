@@ -11,10 +11,10 @@ from topicwarden.deploy.dangers import dangers, drift_line
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
 from topicwarden.kinds.topic.change import changes
 from topicwarden.kinds.topic.consequences import CONSEQUENCES, drift, unseen
-from topicwarden.kinds.topic.evidence import PlanEvidence
+from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence, union
 from topicwarden.kinds.topic.predict import _plan
 from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
-from topicwarden.model.planned_change import Action, Severity, planned_parts
+from topicwarden.model.planned_change import Action, Severity, TopicPlan, planned_parts
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
@@ -162,3 +162,67 @@ def test_a_deploy_that_adds_partitions_still_warns_of_moved_keys() -> None:
     plan = _plan(change, {"more-partitions": needs}, scenario.evidence(needs))
     assert [each.severity for each in plan.consequences] == [Severity.DANGER]
     assert drift_line([plan], "dev", reverts=False) is None
+
+
+def drifted(declared: dict[str, str], live: dict[str, str], records: int = 9) -> TopicPlan:
+    """Return the plan of a topic that is deployed as ``declared``, and was changed to ``live`` by hand."""
+    scenario = Scenario(declared, live, (hourly(records),), deployed=declared, batches={0: 1_500_000})
+    change = scenario.change()
+    rules = {name: needs for name, rule in CONSEQUENCES.items() if (needs := rule.needs(change, NOW)) is not None}
+    return _plan(change, rules, scenario.evidence(union(rules.values())))
+
+
+POLICY, RETENTION, MAX_MESSAGE = "cleanup.policy", "retention.ms", "max.message.bytes"
+
+
+@pytest.mark.parametrize(
+    ("declared", "live", "loss"),
+    [
+        ({RETENTION: str(7 * DAY)}, {RETENTION: str(DAY)}, "records expire sooner"),
+        ({}, {RETENTION: str(DAY)}, "records expire sooner"),
+        ({RETENTION: "-1"}, {}, "records expire sooner"),
+        ({"retention.bytes": "2000"}, {"retention.bytes": "1000"}, "the oldest segments are deleted above a smaller"),
+        ({POLICY: "delete"}, {POLICY: "compact"}, "compact removes superseded and keyless records"),
+        ({"min.insync.replicas": "2"}, {"min.insync.replicas": "1"}, "fewer replicas have an acknowledged write"),
+        ({RETENTION: str(DAY)}, {RETENTION: str(7 * DAY)}, ""),
+        ({POLICY: "compact", RETENTION: "2"}, {POLICY: "compact", RETENTION: "1"}, ""),  # which deletes nothing
+        ({POLICY: "delete,compact"}, {POLICY: "compact"}, ""),
+        ({MAX_MESSAGE: "1048576"}, {MAX_MESSAGE: "2000000"}, ""),
+    ],
+)
+def test_a_manual_change_that_stays_is_a_danger_if_it_loses_records(
+    declared: dict[str, str], live: dict[str, str], loss: str
+) -> None:
+    (found,) = [each for each in drifted(declared, live).consequences if each.kind == "drift"]
+    assert found.severity is (Severity.DANGER if loss else Severity.NOTE)
+    assert bool(found.because) is bool(loss)
+    assert loss in "".join(found.because)
+    (empty,) = [each for each in drifted(declared, live, records=0).consequences if each.kind == "drift"]
+    assert (empty.severity, empty.because) == (Severity.NOTE, [])
+
+
+def test_a_manual_change_that_a_deploy_reverts_is_no_danger() -> None:
+    scenario = Scenario({RETENTION: str(7 * DAY), MAX_MESSAGE: "3"}, {RETENTION: str(DAY)}, deployed={RETENTION: "9"})
+    change = scenario.change()
+    (found,) = drift.evaluate(change, scenario.evidence(RequiredEvidence()))
+    assert (change.action, found.severity) == (Action.UPDATE, Severity.NOTE)
+    assert found.message == "retention.ms has drifted: it is 1d, deployed was 9ms; the deploy writes 7d"
+
+
+@pytest.mark.parametrize(
+    ("by_hand", "revert"),
+    [
+        ({}, "`topicwarden up --refresh` would revert the drift"),
+        ({RETENTION: str(30 * DAY)}, "reverting the drift would mean"),  # which would lose records, so it stays
+    ],
+)
+def test_a_plan_does_not_predict_effects_of_reverting_drift_that_stays(by_hand: dict[str, str], revert: str) -> None:
+    plan = drifted(
+        {RETENTION: str(DAY), MAX_MESSAGE: "1048576"}, {RETENTION: str(DAY), MAX_MESSAGE: "2000000"} | by_hand
+    )
+    found = {each.message: each.severity for each in plan.consequences}
+    (refused_batches,) = [message for message in found if "will be refused" in message]
+    assert refused_batches.startswith(f"{revert}: batches above 1MiB will be refused")
+    assert found[refused_batches] is Severity.NOTE
+    (size,) = [message for message in found if "has drifted" in message and MAX_MESSAGE in message]
+    assert f"{MAX_MESSAGE} has drifted: it is 2MB, deployed was 1MiB; the deploy leaves it" in size

@@ -51,10 +51,12 @@ def duration(milliseconds: int | None) -> str:
 
 
 def spelled(setting: str, value: str | None) -> str:
-    """Return a setting's value for a message: a time with its unit, no value as ``nothing``."""
+    """Return a setting's value for a message: a time or a size with its exact unit, no value as ``nothing``."""
     if value is None:
         return "nothing"
-    return duration(int(value)) if setting.endswith(".ms") else value
+    if setting.endswith(".ms"):
+        return duration(int(value))
+    return size(int(value), exact=True) if setting.endswith(".bytes") else value
 
 
 def by_broker(setting: str, brokers: Mapping[str, Sequence[int]]) -> str:
@@ -70,9 +72,11 @@ def changes_text(names: Iterable[str], before: Topic, after: Topic) -> str:
     )
 
 
-def size(number: int | None) -> str:
-    """Return a size such as ``1MiB``; ``without limit`` for None or a negative number."""
-    return "without limit" if number is None or number < 0 else SIZE.text(number)
+def size(number: int | None, *, exact: bool = False) -> str:
+    """Return a size such as ``1MiB``, rounded unless ``exact``; ``without limit`` for None or a negative number."""
+    if number is None or number < 0:
+        return "without limit"
+    return SIZE.format(number) if exact else SIZE.text(number)
 
 
 def shorten(names: Sequence[str]) -> str:

@@ -78,7 +78,7 @@ def test_an_allowed_compaction_is_a_danger() -> None:
         ("min.compaction.lag.ms", str(DAY), str(HOUR), "1d to 1h"),
         ("max.compaction.lag.ms", str(2**63 - 1), str(HOUR), "forever to 1h"),
         ("segment.ms", str(DAY), str(HOUR), "1d to 1h"),
-        ("segment.bytes", "1073741824", "1048576", "1073741824 to 1048576"),
+        ("segment.bytes", "1073741824", "1048576", "1GiB to 1MiB"),
     ],
 )
 def test_a_setting_that_makes_the_cleaner_run_sooner_is_refused_and_its_opposite_is_a_note(

@@ -252,7 +252,7 @@ def test_visible_topics_are_not_reported(scenario: Scenario) -> None:
             "the deploy leaves it, and `topicwarden up --refresh` puts it back",
         ),
         ({"segment.ms": "1"}, {}, "the deploy leaves it, because no YAML declares it"),
-        ({"retention.ms": "7"}, {"retention.ms": "9"}, "the deploy writes 7"),
+        ({"retention.ms": "7"}, {"retention.ms": "9"}, "the deploy writes 7ms"),
     ],
 )
 def test_a_setting_changed_by_hand_stays_until_a_refresh_or_a_deploy(
@@ -261,9 +261,10 @@ def test_a_setting_changed_by_hand_stays_until_a_refresh_or_a_deploy(
     found = only("drift", Scenario(declared, {"retention.ms": "8"}, deployed=deployed))
     before = deployed.get("retention.ms")
     assert found.message == (
-        f"retention.ms has drifted: it is 8, deployed was {'nothing' if before is None else before}; {text}"
+        f"retention.ms has drifted: it is 8ms, deployed was {'nothing' if before is None else f'{before}ms'}; {text}"
     )
-    assert (found.severity, found.remedy) == (Severity.NOTE, "declare it, if the change was intended")
+    assert found.severity is (Severity.DANGER if "leaves" in text else Severity.NOTE)
+    assert found.remedy == "declare it, if the change was intended"
     assert found.evidence == {"setting": "retention.ms", "live": "8", "deployed": before}
 
 

@@ -99,11 +99,15 @@ def _plan(change: TopicChange, rules: Mapping[str, RequiredEvidence], evidence: 
     if drift_left:
         left = replace(change, held=True)
         consequences = [
-            _as_left(each, _allowance_for(each, left, rules, evidence)) if _refuses_revert(each) else each
+            _as_left(each, _allowance_for(each, left, rules, evidence))
+            if _refuses_revert(each)
+            else _of_a_revert(each, "reverting the drift would mean")
             for each in _consequences(left, rules, evidence)
         ]
     elif change.action is Action.DRIFT:
-        consequences = [_of_a_refresh(each) if each.kind not in _OF_DRIFT else each for each in consequences]
+        consequences = [
+            _of_a_revert(each, "`topicwarden up --refresh` would revert the drift") for each in consequences
+        ]
     return TopicPlan(
         topic=change.name,
         domain=change.declaration.topic.domain if change.declaration else "",
@@ -166,11 +170,11 @@ def _refuses_revert(consequence: Consequence) -> bool:
     return consequence.severity is Severity.REFUSED and consequence.kind in _BY_CONFIG
 
 
-def _of_a_refresh(consequence: Consequence) -> Consequence:
-    """Return a danger of reverting a manual change as a note: the deploy leaves the change, unless it refreshes."""
-    if consequence.severity is not Severity.DANGER:
+def _of_a_revert(consequence: Consequence, revert: str) -> Consequence:
+    """Return a danger or note of reverting a manual change, which the deploy leaves, as a note on ``revert``."""
+    if consequence.severity is Severity.REFUSED or consequence.kind in _OF_DRIFT:
         return consequence
-    message = f"`topicwarden up --refresh` would revert the drift: {consequence.message}"
+    message = f"{revert}: {consequence.message}"
     return consequence.model_copy(update={"severity": Severity.NOTE, "message": message})
 
 

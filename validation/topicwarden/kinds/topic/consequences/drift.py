@@ -2,19 +2,37 @@
 
 A change of a topic writes all its declared settings, and removes those that were declared before. A topic without
 other changes keeps its manual settings until `topicwarden up --refresh`. A setting that nobody ever declared stays as
-it is.
+it is. A manual change that stays is a danger if the YAML would have to allow the same change by name.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from topicwarden.kafka.read.effective_defaults import effective_defaults
 from topicwarden.kafka.read.snapshot import SET_ON_TOPIC
 from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.consequences import (
+    compaction,
+    flush,
+    min_insync,
+    retention_cut,
+    tiered_storage_off,
+    unclean_election,
+)
 from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
+from topicwarden.kinds.topic.loss_severity import unseen_partitions
+from topicwarden.kinds.topic.setting_effects import EFFECTS, riskiest, safest
 from topicwarden.model.planned_change import Action, Consequence, Setting, Severity
 from topicwarden.model.topic import AllowedChange
+from topicwarden.plan.consequence_text import records_of, spelled
 
 AVOIDABLE = False
 _BY_REBALANCE = "replication_factor"
+_LOSSES = (compaction, flush, min_insync, retention_cut, tiered_storage_off, unclean_election)
+"""The rules of changes that lose something as long as they are in force.
+
+``earlier_roll`` and ``tombstones`` are left out: most of what is deleted then was about to be deleted anyway.
+"""
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
@@ -33,10 +51,12 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             continue
         if _by_hand(setting) == setting.deployed:
             continue
+        loss = _loss(setting, change, evidence) if _is_left(setting, change) else ""
         yield Consequence(
             kind="drift",
-            severity=Severity.NOTE,
+            severity=Severity.DANGER if loss else Severity.NOTE,
             message=f"{setting.name} has drifted: {_values_text(setting)}; " + _deploy_text(setting, change),
+            because=[loss] if loss else [],
             remedy="declare it, if the change was intended",
             evidence={"setting": setting.name, "live": setting.live, "deployed": setting.deployed},
             location=setting.location,
@@ -80,7 +100,34 @@ def _by_hand(setting: Setting) -> str | None:
 
 
 def _values_text(setting: Setting) -> str:
-    return f"it is {setting.live}, deployed was {setting.deployed if setting.deployed is not None else 'nothing'}"
+    return f"it is {spelled(setting.name, setting.live)}, deployed was {spelled(setting.name, setting.deployed)}"
+
+
+def _is_left(setting: Setting, change: TopicChange) -> bool:
+    """Return whether the deploy leaves a manual change."""
+    if setting.declared is None and change.action is Action.RECREATE:
+        return False
+    return change.held or change.action is Action.DRIFT or (setting.declared is None and setting.deployed is None)
+
+
+def _loss(setting: Setting, change: TopicChange, evidence: PlanEvidence) -> str:
+    """Return why a manual change that stays is a loss, from the table of the guards; empty if it is none.
+
+    It is compared with the declared value, or with the brokers' defaults. A topic without records loses none.
+    """
+    live, effect = change.live, EFFECTS.get(setting.name)
+    assert live and change.before
+    if effect is None or setting.live is None or not (records_of(live) or unseen_partitions(live)):
+        return ""
+    defaults = effective_defaults(evidence.snapshot, setting.name)
+    if setting.declared is None and not defaults:
+        return ""
+    value = safest(setting.name, defaults) if setting.declared is None else setting.declared
+    if riskiest(setting.name, {value, setting.live}) == riskiest(setting.name, {value}):
+        return ""
+    before = replace(change.before, config={**change.before.config, setting.name: value})
+    by_hand = replace(change, before=before, after=change.before)
+    return effect.why if any(rule.needs(by_hand, evidence.now) for rule in _LOSSES) else ""
 
 
 def _deploy_text(setting: Setting, change: TopicChange) -> str:
@@ -96,4 +143,4 @@ def _deploy_text(setting: Setting, change: TopicChange) -> str:
         return f"the deploy leaves it, and `topicwarden up --refresh` {effect}"
     if setting.declared is None:
         return "the deploy removes it, because the YAML declared it before"
-    return f"the deploy writes {setting.declared}"
+    return f"the deploy writes {spelled(setting.name, setting.declared)}"
