@@ -42,7 +42,8 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         severity=Severity.REFUSED if refused else Severity.DANGER,
         message=f"{_cause(change)}{contents_text(live)} would be lost",
         because=[*unseen_reasons(live), *_reasons(change, evidence, [group.name for group in active])],
-        measured="offsets and log sizes of the leaders; at most, because compaction and transactions leave gaps",
+        measured="offsets and log sizes of the leaders"
+        + ("; at most, because compaction and transactions leave gaps" if everything else ""),
         remedy=_remedy(change, refused),
         evidence={
             "records": records_of(live),

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from topicwarden.kinds.topic.change import COUNTS, TopicChange
 from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
-from topicwarden.model.planned_change import Action, Consequence, Severity
-from topicwarden.plan.consequence_text import shorten
+from topicwarden.model.planned_change import Action, Consequence, Setting, Severity
+from topicwarden.plan.consequence_text import shorten, spelled
 
 AVOIDABLE = False
 
@@ -31,7 +31,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             location=change.at(),
         )
         return
-    shown = [f"{setting.name} is {setting.live}, declared {setting.declared}" for setting in differing]
+    shown = [_values_text(setting) for setting in differing]
     yield Consequence(
         kind="foreign",
         severity=Severity.REFUSED,
@@ -40,3 +40,8 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         remedy="declare it as it is (`topicwarden import` writes this YAML), deploy, and change it after that",
         location=differing[0].location,
     )
+
+
+def _values_text(setting: Setting) -> str:
+    declared = "not declared" if setting.declared is None else f"declared {spelled(setting.name, setting.declared)}"
+    return f"{setting.name} is {spelled(setting.name, setting.live)}, {declared}"
