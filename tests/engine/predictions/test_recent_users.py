@@ -122,7 +122,7 @@ def test_a_deletion_and_a_shorter_retention_name_a_reader_that_stopped_yesterday
         assert loss.severity is Severity.REFUSED
         assert [user.sentence for user in loss.users] == sentences(past)
         assert [user.kind for user in loss.users] == [UserKind.GROUP, UserKind.TRANSACTIONAL_ID]
-        assert reasons(loss, "no audit or usage report has observed this topic since ")
+        assert reasons(loss, "last observed by an audit or usage report at ")
     unseen = one(report, UNSEEN, "destroyed")
     assert unseen.users == []
     assert reasons(unseen, "no audit or usage report has observed this topic: ")

@@ -96,8 +96,8 @@ def _user(use: Use, topic: TopicUse, since: int) -> RecentUser | None:
 def _observations(previous: TopicUse | None, since: int) -> str:
     if previous is None:
         return "no audit or usage report has observed this topic: only users that brokers remember are known"
-    first = f"; the first was at {minute(previous.observed_since)} UTC" if previous.observed_since > since else ""
-    return f"no audit or usage report has observed this topic since {minute(previous.observed_at)} UTC{first}"
+    first = f", first at {minute(previous.observed_since)} UTC" if previous.observed_since > since else ""
+    return f"last observed by an audit or usage report at {minute(previous.observed_at)} UTC{first}"
 
 
 def _unknown(now: TopicUse, users: list[RecentUser], since: int, window_ms: int) -> Iterable[str]:

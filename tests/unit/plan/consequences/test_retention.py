@@ -131,6 +131,7 @@ def test_a_group_without_committed_offsets_is_reported_as_behind() -> None:
 def test_a_shorter_retention_of_an_empty_topic_is_a_note() -> None:
     cut = only("retention-cut", Scenario(days(1), days(7), (hourly(0),)))
     assert cut.message == "retention.ms is 7d and will be 1d: the topic is empty"
+    assert cut.because == ["no visible consumer group reads the topic or has committed offsets for it"]
     assert (cut.severity, cut.remedy, cut.evidence["bytes"]) == (Severity.NOTE, "", 0)
     assert "every existing record expires earlier than before" not in cut.because
 
@@ -213,7 +214,7 @@ def test_a_lower_size_limit_that_no_log_exceeds_deletes_nothing_now() -> None:
         Severity.NOTE,
     )
     assert empty.remedy == ""
-    assert "every partition keeps less than before" not in empty.because
+    assert empty.because == ["no visible consumer group reads the topic or has committed offsets for it"]
 
 
 def test_the_size_of_a_log_with_remote_segments_is_not_known() -> None:

@@ -33,6 +33,14 @@ from topicwarden.plan.consequence_text import (
 
 AVOIDABLE = True
 _DAY_MS = 86_400_000
+_TIME_BOUND = (
+    "every existing record expires earlier than before",
+    "at most: Kafka deletes whole segments, each when its newest record has expired",
+)
+_SIZE_BOUND = (
+    "every partition keeps less than before",
+    "at most: Kafka deletes the oldest segment only if the log is no smaller than retention.bytes without it",
+)
 _HORIZONS = {"at once": 0, "within a day": _DAY_MS, "within a week": 7 * _DAY_MS}
 
 Bounds = dict[int, tuple[int, int]]
@@ -79,8 +87,7 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
         + ("the topic is empty" if empty else _expiry(records, total, live.topic.partitions)),
         because=[
             *unseen_reasons(live),
-            *(["every existing record expires earlier than before"] if not empty else []),
-            "at most: Kafka deletes whole segments, each when its newest record has expired",
+            *([] if empty else _TIME_BOUND),
             *reader_reasons(evidence, change.name, groups),
         ],
         measured="offsets by time from the brokers",
@@ -144,12 +151,11 @@ def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequ
                 [f"the size of {_partition_count(unknown)} is not known: {unsized_reason(live, evidence.snapshot)}"]
                 * bool(unknown)
             ),
-            *(["every partition keeps less than before"] if not empty else []),
+            *([] if empty else _SIZE_BOUND),
             *(
                 [f"about {_record_count(removed):,} of {counted(total, 'record')}, estimated by bytes; at most all"]
                 * bool(excess_bytes)
             ),
-            "at most: Kafka deletes the oldest segment only if the log is no smaller than retention.bytes without it",
             *reader_reasons(evidence, change.name, groups),
         ],
         measured="bytes of the leaders' logs",
