@@ -16,7 +16,15 @@ from rich.console import Console
 
 from tests.unit.report import plans
 from topicwarden.cli.schema import SCHEMAS
-from topicwarden.model.planned_change import AccessKind, AccessPlan, Action, PlanReport, Severity, TopicPlan
+from topicwarden.model.planned_change import (
+    AccessKind,
+    AccessPlan,
+    Action,
+    Consequence,
+    PlanReport,
+    Severity,
+    TopicPlan,
+)
 from topicwarden.report import terminal
 from topicwarden.report.document import Medium
 from topicwarden.report.markdown import LIMIT
@@ -292,3 +300,17 @@ def test_a_terminal_counts_many_allowances_that_nothing_needs() -> None:
     assert "nothing in this plan" not in shown[-2]
     assert shown[-1] == "allowed 990 more changes; nothing in this plan needs them"
     assert render(report, "text").count("nothing in this plan needs it") == 1_000
+
+
+def test_a_drifted_topic_whose_replicas_also_move_has_both_actions_in_every_format() -> None:
+    refused = Consequence(kind="too-few-brokers", severity=Severity.REFUSED, message="1 broker")
+    settings = [plans.setting("replication_factor", "2", "1", "1"), plans.setting("retention.ms", "7", "7", "8")]
+    topics = [
+        TopicPlan(topic="a", action=Action.DRIFT, settings=settings, consequences=[refused]),
+        TopicPlan(topic="b", action=Action.MOVE, settings=settings[:1], consequences=[refused]),
+        TopicPlan(topic="c", action=Action.DRIFT, settings=settings[1:], consequences=[refused]),
+    ]
+    lines = render(plans.report(topics), "text").splitlines()
+    assert [line for line in lines if line.startswith("✗")] == ["✗ move, drift a", "✗ move b", "✗ drift c"]
+    assert ": a (move, drift): 1 broker" in render(plans.report(topics), "github").replace("::", ": ", 2)
+    assert "| move, drift: " in render(plans.report(topics), "markdown")

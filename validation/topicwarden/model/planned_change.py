@@ -131,6 +131,11 @@ class Consequence(StrictModel):
     )
     location: Location | None = Field(default=None, description="The line of YAML that causes it.")
 
+    @property
+    def advice(self) -> str:
+        """The remedy as a sentence without its full stop, such as ``Keep the retention``; empty without one."""
+        return f"{self.remedy[:1].upper()}{self.remedy[1:]}"
+
 
 class TopicPlan(StrictModel):
     """One topic that will change."""
@@ -154,6 +159,12 @@ class TopicPlan(StrictModel):
     def severity(self) -> Severity | None:
         """The severity of the most severe consequence; None if there are no consequences."""
         return most_severe(self.consequences)
+
+    @property
+    def change(self) -> str:
+        """The action for people: ``move, drift`` for a topic that was changed by hand, and whose replicas also move."""
+        moves = any(each.name == "replication_factor" and each.declared != each.live for each in self.settings)
+        return f"{Action.MOVE}, {Action.DRIFT}" if moves and self.action is Action.DRIFT else self.action.value
 
 
 def most_severe(consequences: Iterable[Consequence]) -> Severity | None:
@@ -277,13 +288,13 @@ class RegistryPlan(StrictModel):
 class PlannedPart:
     """A part of a plan that is judged by itself: one topic, the access, the Schema Registry, or one of its subjects.
 
-    ``title`` names it in messages, such as ``subject orders-value``. ``action`` is None if several things change.
+    ``title`` names it in messages, such as ``subject orders-value``. ``change`` is empty if several things change.
     """
 
     section: PlanSection
     title: str
     consequences: Sequence[Consequence]
-    action: Action | None = None
+    change: str = ""
     location: Location | None = None
 
 
@@ -292,14 +303,16 @@ def planned_parts(
 ) -> list[PlannedPart]:
     """Return all that has consequences: the topics first, and the subjects last."""
     parts = [
-        PlannedPart(PlanSection.TOPICS, each.topic, each.consequences, each.action, each.location) for each in topics
+        PlannedPart(PlanSection.TOPICS, each.topic, each.consequences, each.change, each.location) for each in topics
     ]
     if access:
         parts.append(PlannedPart(PlanSection.ACCESS, "access", access.consequences))
     if registry:
         parts.append(PlannedPart(PlanSection.REGISTRY, "Schema Registry", registry.consequences))
         parts += [
-            PlannedPart(PlanSection.REGISTRY, f"subject {each.subject}", each.consequences, each.action, each.location)
+            PlannedPart(
+                PlanSection.REGISTRY, f"subject {each.subject}", each.consequences, each.action.value, each.location
+            )
             for each in registry.subjects
         ]
     return parts

@@ -155,7 +155,7 @@ class _PlanDocument:
         return line(f"{SYMBOLS[severity]} {text}")
 
     def _summary(self, planned: TopicPlan | SubjectPlan) -> Line:
-        severity, symbol, action = planned.severity, SYMBOLS[planned.severity], planned.action.value
+        severity, symbol, action = planned.severity, SYMBOLS[planned.severity], _action(planned)
         is_topic = isinstance(planned, TopicPlan)
         named = planned.topic if isinstance(planned, TopicPlan) else planned.subject
         if self._terminal:
@@ -218,6 +218,10 @@ def _parts(
         yield doc.FactList(doc.facts({"declared": _declared(planned.location)}))
 
 
+def _action(planned: TopicPlan | SubjectPlan) -> str:
+    return planned.change if isinstance(planned, TopicPlan) else planned.action.value
+
+
 def _declared(location: Location | None) -> list[doc.Span]:
     return [code(str(location))] if location else []
 
@@ -249,7 +253,7 @@ def _row(planned: TopicPlan | SubjectPlan) -> doc.Row:
         first, *rest = planned.consequences
         message = prose(cut(first.message, _MOST_LETTERS))
         consequence = line(strong(first.severity.value), ": ", *message, and_others(len(rest)))
-    action = line(f"{planned.action.value}{f': {change}' if change else ''}")
+    action = line(f"{_action(planned)}{f': {change}' if change else ''}")
     return doc.Row((line(SYMBOLS[planned.severity]), shown, action, consequence))
 
 

@@ -44,12 +44,13 @@ def render(report: PlanReport) -> str:
 
 
 def _command(part: PlannedPart, consequence: Consequence) -> str:
-    subject = f"{part.title} ({part.action.value})" if part.action else part.title
+    subject = f"{part.title} ({part.change})" if part.change else part.title
     location = consequence.location or part.location
     users = "; ".join(map(one_line, user_sentences(consequence.users)))
-    more = f" {one_line(consequence.remedy)}" * bool(consequence.remedy) + f" Used: {users}." * bool(users)
     # GitHub's log shows only the message, so the message repeats the location.
-    message = f"{f'{location}: ' if location else ''}{one_line(subject)}: {one_line(consequence.message)}{more}"
+    first = f"{f'{location}: ' if location else ''}{one_line(subject)}: {one_line(consequence.message)}"
+    sentences = (first, one_line(consequence.advice), f"Used: {users}" if users else "")
+    message = ". ".join(each.removesuffix(".") for each in sentences if each)
     return annotation(
         _COMMANDS[consequence.severity],
         message,
