@@ -230,11 +230,25 @@ def test_the_output_of_pulumi_is_the_changes_that_it_has_made(capsys: pytest.Cap
     show = terminal.engine_output({"7551af": "Allow Read on Topic orders for User:billing"})
     reported = (
         "error: full\n",
+        "    error: topics/a.yaml:1:1: refused\n",
+        "    pulumi:pulumi:Stack p-dev running warning: an error: is left\n",
         " +  kafka:index:Topic a **creating failed** x\n",
         " +  kafka:index:Topic a creating (9s) 3 of 28 topics done, 25 tried again: Kafka's quota is used up\n",
     )
     without_news = (" +  kafka:index:Topic a creating (9s) \n", "    pulumi:pulumi:Stack p-dev  \n")
-    for line in ("Updating (dev):\n", *LINES, *without_news, *reported, " +  kafka:index:Acl 7551af created (0.4s)\n"):
+    repeated = (
+        "    pulumi:pulumi:Stack p-dev running error: topics/a.yaml:1:1: refused\n",
+        " +  pulumi:pulumi:Stack p-dev creating (2s) error: update canceled\n",
+        "    pulumi:pulumi:Stack p-dev  error: update canceled\n",
+    )
+    for line in (
+        "Updating (dev):\n",
+        *LINES,
+        *without_news,
+        *repeated,
+        *reported,
+        " +  kafka:index:Acl 7551af created (0.4s)\n",
+    ):
         show(line)
     made = " +  kafka:index:Topic orders created (0.1s)\n"
     access = " +  kafka:index:Acl Allow Read on Topic orders for User:billing created (0.4s)\n"

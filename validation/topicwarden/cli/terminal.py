@@ -36,11 +36,15 @@ class TerminalProgress(ProgressListener):
 _RESOURCE: Final = re.compile(r"(?<=\bkafka:index:)(\w+) (\S+)")
 _NO_NEWS: Final = re.compile(
     r"@ |(?:Updating|Destroying|Refreshing) \(|\s*(?:pulumi:|topicwarden:index:)\S+ \S+\s*$|"
+    r"[-+~\s]*pulumi:pulumi:Stack \S+ [^:]*\berror: |"
     r"\s*[-+~]{1,2}\s+(?:"
     r"(?:pulumi:|topicwarden:index:)\S+ \S+ (?:created|updated|deleted)\b|"
     r"\S+ \S+ (?:creating|updating|deleting)[\s.]*(?:\(\d+s\))?\s*(?:\[diff: [^]]*\])?\s*$)"
 )
-"""Lines of `pulumi` about its own work; one that ends with a message of the provider is none."""
+"""Lines of `pulumi` about its own work; one that ends with a message of the provider is none.
+
+An error of the program is one, too: `pulumi` repeats it as a whole below ``Diagnostics:``.
+"""
 
 TERMINAL: Final = TerminalProgress()
 

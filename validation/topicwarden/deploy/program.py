@@ -60,7 +60,7 @@ from topicwarden.plan.changed_rules import recorded_rules
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.plan.engine_steps import ResourceNames
-from topicwarden.plan.predict import Prediction, predict, refusals
+from topicwarden.plan.predict import Prediction, predict, refusal_text, refusals
 from topicwarden.plan.predicted_stack import predicted_stack
 from topicwarden.policies.check_specs import check
 from topicwarden.policies.policy import Policy
@@ -316,9 +316,10 @@ def _refuse(run: ProgramRun, declared: _Declared, observed: _Observed) -> None:
         remaining = {each.section: each.intents for each in observed.unfinished}
         for section, log in _intent_logs(run).items():
             log.keep(remaining[section])
-    if run.purpose is not Purpose.PLAN:
-        # A registry that does not answer, or is read-only, stops its subjects only.
-        _stop_at([each for each in refusals(observed.prediction) if each.rule not in OF_REGISTRY])
+    # A registry that does not answer, or is read-only, stops its subjects only.
+    refused = [each for each in refusals(observed.prediction) if each.rule not in OF_REGISTRY]
+    if refused and run.purpose is not Purpose.PLAN:
+        raise Refused(refusal_text(refused, pulumi.get_stack()))
     if run.adoption:
         adopted = [plan.topic for plan in observed.prediction.plans if plan.action is Action.ADOPT]
         run.adoption.require(declared.state.result(), adopted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import Snapshot
@@ -11,6 +12,7 @@ from topicwarden.kinds.subject.predict import SubjectPrediction
 from topicwarden.kinds.topic.predict import predict_topics
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess, LiveAccess
 from topicwarden.model.deployed_stack import DeployedStack
+from topicwarden.model.message_text import first_of
 from topicwarden.model.planned_change import (
     Consequence,
     PlannedPart,
@@ -92,6 +94,25 @@ def refusals(prediction: Prediction) -> list[Problem]:
     ]
 
 
+_MOST_ALIKE: Final = 5
+_MOST_NAMES: Final = 20
+
+
+def refusal_text(problems: Sequence[Problem], stack: str) -> str:
+    """Return the ``refusals`` as text for a deploy: of many of one kind, the first, and the names of the others."""
+    by_kind: dict[str, list[Problem]] = {}
+    for problem in problems:
+        by_kind.setdefault(problem.rule, []).append(problem)
+    lines: list[str] = []
+    for kind, alike in by_kind.items():
+        shown = alike if len(alike) <= _MOST_ALIKE else alike[:1]
+        lines += map(str, shown)
+        if others := [problem.message.partition(": ")[0] for problem in alike[len(shown) :]]:
+            named = first_of(others, _MOST_NAMES)
+            lines.append(f"{kind} also refuses {named}; `topicwarden plan --stack {stack}` has the reasons")
+    return "\n".join(lines)
+
+
 def _location(location: Location | None) -> Location:
     return Location(location.file, location.line, location.column) if location else Location("Pulumi's state")
 
@@ -99,5 +120,5 @@ def _location(location: Location | None) -> Location:
 def _message(subject: str, consequence: Consequence) -> str:
     reasons = [*consequence.because, *user_sentences(consequence.users)]
     because = "".join(f"; {reason}" for reason in reasons)
-    remedy = f". {consequence.remedy[0].upper()}{consequence.remedy[1:]}" if consequence.remedy else ""
+    remedy = f". {consequence.advice}" if consequence.remedy else ""
     return f"{subject}: {consequence.message}{because}{remedy}"
