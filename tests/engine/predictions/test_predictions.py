@@ -254,7 +254,7 @@ def test_a_change_by_hand_is_reverted_only_after_a_refresh(
     deployed: Deployment, predicted: PlanReport, done: PlanReport, cluster: Cluster
 ) -> None:
     output = [consequence.message for consequence in of(predicted, "drift.v1").consequences]
-    assert any("retention.ms has drifted: it is 3600000, deployed was 604800000" in text for text in output)
+    assert any("retention.ms has drifted: it is 1h, deployed was 7d" in text for text in output)
     assert any("segment.bytes has drifted" in text and "the deploy leaves it" in text for text in output)
     live_topic = cluster.snapshot({"drift.v1"}).topics["drift.v1"]
     assert live_topic.topic.config["retention.ms"] == "3600000"
