@@ -314,3 +314,17 @@ def test_a_drifted_topic_whose_replicas_also_move_has_both_actions_in_every_form
     assert [line for line in lines if line.startswith("✗")] == ["✗ move, drift a", "✗ move b", "✗ drift c"]
     assert ": a (move, drift): 1 broker" in render(plans.report(topics), "github").replace("::", ": ", 2)
     assert "| move, drift: " in render(plans.report(topics), "markdown")
+
+
+def test_reasons_that_several_consequences_of_a_topic_share_are_shown_once_for_people() -> None:
+    cuts = [
+        Consequence(
+            kind="retention-cut", severity=Severity.REFUSED, message=f"cut {number}", because=["shared", reason]
+        )
+        for number, reason in enumerate(("by time", "by size"))
+    ]
+    topics = [TopicPlan(topic=name, action=Action.UPDATE, consequences=cuts) for name in ("a", "b")]
+    for form in ("text", "markdown"):
+        text = render(plans.report(topics), form)
+        assert [text.count(reason) for reason in ("shared", "by time", "by size")] == [2, 2, 2], form
+    assert render(plans.report(topics), "json").count("shared") == 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -213,7 +213,10 @@ def _parts(
         yield table
     if difference:
         yield doc.DiffBlock(tuple(difference))
-    yield from (_consequence(each, subject) for each in planned.consequences)
+    shown: set[str] = set()  # several losses of a topic have the same readers and writers
+    for each in planned.consequences:
+        yield _consequence(each, subject, shown)
+        shown.update(_background(each))
     if planned.location and not any(each.location for each in planned.consequences):
         yield doc.FactList(doc.facts({"declared": _declared(planned.location)}))
 
@@ -226,10 +229,15 @@ def _declared(location: Location | None) -> list[doc.Span]:
     return [code(str(location))] if location else []
 
 
-def _consequence(consequence: Consequence, subject: str) -> doc.FindingBlock:
+def _background(consequence: Consequence) -> list[str]:
+    return [*consequence.because, *user_sentences(consequence.users)]
+
+
+def _consequence(consequence: Consequence, subject: str, shown: Collection[str] = ()) -> doc.FindingBlock:
+    """Return a consequence for people. ``shown`` are reasons that an earlier one of the same topic has."""
     facts: dict[str, Iterable[doc.Words]] = {
-        "because": map(prose, consequence.because),
-        "used": user_sentences(consequence.users),
+        "because": [prose(each) for each in consequence.because if each not in shown],
+        "used": [each for each in user_sentences(consequence.users) if each not in shown],
         "measured": [consequence.measured or ""],
         "remedy": [prose(consequence.remedy or "")],
         "declared": _declared(consequence.location),
