@@ -107,7 +107,8 @@ CHANGES = {
         (DataLoss.RECORDS, DataLoss.DURABILITY),
         "drift, and the consequence of the setting",
         tuple(AllowedChange),
-        "reverted only if that loses nothing or is allowed; else it stays as it is, and the plan reports it",
+        "reverted only if that loses nothing or is allowed; else it stays as it is, and the plan reports it: "
+        "as a danger if it loses something as long as it stays, such as a shorter retention",
     ),
     "brokers have different defaults": SettingEffect(
         SettingRisk.ANY,
