@@ -17,11 +17,12 @@ from kafka.errors import (
     TransactionalIdAuthorizationFailedError,
 )
 
+from tests.support.projects import project_of
 from topicwarden.audit import finding_records
 from topicwarden.audit.finding_records import RecordSearch, confirmed, rule_of
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.extensions.redrive.redrive_copy import RedriveTarget, allowed_target
-from topicwarden.extensions.redrive.redrive_operation import redrive_name
+from topicwarden.extensions.redrive.redrive_operation import redrive_finding, redrive_name
 from topicwarden.kafka.connect import clients
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.request_errors import denied_permission
@@ -35,6 +36,7 @@ from topicwarden.model.finding import AuditReport, Finding, TopicFacts
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.operation_options import RedriveOptions
 from topicwarden.report.audit.formats import json as report_json
 
 EVIDENCE: dict[str, int | float | str | None] = {"records": 3, "partition": 0, "offset": 17}
@@ -206,6 +208,19 @@ def test_only_declared_producers_may_write_to_the_target() -> None:
     others = target(access=TopicAccess(produce=(Grant("User:other"),))).declared
     with pytest.raises(Refusal, match=r"is not written by User:me.* got User:other"):
         allowed_target(others, connection, "topicwarden-redrive-1")
+
+
+def test_a_misspelled_target_is_not_corrected_to_the_topic_of_the_finding(tmp_path: Path) -> None:
+    declared = dict.fromkeys(("orders.placed.v1", "repairs"), "partitions: 1\nreplication_factor: 1\n")
+    project = project_of(tmp_path, {f"topics/{name}.yaml": text for name, text in declared.items()})
+    path = tmp_path / "report.json"
+    path.write_text(report_json(report([FINDING.model_copy(update={"topic": "orders.placed.v1"})])), encoding="utf-8")
+    refusals = []
+    for target in ("orders.placed.v2", "repair"):
+        with pytest.raises(Refusal) as refused:
+            redrive_finding(project, "dev", RedriveOptions("f1", target, path))
+        refusals.append(str(refused.value).partition("topics/")[2])
+    assert refusals == ["", "; did you mean repairs?"]
 
 
 def test_a_repair_function_is_refused_without_showing_the_record(tmp_path: Path) -> None:

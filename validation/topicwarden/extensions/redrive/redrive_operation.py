@@ -145,7 +145,7 @@ def _require_declared(source: str, target: str, declarations: Mapping[str, Decla
         if topic not in declarations:
             raise Refusal(
                 f"{role}, {quoted(topic)}, is not declared for stack {stack}: declare it below topics/"
-                f"{did_you_mean(topic, declarations)}"
+                f"{did_you_mean(topic, declarations.keys() - {source, target})}"
             )
 
 
