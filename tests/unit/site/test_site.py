@@ -209,6 +209,7 @@ def test_an_unknown_concept_is_named(tmp_path: Path) -> None:
     done = topicwarden("help", "kafka", cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert "there is no page 'kafka': expected one of topics, policies" in done.err
+    assert "did you mean exit-codes?" in topicwarden("help", "exit-code", cwd=tmp_path).err
 
 
 def test_the_shell_completes_concepts() -> None:

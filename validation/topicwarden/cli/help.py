@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from topicwarden.cli import completion
+from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.report import terminal_output
 
@@ -56,7 +57,8 @@ def help_(
         terminal_output.write("\n".join([*(f"{name:13}  {_title(name)}" for name in PAGES), ""]))
         return 0
     if concept not in PAGES:
-        raise Refusal(f"there is no page {concept!r}: expected one of {', '.join(PAGES)}; commands have --help")
+        expected = f"expected one of {', '.join(PAGES)}; commands have --help"
+        raise Refusal(f"there is no page {concept!r}: {expected}{did_you_mean(concept, PAGES)}")
     console = terminal_output.console(min(_COLUMNS, terminal_output.console().width))
     with console.capture() as captured:
         console.print(Markdown(_RELATIVE_LINK.sub(r"\1", _text(concept)), hyperlinks=False))
