@@ -85,7 +85,8 @@ def test_no_page_and_no_message_proposes_an_allowance_without_an_end_about_which
 
 def test_every_example_in_the_help_is_a_command() -> None:
     examples = {
-        name: (command.epilog or "").partition(". ")[0] for name, command in documents.leaves(documents.PARSER).items()
+        name: (command.epilog or "").partition("\n\n")[0]
+        for name, command in documents.leaves(documents.PARSER).items()
     }
     found = {name: [one for _, one in documents.commands(f"```\n{text}\n```")] for name, text in examples.items()}
     assert [name for name, text in examples.items() if text.startswith("Example: ") and not found[name]] == []

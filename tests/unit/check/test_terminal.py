@@ -54,6 +54,7 @@ def test_help_has_an_example_and_fits_80_columns(path: tuple[str, ...], command:
     shown = topicwarden(*path, "--help", cwd=tmp_path, COLUMNS="80").out
     assert max(map(len, shown.splitlines())) <= 80
     words = " ".join(shown.split())
+    assert not re.search(r"\.(?:\s|$)", (command.epilog or "").partition("\n\n")[0])  # a copy would have the dot
     for text in (command.help or "", command.epilog or ""):
         for paragraph in text.split("\n\n"):
             assert " ".join(paragraph.split()) in words

@@ -42,7 +42,7 @@ def commands() -> str:
         rows = [_parameter(each) for each in command.params if not getattr(each, "hidden", False)]
         if rows:
             parts.append(_table(("argument or option", "meaning"), rows))
-        example, _, rest = (command.epilog or "").removeprefix("Example: ").partition(". ")
+        example, _, rest = (command.epilog or "").removeprefix("Example: ").partition("\n\n")
         if example:
             parts.append(f"```sh\n{example.strip('`')}\n```\n")
         if rest:

@@ -22,7 +22,7 @@ from topicwarden.report import terminal_output
 app = typer.Typer()
 
 
-@app.command(epilog="Example: topicwarden up --stack dev --yes. Plain `pulumi up` works, too.")
+@app.command(epilog="Example: topicwarden up --stack dev --yes\n\nPlain `pulumi up` works, too.")
 @without_garbage_collection()
 def up(
     stack: Stack,
@@ -124,7 +124,7 @@ def _destroy(stack: str, changes: EngineChanges, *, yes: bool) -> int:
             return 0 if done else 1
 
 
-@app.command(epilog="Example: topicwarden refresh --stack prod. It changes no topic.")
+@app.command(epilog="Example: topicwarden refresh --stack prod\n\nIt changes no topic.")
 @without_garbage_collection()
 def refresh(
     stack: Stack,

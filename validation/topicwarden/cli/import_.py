@@ -47,7 +47,7 @@ _MOST_KINDS: Final = 5
 
 @app.command(
     "import",
-    epilog="Example: topicwarden import --stack prod 'orders.*' '!*-changelog'. "
+    epilog="Example: topicwarden import --stack prod 'orders.*' '!*-changelog'\n\n"
     "With contracts from the records: `topicwarden import --stack prod --contents --dry-run`.",
 )
 def import_(

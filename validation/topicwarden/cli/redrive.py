@@ -23,7 +23,7 @@ app = typer.Typer()
 
 @app.command(
     epilog="Example: topicwarden redrive --stack prod --finding 4f1f0c2a9d3e --to orders.repaired.v1 "
-    "--with repair:fix --execute. Run the same command again to resume, also after a crash."
+    "--with repair:fix --execute\n\nRun the same command again to resume, also after a crash."
 )
 def redrive(
     stack: Stack,

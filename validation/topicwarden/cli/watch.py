@@ -31,8 +31,8 @@ _MOST_S: Final = 9.0
 
 
 @app.command(
-    epilog="Example: topicwarden watch --stack prod --every 5m --listen 0.0.0.0:9464 --token-file /run/secrets/token. "
-    "All stacks with one server: `topicwarden watch --all-stacks`. "
+    epilog="Example: topicwarden watch --stack prod --every 5m --listen 0.0.0.0:9464 --token-file /run/secrets/token"
+    "\n\nAll stacks with one server: `topicwarden watch --all-stacks`. "
     "SIGTERM and Ctrl-C end it within ten seconds, with exit code 0."
 )
 def watch(
