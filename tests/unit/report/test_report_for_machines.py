@@ -28,12 +28,13 @@ from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.cli.pages.alert_rules import DOCUMENTATION, alert_name, alerts
 from topicwarden.cli.pages.dashboard import dashboard
 from topicwarden.model.finding import AuditReport, Finding
-from topicwarden.model.problem import Location
+from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.verdict import WORST_FIRST, FailOn, Verdict
 from topicwarden.operations import audit as module
 from topicwarden.report.audit import junit, sarif
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.openmetrics import render
+from topicwarden.report.output_folder import require_writable
 
 # SARIF and JUnit output of an audit: it meets the official schemas, has the right lines, and is complete.
 
@@ -367,3 +368,12 @@ def test_the_report_is_printed_although_its_files_cannot_be_written(
     done = topicwarden("audit", "--stack", "dev", "--out", out, "--format", "junit", cwd=project.root)
     assert (done.code, "is not a folder" in done.err) == (2, True)
     assert done.out.endswith("</testsuites>\n")
+
+
+def test_a_folder_is_refused_before_the_work_only_if_it_cannot_be_created(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for unusable in (Path("/proc/nope"), tmp_path / "file" / "reports"):
+        with pytest.raises(Refusal, match=r"is not writable|is not a folder"):
+            require_writable(unusable)
+    require_writable(tmp_path / "new" / "reports")
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]

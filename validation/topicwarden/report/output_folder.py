@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from topicwarden.model.files import replace_file
 from topicwarden.model.problem import Refusal
@@ -27,11 +27,14 @@ def write_files(directory: Path, texts: Mapping[str, str]) -> list[Path]:
 
 
 def require_writable(directory: Path) -> None:
-    """Raise Refusal if ``directory`` is not a directory, cannot be created, or is not writable. Create nothing."""
+    """Raise Refusal if ``directory`` is not a directory, cannot be created, or is not writable. No file remains."""
     nearest = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
     if not nearest.is_dir():
         raise Refusal(f"cannot write the report to {directory}: {nearest} is not a folder; select another with --out")
-    if not os.access(nearest, os.W_OK | os.X_OK):
+    try:  # root has access to read-only file systems and to /proc, and can write to neither
+        with TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
         raise Refusal(
             f"cannot write the report to {directory}: {nearest} is not writable; select another folder with --out"
-        )
+        ) from error
