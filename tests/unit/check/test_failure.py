@@ -24,6 +24,8 @@ from topicwarden.cli.failure import CODE, line_for
 from topicwarden.deploy.access_state import resource_names
 from topicwarden.model.access import Acl, Operation, PermissionType, ResourceType
 from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.operations import find_pulumi
 
 if TYPE_CHECKING:
     from topicwarden.deploy.rebalance.targets import Targets
@@ -56,6 +58,31 @@ def test_an_unexpected_error_is_one_line_with_its_log(
 
 def test_a_refusal_is_printed_as_one_line() -> None:
     assert line_for(Refusal("the sandbox is not running")) == "the sandbox is not running"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "prefix", "closing"),
+    [
+        (("plan", "--stack", "dev"), "", "topicwarden: the declared topics cannot be planned: 2 errors; run `topic"),
+        (("up", "--stack", "dev", "--yes"), "", "topicwarden: the declared topics cannot be deployed: 2 errors; run"),
+        (("plan", "--all-stacks"), "dev: ", "dev (1 of 1): the declared topics cannot be planned: 2 errors; run"),
+    ],
+)
+def test_all_problems_in_files_are_printed_with_exit_code_1(
+    arguments: tuple[str, ...], prefix: str, closing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def engine(project: Project, stack: str, *_: object) -> object:
+        return SimpleNamespace(project=project, stack=stack)
+
+    monkeypatch.setattr(find_pulumi, "writing_engine_of", engine)
+    monkeypatch.setattr("topicwarden.operations.plan.engine_of", engine)
+    root = project(tmp_path, {"topics/t.yaml": "partitions: 0\nreplication_factor: many\n"})
+    done = topicwarden(*arguments, cwd=root)
+    first, second, last = done.err.splitlines()
+    assert first.startswith(f"{prefix}topics/t.yaml:1:13: partitions: expected at least 1")
+    assert second.startswith(f"{prefix}topics/t.yaml:2:21: replication_factor: expected ")
+    assert last.startswith(closing)
+    assert done.code == 1
 
 
 def test_without_a_project_the_log_is_in_the_temporary_folder(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from topicwarden.child_processes import ended_by_signal
+from topicwarden.cli.failure import showing_problems
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.options import Stack
 from topicwarden.cli.silence import never_silent
@@ -24,6 +25,7 @@ app = typer.Typer()
 
 @app.command(epilog="Example: topicwarden up --stack dev --yes\n\nPlain `pulumi up` works, too.")
 @without_garbage_collection()
+@showing_problems()
 def up(
     stack: Stack,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Deploy without showing the plan and asking.")] = False,

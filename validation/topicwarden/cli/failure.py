@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import typer
 
 from topicwarden import __version__
 from topicwarden.model.missing_extra import missing_extra
-from topicwarden.model.problem import Refusal
+from topicwarden.model.problem import InvalidDeclarations, Refusal
 from topicwarden.model.project import CACHE, find_project
+from topicwarden.report.display import printable
+from topicwarden.report.terminal_output import without_commands
 
 CODE = 2
 """The exit code of a command that could not run, for any reason. Exit code 1 means: something is not as declared."""
@@ -23,6 +30,17 @@ _OF_THE_MACHINE = {
     *(errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EIO),
 }
 """The errors of files that are not a bug: permissions, full disks, wrong paths."""
+
+
+@contextmanager
+def showing_problems() -> Iterator[None]:
+    """If the files of the project have errors, print all of them on standard error, and exit with 1."""
+    try:
+        yield
+    except InvalidDeclarations as invalid:
+        for line in (*map(str, invalid.problems), f"topicwarden: {invalid.summary}"):
+            print(without_commands(printable(line)), file=sys.stderr)
+        raise typer.Exit(1) from invalid
 
 
 def details_of(error: Exception) -> str:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from topicwarden.cli.failure import showing_problems
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.options import AllStacks, Stacks, Topics, require_format, several_stacks, single_stack
 from topicwarden.cli.terminal import TERMINAL
+from topicwarden.model.problem import InvalidDeclarations, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.operations.operation_options import ProgressListener
 from topicwarden.report import terminal_output
-from topicwarden.report.display import one_line
+from topicwarden.report.display import one_line, printable
 from topicwarden.report.output_folder import require_writable, write_files
 
 if TYPE_CHECKING:
@@ -63,11 +65,12 @@ def plan(
 
 
 @without_garbage_collection()
+@showing_problems()
 def _plan_stack(stack: str, form: str, detailed: bool, patterns: Sequence[str], out: Path | None) -> int:
     """Print the plan for the topics that match ``patterns`` in the format ``form``, and return the exit code.
 
     ``out`` is a folder for the plan in several formats. Returns 1 if a change is refused or the preview failed; 3 with
-    ``detailed`` if changes are pending; else 0.
+    ``detailed`` if changes are pending; else 0. Errors in the files are printed, and exit with 1.
     """
     from topicwarden.operations.plan import plan_topics
     from topicwarden.report.document import Medium
@@ -107,7 +110,12 @@ def _plan_stacks(stacks: Sequence[str], form: str, detailed: bool, patterns: Seq
 
     def operate(stack: str, listener: ProgressListener) -> StackOutcome:
         with without_garbage_collection():
-            report = plan_topics(project, stack, patterns, listener=listener)
+            try:
+                report = plan_topics(project, stack, patterns, listener=listener)
+            except InvalidDeclarations as invalid:
+                for problem in invalid.problems:
+                    listener.warn(printable(str(problem)))
+                return StackOutcome(stack=stack, exit_code=1, summary=invalid.summary)
             if out is not None:
                 write_files(out / stack, {name: render(report, each, project.root) for name, each in FILES.items()})
         return StackOutcome(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from topicwarden.model.message_text import and_others, counted
 
 
 class Level(StrEnum):
@@ -85,3 +87,15 @@ class Refusal(Exception):
     def __init__(self, message: str, details: str = "") -> None:
         super().__init__(message)
         self.details = details
+
+
+class InvalidDeclarations(Refusal):
+    """The files of the project have errors, and ``what`` is the consequence. `plan` and `up` end with exit code 1.
+
+    ``problems`` are all errors, and ``summary`` is a line with their number. The message has the first one.
+    """
+
+    def __init__(self, what: str, problems: Sequence[Problem], remedy: str) -> None:
+        super().__init__(f"{what}: {problems[0]}{and_others(len(problems) - 1)}; {remedy}")
+        self.problems = tuple(problems)
+        self.summary = f"{what}: {counted(len(problems), 'error')}; {remedy}"

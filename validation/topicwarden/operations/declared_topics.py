@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from topicwarden.model.message_text import and_others
-from topicwarden.model.problem import Refusal
+from topicwarden.model.problem import InvalidDeclarations
 from topicwarden.model.project import Project
 from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.policies.check_specs import CheckedStacks, check
@@ -21,14 +20,13 @@ def declared(project: Project, stack: str, participle: str) -> tuple[Declaration
 def checked_stack(project: Project, stack: str, participle: str) -> CheckedStacks:
     """Return the declarations of ``stack``, which have no error.
 
-    Raises Refusal if the check finds errors. ``participle`` names the operation for its message, such as "audited".
+    Raises InvalidDeclarations if the check finds errors. ``participle`` names the operation for its message, such as
+    "audited".
     """
     checked = check(project, [stack])
     if errors := checked.errors:
-        raise Refusal(
-            f"the declared topics cannot be {participle}: {errors[0]}{and_others(len(errors) - 1)}; "
-            f"run `topicwarden check --stack {stack}`"
-        )
+        what, remedy = f"the declared topics cannot be {participle}", f"run `topicwarden check --stack {stack}`"
+        raise InvalidDeclarations(what, errors, remedy)
     return checked
 
 
