@@ -65,7 +65,7 @@ def test_a_refusal_is_printed_as_one_line() -> None:
     [
         (("plan", "--stack", "dev"), "", "topicwarden: the declared topics cannot be planned: 2 errors; run `topic"),
         (("up", "--stack", "dev", "--yes"), "", "topicwarden: the declared topics cannot be deployed: 2 errors; run"),
-        (("plan", "--all-stacks"), "dev: ", "dev (1 of 1): the declared topics cannot be planned: 2 errors; run"),
+        (("plan", "--all-stacks"), "dev: ", "dev (1 of 1): the declared topics cannot be planned: topics/t"),
     ],
 )
 def test_all_problems_in_files_are_printed_with_exit_code_1(

@@ -115,7 +115,7 @@ def _plan_stacks(stacks: Sequence[str], form: str, detailed: bool, patterns: Seq
             except InvalidDeclarations as invalid:
                 for problem in invalid.problems:
                     listener.warn(printable(str(problem)))
-                return StackOutcome(stack=stack, exit_code=1, summary=invalid.summary)
+                return StackOutcome(stack=stack, exit_code=1, summary=one_line(str(invalid)))
             if out is not None:
                 write_files(out / stack, {name: render(report, each, project.root) for name, each in FILES.items()})
         return StackOutcome(
