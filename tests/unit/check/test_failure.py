@@ -61,6 +61,25 @@ def test_a_refusal_is_printed_as_one_line() -> None:
 
 
 @pytest.mark.parametrize(
+    ("message", "on_path", "hint"),
+    [
+        ("Pulumi has no stack x; `pulumi stack init x` creates it", False, True),
+        ("Pulumi has no stack x; `pulumi stack init x` creates it", True, False),
+        ("`pulumi stack export` ended early: signal 9", False, False),
+        ('`pulumi stack init x`, after `eval "$(topicwarden sandbox env)"`', False, False),
+    ],
+)
+def test_advice_to_run_pulumi_says_how_to_get_it(
+    message: str, on_path: bool, hint: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if on_path:
+        (tmp_path / "pulumi").touch(0o755)
+    added = '; pulumi is not on the PATH: `eval "$(topicwarden sandbox env)"` puts it there'
+    assert line_for(Refusal(message)) == message + added * hint
+
+
+@pytest.mark.parametrize(
     ("arguments", "prefix", "closing"),
     [
         (("plan", "--stack", "dev"), "", "topicwarden: the declared topics cannot be planned: 2 errors; run `topic"),

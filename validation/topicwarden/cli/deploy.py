@@ -61,6 +61,7 @@ def _up(stack: str, changes: EngineChanges, *, yes: bool, refreshing: bool) -> i
     while True:
         report = None
         if not yes:
+            from topicwarden.cli.plan import note_pulumi
             from topicwarden.operations.plan import planned
             from topicwarden.report.document import Medium
             from topicwarden.report.plan.document import document
@@ -68,6 +69,7 @@ def _up(stack: str, changes: EngineChanges, *, yes: bool, refreshing: bool) -> i
             require_terminal(f"topicwarden plan --stack {stack}")
             report = planned(engine, (), checked, listener=TERMINAL)
             terminal_output.write_text(terminal_output.document_text(document(report, Medium.TERMINAL)))
+            note_pulumi(report)
             if not report.deployable:
                 return 1
             if not (report.pending or refreshing) or not confirmed("Deploy this?"):

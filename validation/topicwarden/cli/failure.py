@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import shutil
 import sys
 import tempfile
 import time
@@ -11,6 +13,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import typer
 
@@ -30,6 +33,18 @@ _OF_THE_MACHINE = {
     *(errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EIO),
 }
 """The errors of files that are not a bug: permissions, full disks, wrong paths."""
+
+
+_ADVICE: Final = re.compile(r"`pulumi (?:cancel|config|state|stack (?:change|export --file|import|init|--show))")
+"""A command of `pulumi` that a user should run."""
+_ON_PATH: Final = "sandbox env"
+
+
+def pulumi_hint(text: str) -> str:
+    """Return how to get ``pulumi`` on the PATH, if ``text`` asks to run it; empty text if it is there."""
+    if not _ADVICE.search(text) or _ON_PATH in text or shutil.which("pulumi") is not None:
+        return ""
+    return 'pulumi is not on the PATH: `eval "$(topicwarden sandbox env)"` puts it there'
 
 
 @contextmanager
@@ -56,7 +71,7 @@ def line_for(error: Exception) -> str:
     """
     if isinstance(error, Refusal):
         log = _write_log(error.details) if error.details else None
-        return f"{error}; the log is {log}" if log else str(error)
+        return "; ".join(filter(None, (str(error), pulumi_hint(str(error)), log and f"the log is {log}")))
     if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error)):
         return str(missing)
     if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topicwarden.cli.failure import showing_problems
+from topicwarden.cli.failure import pulumi_hint, showing_problems
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.options import AllStacks, Stacks, Topics, require_format, several_stacks, single_stack
 from topicwarden.cli.terminal import TERMINAL
@@ -86,9 +86,19 @@ def _plan_stack(stack: str, form: str, detailed: bool, patterns: Sequence[str], 
         write_files(out, {name: render(report, each, project.root) for name, each in FILES.items()})
     if form == "text":
         terminal_output.write_text(terminal_output.document_text(document(report, Medium.TERMINAL)))
+        note_pulumi(report)
     else:
         terminal_output.write(render(report, form, project.root))
     return _code(report, detailed)
+
+
+def note_pulumi(report: PlanReport) -> None:
+    """Print how to get ``pulumi`` on the PATH, if a remedy in ``report`` needs it."""
+    from topicwarden.model.planned_change import planned_parts
+
+    parts = planned_parts(report.topics, report.access, report.registry)
+    if hint := pulumi_hint("\n".join(each.remedy for part in parts for each in part.consequences)):
+        terminal_output.note(hint)
 
 
 def _plan_stacks(stacks: Sequence[str], form: str, detailed: bool, patterns: Sequence[str], out: Path | None) -> int:
