@@ -262,7 +262,9 @@ def _adopt(adoption: PendingAdoption) -> bool:
     many_topics = counted(len(adopted.topics), "topic")
     print_wrapped(f"{many_topics} adopted into stack {stack}; compared before and after, no setting changed")
     if adopted.pending:
-        print_wrapped(f"{counted(adopted.pending, 'other change')} pending, not touched: see `pulumi preview`")
+        print_wrapped(
+            f"{counted(adopted.pending, 'other change')} pending, not touched: see `topicwarden plan --stack {stack}`"
+        )
     return True
 
 

@@ -96,8 +96,8 @@ def _section(step: EngineStep, names: Mapping[PlanSection, ResourceNames]) -> Pl
 def _ended_early(stack: str, errors: Sequence[str], log: str) -> Refusal:
     reason = "; ".join(errors) or "the program ended before all its topics were registered"
     return Refusal(
-        f"`pulumi preview` ended early, so there is no plan: {reason}; run "
-        f"`pulumi preview --stack {stack}` to see the failure",
+        f"`pulumi preview` ended early, so there is no plan: {reason}; "
+        f"`topicwarden -v plan --stack {stack}` shows all messages of Pulumi",
         details=log,
     )
 

@@ -60,7 +60,7 @@ def _omitted(patterns: Sequence[str], checked: CheckedStacks, stack: str) -> Ite
             *(["all subjects"] if checked.subjects.get(stack, NO_SUBJECTS) else []),
         ]
         others = " and ".join(["the others", *more])
-        yield f"Only topics that match {' or '.join(patterns)} were planned; `pulumi up` deploys {others}, too."
+        yield f"Only topics that match {' or '.join(patterns)} were planned; `topicwarden up` deploys {others}, too."
 
 
 def _protection_errors(preview: PreviewResult, plans: Sequence[TopicPlan]) -> tuple[str, ...]:
