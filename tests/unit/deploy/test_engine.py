@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from topicwarden.deploy.dangers import MOST, dangers
 from topicwarden.deploy.inline_program import attached_provider, run_program
 from topicwarden.deploy.linked_environment import PROVIDER, link_environment
 from topicwarden.deploy.program_run import ProgramRun, current_run, running
+from topicwarden.deploy.pulumi_commands import pulumi_preview
 from topicwarden.deploy.pulumi_engine import PartialState, PulumiEngine, raise_if_partial
 from topicwarden.deploy.pulumi_project import require_program
 from topicwarden.deploy.topic_resources import shortened
@@ -90,6 +92,8 @@ def test_output_of_a_command_stays_its_own_while_its_program_still_runs(
 
     monkeypatch.setattr(inline_program, "executed", slow_program)
     monkeypatch.setattr(inline_program, "_GRACE_S", 0.0)
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "__main__.py").touch()
     run = ProgramRun(PulumiEngine(Project(tmp_path), "dev"))
     with inline_program.inline_program(run) as options:
         address = options.arguments[0].removeprefix("--client=")
@@ -102,6 +106,28 @@ def test_output_of_a_command_stays_its_own_while_its_program_still_runs(
     printed = capsys.readouterr()
     assert printed.out == "printed by the command\n"
     assert "printed by the program" in printed.err
+
+
+def test_a_project_without_the_file_of_its_program_is_told_how_to_write_it(tmp_path: Path) -> None:
+    run = ProgramRun(PulumiEngine(Project(tmp_path / "my topics"), "dev"))
+    remedy = f"stacks/__main__.py is missing: `topicwarden init '{tmp_path / 'my topics'}'` writes it"
+    with pytest.raises(Refusal, match=re.escape(remedy)), inline_program.inline_program(run):
+        pass
+
+
+def test_a_preview_of_a_stack_that_pulumi_does_not_know_says_how_to_create_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(command: list[str], *_: object, **__: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, 255, "", "error: no stack named 'new' found\n")
+
+    monkeypatch.setattr(child_processes, "run", run)
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "__main__.py").touch()
+    (tmp_path / "pulumi").touch(0o755)
+    engine = PulumiEngine(Project(tmp_path), "new", {"PATH": str(tmp_path)})
+    with pytest.raises(Refusal, match=r"^Pulumi has no stack new, .*; `pulumi stack init new` creates it$"):
+        pulumi_preview(lambda: ProgramRun(engine))
 
 
 def test_a_program_that_ends_late_does_not_end_the_next_run(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from topicwarden.deploy.provider.adoption_gate import AdoptionGate
 from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.server import start_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.pulumi_project import program_file, require_program_file
 from topicwarden.model.problem import Refusal
 
 _POLL_S: Final = 0.05
@@ -67,7 +68,8 @@ def attached_provider(
 
 @contextmanager
 def inline_program(run: ProgramRun) -> Iterator[EngineOptions]:
-    """Serve the program of ``run`` and the provider within the block."""
+    """Serve the program of ``run`` and the provider within the block. Raises Refusal if there is no program."""
+    require_program_file(run.engine.project)
     runtime = _Runtime(run)
     # One worker runs the program, and the others answer the engine's questions meanwhile.
     server = grpc.server(ThreadPoolExecutor(max_workers=4), options=NO_LIMIT)
@@ -90,7 +92,7 @@ class _Runtime(language_pb2_grpc.LanguageRuntimeServicer):
 
     def __init__(self, run: ProgramRun) -> None:
         self._run = run
-        self._file = run.engine.project.stacks / "__main__.py"
+        self._file = program_file(run.engine.project)
         self._program_thread: Thread | None = None
         self.ended = Event()
         """Set when nobody waits for the program any more."""

@@ -48,6 +48,8 @@ def pulumi_preview(new_run: Callable[[], ProgramRun], targets: Sequence[str] = (
     run = runs[-1]
     if run.refusal is not None:
         raise run.refusal
+    if done.returncode:
+        run.engine.require_known_stack(error_text(done))
     answer = decoded(done, "pulumi preview")
     steps = tuple(_step(entry) for entry in answer.get("steps") or ())
     return run, PreviewAnswer(done, answer.get("diagnostics") or (), steps)

@@ -116,6 +116,11 @@ class PulumiEngine:
 
         return retry_partial_state(run_once)
 
+    def require_known_stack(self, errors: str) -> None:
+        """Refuse a stack that Pulumi does not know, if ``errors`` of ``pulumi`` say that; see ``resources``."""
+        if "no stack named" in errors:
+            self.require_stack()
+
     def require_stack(self, remedy: str | None = None) -> None:
         """Refuse a stack that Pulumi does not know or whose state cannot be read; see ``resources``."""
         self.resources(remedy)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os.path
+import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from topicwarden.model.problem import Refusal
@@ -34,6 +36,18 @@ def require_program(project: Project) -> None:
         f"{project.root / 'Pulumi.yaml'} is of another Pulumi program: expected {_LINES}; "
         "keep the topics in a folder of their own: `topicwarden init kafka-topics`"
     )
+
+
+def program_file(project: Project) -> Path:
+    """Return the path of the program that Pulumi runs."""
+    return project.stacks / "__main__.py"
+
+
+def require_program_file(project: Project) -> None:
+    """Refuse a project without the file of its program."""
+    if not program_file(project).is_file():
+        command = f"topicwarden init {shlex.quote(str(project.root))}"
+        raise Refusal(f"stacks/__main__.py is missing: `{command}` writes it, and leaves the other files as they are")
 
 
 def runs_topicwarden(project: Project) -> bool:

@@ -73,8 +73,7 @@ def deploy_topics(
     done = pulumi_up(run, options, "--suppress-outputs", on_line=on_line)
     succeeded = _succeeded(engine, done)
     if not succeeded:
-        if "no stack named" in done.stdout:
-            engine.require_stack()
+        engine.require_known_stack(done.stdout)
         if run.refusal is not None and type(run.refusal) is not Refused:
             raise run.refusal
     return succeeded
