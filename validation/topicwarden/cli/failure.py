@@ -71,7 +71,7 @@ def line_for(error: Exception) -> str:
     """
     if isinstance(error, Refusal):
         log = _write_log(error.details) if error.details else None
-        return "; ".join(filter(None, (str(error), pulumi_hint(str(error)), log and f"the log is {log}")))
+        return "; ".join(filter(None, (str(error), pulumi_hint(str(error)), f"the log is {log}" if log else "")))
     if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error)):
         return str(missing)
     if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
