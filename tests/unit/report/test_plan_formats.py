@@ -130,11 +130,19 @@ def test_labels_are_dim_and_what_they_label_is_not() -> None:
 
 
 def test_a_pipe_has_120_columns_and_neither_colour_nor_control(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("COLUMNS", raising=False)
     piped = printed(plans.rich(), Console(file=io.StringIO()))
     assert piped == printed(plans.rich())
     assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", piped)
     assert 100 < max(map(cell_len, piped.splitlines()[:-1])) <= 120
+
+
+def test_a_pipe_has_the_columns_that_the_user_asks_for_and_a_file_has_120(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    piped = printed(plans.rich(), Console(file=io.StringIO()))
+    assert max(map(cell_len, piped.splitlines()[:-1])) <= 80
+    in_file = render(plans.rich(), "text").splitlines()
+    assert 100 < max(map(cell_len, in_file[:-1])) <= 120
 
 
 def test_a_terminal_without_unicode_gets_ascii() -> None:

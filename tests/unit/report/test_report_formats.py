@@ -106,6 +106,13 @@ def test_terminal_output_fills_the_width(width: int) -> None:
     assert lines[-1] == digest(reports.rich()).summary
 
 
+def test_a_cell_below_its_row_has_the_heading_that_only_a_wide_table_has() -> None:
+    narrow, wide = (printed(reports.rich(), width).splitlines() for width in (80, 140))
+    heading = "Timestamps (UTC)"
+    assert any(heading in line and "skew" in line for line in wide)
+    assert any(re.match(f" +{re.escape(heading)}: 20[0-9-]+ [0-9:]+ ", line) for line in narrow)
+
+
 def test_many_topics_are_folded_except_those_that_need_attention() -> None:
     lines = printed(reports.thousand(), width=100).splitlines()
     assert sum("entity-" in line and line.startswith("✗ fail") for line in lines) == 50
@@ -135,7 +142,7 @@ def test_topics_of_other_teams_do_not_hide_what_is_wrong_with_declared_ones() ->
 
 
 def test_a_pipe_gets_whole_rows_without_colour_or_control(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("COLUMNS", raising=False)
     out = printed(reports.rich())
     assert "\x1b" not in out
     assert "\u202e" not in out

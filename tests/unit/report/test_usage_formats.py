@@ -87,7 +87,7 @@ def test_many_items_and_topics_are_counted() -> None:
 
 
 def test_a_pipe_and_a_terminal_without_unicode_get_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("COLUMNS", raising=False)
     piped = printed(usage_reports.rich())
     assert "\x1b" not in piped
     assert max(map(cell_len, piped.splitlines()[:-1])) <= 120

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
@@ -22,7 +23,7 @@ _LONGEST_WORD: Final = 10
 _LEAST_NAME: Final = 8
 _WIDE: Final = 130
 _PIPED_WIDTH: Final = 120
-"""The fewest columns of text for a file or a pipe, for which rich assumes 80."""
+"""The columns of text for a file or a pipe, for which rich assumes 80."""
 ANY_WIDTH: Final = 100_000
 """The columns of a file whose lines have any length, so that programs find whole cells."""
 _WIDEST: Final = 60
@@ -42,8 +43,12 @@ _ASCII: Final = str.maketrans({"–": "-", "→": ">", "✓": "+", "✗": "x", "
 
 
 def width_of(console: Console) -> int:
-    """Return the number of columns of a report on ``console``: at least 120 if it is not a terminal."""
-    return console.width if console.is_terminal else max(console.width, _PIPED_WIDTH)
+    """Return the number of columns of a report on ``console``.
+
+    If it is not a terminal, these are the columns of the variable COLUMNS, or else at least 120.
+    """
+    chosen = console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+    return console.width if chosen else max(console.width, _PIPED_WIDTH)
 
 
 def write(document: Document, console: Console) -> None:
@@ -55,7 +60,9 @@ def write(document: Document, console: Console) -> None:
 
 def text(document: Document, width: int | None = None) -> str:
     """Return what ``write`` prints on a terminal of ``width`` columns, without colours; None for a file."""
-    console = Console(file=io.StringIO(), width=width, force_terminal=width is not None, color_system=None)
+    console = Console(
+        file=io.StringIO(), width=width or _PIPED_WIDTH, force_terminal=width is not None, color_system=None
+    )
     with console.capture() as captured:
         write(document, console)
     return captured.get()
@@ -201,7 +208,10 @@ class _TerminalWriter:
             lines += self._row(cells, widths, columns, margin)
             for number in below:
                 if row.cells[number]:
-                    lines += self._wrapped([" " * (margin + (start or 2)), self._inline(row.cells[number], "dim")])
+                    column = table.columns[number]
+                    title = self._shown(f"{column.title}: ", "dim") if column.wide else ""
+                    cell = self._inline(row.cells[number], "dim")
+                    lines += self._wrapped([" " * (margin + (start or 2)), title, cell])
         return lines + [_joined(" " * margin, each) for each in self._omitted(more, table.noun, rest=table.rest)]
 
     def _row(
