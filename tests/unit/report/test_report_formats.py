@@ -106,6 +106,36 @@ def test_terminal_output_fills_the_width(width: int) -> None:
     assert lines[-1] == digest(reports.rich()).summary
 
 
+def test_findings_with_the_same_missing_evidence_are_one_entry_on_a_terminal() -> None:
+    checks, topics = ("retention-size", "retention-time", "null-key"), [f"t{n:02}" for n in range(12)]
+    hidden = "the brokers did not return the topic's configuration"
+    findings = [
+        Finding(check=check, verdict=Verdict.UNDECIDABLE, topic=topic, message=hidden, remedy="grant DescribeConfigs")
+        for topic in topics
+        for check in checks
+    ]
+    other = findings[0].model_copy(update={"message": "this user may not read the records"})
+    failed = [reports.rich().findings[0].model_copy(update={"topic": topic}) for topic in topics[:2]]
+    out = printed(reports.report([reports.topic(name, [1]) for name in topics], [*findings, other, *failed]), 100)
+    entries = [line for line in out.splitlines() if line.startswith(("undecidable", "fail"))]
+    assert len(entries) == 4
+    assert f"undecidable 3 checks of 12 topics: {hidden}" in entries
+    assert "undecidable retention-size t00: this user may not read the records" in entries
+    assert re.search(r"^ +checks +retention-size, retention-time, null-key$", out, re.MULTILINE)
+    assert re.search(r"^ +topics +t00, t01, .*, t09 and 2 more topics$", out, re.MULTILINE)
+    assert out.count("grant DescribeConfigs") == 2
+
+
+def test_the_command_for_an_undeclared_cluster_has_the_settings_of_the_audit() -> None:
+    update = {"declared": False, "stack": "kafka:9092"}
+    command = "topicwarden import --files-only --bootstrap-server kafka:9092"
+    plain = reports.rich().model_copy(update=update)
+    assert digest(plain).next_step.endswith(command)
+    assert "--command-config" not in printed(plain)
+    secured = plain.model_copy(update={"command_config": "/etc/my kafka/client.properties"})
+    assert digest(secured).next_step.endswith(f"{command} --command-config '/etc/my kafka/client.properties'")
+
+
 def test_a_cell_below_its_row_has_the_heading_that_only_a_wide_table_has() -> None:
     narrow, wide = (printed(reports.rich(), width).splitlines() for width in (80, 140))
     heading = "Timestamps (UTC)"

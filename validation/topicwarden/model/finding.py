@@ -260,6 +260,10 @@ class AuditReport(StrictModel):
         default=True,
         description="Whether `stack` is a stack; if not, it is the address of a cluster that no project declares.",
     )
+    command_config: str | None = Field(
+        default=None,
+        description="The path of the file with the settings of the client, if `stack` is an address; null for none.",
+    )
     notes: list[str] = Field(default=[], description="Limits of this audit, such as an unavailable history.")
     trend: list[PastAudit] = Field(default=[], description="Earlier audits of the same topics, the oldest first.")
     usage: UsageReport | None = Field(

@@ -123,6 +123,8 @@ def audit_cluster(
         raise Refusal("--since last needs what an earlier audit has remembered: add --history DIR")
     with _auditing(cluster.project, base, master, first=patterns, listener=listener) as (audit_once, spark):
         report = audit_once(patterns)
+        if address.command_config is not None:
+            report = report.model_copy(update={"command_config": str(address.command_config.absolute())})
         if base.history is None and any(finding.verdict is Verdict.SUSPECT for finding in report.findings):
             report = report.model_copy(update={"notes": [*report.notes, _NO_HISTORY]})
         _deliver(report, _saver(out, spark), ReportBackground(base.root, check_docs(), fail_on), on_report, listener)

@@ -15,8 +15,7 @@ from topicwarden.report import display
 from topicwarden.report.display import one_line
 
 NEXT_STEP: Final = (
-    "Declare the topics, so that plans show what a change does to records, and audits compare records with the YAML "
-    "(add --command-config FILE, if the audit had it):"
+    "Declare the topics, so that plans show what a change does to records, and audits compare records with the YAML:"
 )
 """What the command at the end of a report on an undeclared cluster is for."""
 _UNDECLARED = "topic-undeclared"
@@ -140,10 +139,11 @@ class AuditDigest:
         """The command that makes a project of a cluster that no project declares; empty for a stack."""
         if self.report.declared:
             return ""
-        servers = shlex.quote(one_line(self.report.stack))
+        servers, settings = shlex.quote(one_line(self.report.stack)), self.report.command_config
         return (
             "topicwarden init my-topics --empty && cd my-topics && "
             f"topicwarden import --files-only --bootstrap-server {servers}"
+            + (f" --command-config {shlex.quote(one_line(settings))}" if settings else "")
         )
 
     @property

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final, TypeVar
 
 from topicwarden.model.finding import AuditReport, Finding, PastAudit, PastFinding, SettledFinding, TopicFacts
-from topicwarden.model.message_text import counted, counted_more
+from topicwarden.model.message_text import counted, counted_more, first_of
 from topicwarden.model.verdict import WORST_FIRST, Verdict
 from topicwarden.report import display
 from topicwarden.report import document as doc
@@ -287,17 +287,39 @@ class _AuditDocument:
         )
 
     def _findings(self) -> Iterator[doc.Block]:
-        """Yield the findings in reading order, at most some of each check, and how many others each check has."""
-        kept: Counter[tuple[Verdict, str]] = Counter()
-        for finding in (finding for topic in self._view.topics for finding in (*topic.findings, *topic.notes)):
-            kept[finding.verdict, finding.check] += 1
-            if kept[finding.verdict, finding.check] <= _MOST_PER_CHECK:
-                yield self._finding(finding, finding.topic)
-        for verdict, check in sorted(kept, key=lambda kind: (WORST_FIRST.index(kind[0]), urgency(kind[1]), kind[1])):
-            if (more := kept[verdict, check] - _MOST_PER_CHECK) > 0:
-                text = strong(f"{check}: {counted_more(more, 'finding')}; {_COMPLETE[self._medium]}")
-                shown = line(strong(_word(verdict), _TONES[verdict]), " ", text)
-                yield doc.DocumentSection("", (doc.Paragraph(shown),))
+        """Yield the findings in reading order, at most some of each check, and how many others each check has.
+
+        Findings that are undecidable for the same reason are one entry.
+        """
+        shown: Counter[tuple[Verdict, str]] = Counter()
+        left: Counter[tuple[Verdict, str]] = Counter()
+        for found in _by_cause(finding for topic in self._view.topics for finding in (*topic.findings, *topic.notes)):
+            kind = found[0].verdict, found[0].check
+            if shown[kind] < _MOST_PER_CHECK:
+                shown[kind] += 1
+                yield self._finding(found[0], found[0].topic) if len(found) == 1 else self._cause(found)
+            else:
+                left.update((each.verdict, each.check) for each in found)
+        for verdict, check in sorted(left, key=lambda kind: (WORST_FIRST.index(kind[0]), urgency(kind[1]), kind[1])):
+            text = strong(f"{check}: {counted_more(left[verdict, check], 'finding')}; {_COMPLETE[self._medium]}")
+            entry = line(strong(_word(verdict), _TONES[verdict]), " ", text)
+            yield doc.DocumentSection("", (doc.Paragraph(entry),))
+
+    def _cause(self, found: Sequence[Finding]) -> doc.FindingBlock:
+        """Return one entry for findings that have the same cause, with the names of their checks and topics."""
+        checks, topics = (
+            list(dict.fromkeys(names)) for names in zip(*((f.check, f.topic) for f in found), strict=True)
+        )
+        of_checks = checks[0] if len(checks) == 1 else counted(len(checks), "check")
+        of_topics = topics[0] if len(topics) == 1 else counted(len(topics), "topic")
+        names: dict[str, Iterable[doc.Words]] = {
+            "checks": [", ".join(checks)] if len(checks) > 1 else [],
+            "topics": [first_of(topics, _MOST_PER_CHECK, "topic")] if len(topics) > 1 else [],
+        }
+        entry = self._finding(found[0])
+        return replace(
+            entry, subject=line(name(f"{of_checks} of {of_topics}")), facts=(*doc.facts(names), *entry.facts)
+        )
 
     def _settled_table(self) -> doc.Table:
         cells = doc.grid(
@@ -413,6 +435,15 @@ class _AuditDocument:
             )
             what = line(muted(f"{counted(len(rows), 'topic')} that {folded}"))
             yield doc.Row((line(_badge(rows[0].verdict)), what, *map(line, sums), (), ()))
+
+
+def _by_cause(findings: Iterable[Finding]) -> Iterable[Sequence[Finding]]:
+    """Return the findings in their order; those that are undecidable for the same reason are together."""
+    causes: dict[object, list[Finding]] = {}
+    for each in findings:
+        same = each.message, each.because, each.remedy, each.partitions, each.evidence, each.since, each.location
+        causes.setdefault(repr(same) if each.verdict is Verdict.UNDECIDABLE else id(each), []).append(each)
+    return causes.values()
 
 
 def _verdict_columns(
