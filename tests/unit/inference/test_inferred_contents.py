@@ -12,6 +12,7 @@ import pytest
 from tests.support.command import topicwarden
 from tests.support.projects import project_of
 from tests.support.summaries import CONTEXT, RECORDS, encoded, first, shape, summary
+from topicwarden.audit.infer_topics import BrokenContract, broken_contract
 from topicwarden.audit.inference.differences import differences
 from topicwarden.audit.inference.inferred_contents import infer_contents
 from topicwarden.audit.inference.inferred_rule import InferenceContext
@@ -60,6 +61,17 @@ def test_what_all_records_meet_is_a_rule() -> None:
 )
 def test_the_format_of_keys_is_the_strictest_that_all_have(missed: dict[str, Any], expected: str | None) -> None:
     assert contents(summary(key=encoded(**missed))).get("key", {}).get("format") == expected
+
+
+def test_records_without_a_key_break_a_contract_that_requires_keys() -> None:
+    required, optional = (Contents.model_validate({"key": {"required": each}}) for each in (True, False))
+    keyless, late = summary(key=encoded(nulls=3)), BrokenContract("timestamp-late", "late", first(2))
+    schema = BrokenContract("value-schema", "no JSON", first(1))
+    assert broken_contract(required, keyless, [schema, late]) == (
+        BrokenContract("null-key", "no key", keyless.key.nulls),
+        schema,
+    )
+    assert broken_contract(required, summary(), [schema]) == broken_contract(optional, keyless, [schema]) == (schema,)
 
 
 def test_numbers_as_text_are_no_json() -> None:

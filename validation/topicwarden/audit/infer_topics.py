@@ -29,6 +29,7 @@ from topicwarden.kafka.read.transactions import TopicProducers
 from topicwarden.kafka.registry.client import RegistryClient
 from topicwarden.kafka.registry.read import registered_versions
 from topicwarden.kafka.registry.registry_error import RegistryError
+from topicwarden.model.contents import Contents
 from topicwarden.model.problem import Refusal
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.specs.resolve import Declaration
@@ -176,8 +177,21 @@ def _infer(
         records_needed=request.records_needed,
         shows_values=request.shows_values,
     )
-    broken = tuple(each for each in faults if declaration and (each.rule != _LATE or max_late is not None))
+    broken = broken_contract(declaration.topic.contents, summary, faults) if declaration else ()
     return TopicInference(name, infer_contents(summary, context), retained, read, broken)
+
+
+def broken_contract(
+    declared: Contents, summary: TopicSummary, faults: Iterable[BrokenContract]
+) -> tuple[BrokenContract, ...]:
+    """Return the rules of the ``declared`` contents that records break.
+
+    ``faults`` are those that the reader has found; it counts records without a key in the ``summary`` only.
+    """
+    missing = summary.key.nulls
+    keyless = [BrokenContract("null-key", "no key", missing)] if declared.key.required and missing.count else []
+    judged = (each for each in faults if each.rule != _LATE or declared.timestamps.max_late is not None)
+    return (*keyless, *judged)
 
 
 def _faults(scanned: ScannedTopic, max_late: int) -> list[BrokenContract]:

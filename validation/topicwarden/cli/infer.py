@@ -159,7 +159,9 @@ def _files(report: InferReport) -> dict[str, str]:
     for each in report.topics:
         topic, inferred = each.inference.topic, each.inference.inferred
         if inferred is not None:
-            lines = [f"# {topic}: inferred from {read_from(each.inference)}", *contract_lines(topic, inferred)]
+            broken = (f"# - {_broken(rule, inferred.records)}" for rule in each.inference.broken)
+            head = f"# {topic}: inferred from {read_from(each.inference)}"
+            lines = [head, *broken, *contract_lines(topic, inferred)]
             files[f"{topic}.yaml"] = "".join(f"{line}\n" for line in lines)
             for part in inferred.all_schemas:
                 files[f"{_SCHEMAS}/{_schema_file(topic, part)}"] = inferred.schema_text(part)
