@@ -145,9 +145,11 @@ def test_a_pipe_has_the_columns_that_the_user_asks_for_and_a_file_has_120(monkey
     assert 100 < max(map(cell_len, in_file[:-1])) <= 120
 
 
-def test_a_terminal_without_unicode_gets_ascii() -> None:
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_a_terminal_without_unicode_gets_ascii(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    assert printed(plans.rich(), Console(file=out, width=80)).isascii()
+    assert printed(plans.rich(), Console(file=out)).isascii()
 
 
 def test_a_failed_preview_comes_first_in_every_format() -> None:

@@ -183,9 +183,10 @@ class _TerminalWriter:
 
     def _difference(self, text: str) -> Text:
         verbatim = display.printable(text).expandtabs(4).replace("\n", " ").replace("\r", " ")
-        shown = self._encoded(verbatim, _DIFFERENCE_STYLES.get(text[:1], "dim"))
+        style = _DIFFERENCE_STYLES.get(text[:1], "dim")
+        shown = self._encoded(verbatim, style)
         shown.truncate(self._width - _INDENT, overflow="ellipsis")
-        return _joined(" " * _INDENT, shown)
+        return _joined(" " * _INDENT, self._encoded(shown.plain, style))
 
     def _table(self, table: doc.Table, depth: int) -> list[Text]:
         wide = self._width >= _WIDE
