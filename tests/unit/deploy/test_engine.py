@@ -108,7 +108,7 @@ def test_output_of_a_command_stays_its_own_while_its_program_still_runs(
     assert "printed by the program" in printed.err
 
 
-def test_a_project_without_the_file_of_its_program_is_told_how_to_write_it(tmp_path: Path) -> None:
+def test_the_command_that_writes_a_missing_program_is_named(tmp_path: Path) -> None:
     run = ProgramRun(PulumiEngine(Project(tmp_path / "my topics"), "dev"))
     remedy = f"stacks/__main__.py is missing: `topicwarden init '{tmp_path / 'my topics'}'` writes it"
     with pytest.raises(Refusal, match=re.escape(remedy)), inline_program.inline_program(run):
