@@ -13,7 +13,7 @@ from topicwarden.cli.failure import pulumi_hint, showing_problems
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.options import AllStacks, Stacks, Topics, require_format, several_stacks, single_stack
 from topicwarden.cli.terminal import TERMINAL
-from topicwarden.model.problem import InvalidDeclarations, Refusal
+from topicwarden.model.problem import InvalidDeclarations
 from topicwarden.model.project import Project, find_project
 from topicwarden.operations.operation_options import ProgressListener
 from topicwarden.report import terminal_output
