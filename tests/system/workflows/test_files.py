@@ -152,6 +152,22 @@ def test_only_the_step_that_runs_the_command_gets_secrets_and_no_script_contains
         assert ("github.token" in str(step)) == (step.get("name") == "Create or update the comment")
 
 
+def test_the_history_is_kept_if_an_audit_has_findings() -> None:
+    """The step that audits fails then, and by default a failed job saves no cache."""
+    caches = {step["uses"].partition("@")[0]: step for step in _steps_that_use("actions/cache")}
+    assert caches.keys() == {"actions/cache/restore", "actions/cache/save"}
+    restore, save = caches["actions/cache/restore"], caches["actions/cache/save"]
+    assert "!cancelled()" in save["if"]
+    assert save["with"]["path"] == restore["with"]["path"]
+    assert save["with"]["key"] == f"${{{{ steps.{restore['id']}.outputs.cache-primary-key }}}}"
+    assert [cache["when"] for cache in component_jobs({"stack": "dev"})["audit dev"]["cache"]] == ["always"]
+
+
+def _steps_that_use(name: str) -> list[dict[str, Any]]:
+    """Return the steps of the Action that use the action ``name``, or an action of its folder."""
+    return [step for step in load(ACTION)["runs"]["steps"] if step.get("uses", "").startswith(name)]
+
+
 def test_no_file_for_ci_installs_topicwarden_from_an_index_before_there_is_a_release() -> None:
     settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     version, released = settings["project"]["version"], settings["tool"]["topicwarden"]["released"]
