@@ -163,6 +163,13 @@ def test_the_history_is_kept_if_an_audit_has_findings() -> None:
     assert [cache["when"] for cache in component_jobs({"stack": "dev"})["audit dev"]["cache"]] == ["always"]
 
 
+def test_no_audit_restores_the_history_of_another_stack() -> None:
+    (restore,) = _steps_that_use("actions/cache/restore")
+    keys = {name: restore["with"][name].replace("${{ inputs.stack }}", "prod") for name in ("key", "restore-keys")}
+    assert keys["key"].startswith(keys["restore-keys"])
+    assert not keys["key"].replace("prod", "prod-eu").startswith(keys["restore-keys"])
+
+
 def _steps_that_use(name: str) -> list[dict[str, Any]]:
     """Return the steps of the Action that use the action ``name``, or an action of its folder."""
     return [step for step in load(ACTION)["runs"]["steps"] if step.get("uses", "").startswith(name)]
