@@ -222,11 +222,13 @@ def test_the_template_for_gitlab_includes_the_component() -> None:
 
 
 def test_a_release_publishes_only_a_tagged_version_of_main(tmp_path: Path) -> None:
-    """The shell lines of the release run on a repository in which `main` has version 1.2.3."""
+    """The shell lines of the release run on a repository in which `main` has this repository's pyproject.toml."""
     jobs = load(OWN / "release.yml")["jobs"]
     (lines,) = (step["run"] for step in jobs["build"]["steps"] if "version" in step.get("name", ""))
     git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
-    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
+    shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
+    version = tomllib.loads((tmp_path / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     for command in (
         ["init", "-q"],
         ["add", "."],
@@ -235,8 +237,8 @@ def test_a_release_publishes_only_a_tagged_version_of_main(tmp_path: Path) -> No
     ):
         run(*git, *command, folder=tmp_path)
     run(*git, "commit", "-qm", "not on main", "--allow-empty", folder=tmp_path)
-    for tag, commit, code in (("v1.2.3", "@~", 0), ("v1.2.4", "@~", 1), ("v1.2.3", "@", 1)):
-        variables = {**os.environ, "GITHUB_REF_NAME": tag, "GITHUB_SHA": commit}
+    for tag, commit, code in ((f"v{version}", "@~", 0), (f"v{version}0", "@~", 1), (f"v{version}", "@", 1)):
+        variables = {**os.environ, "PATH": path, "GITHUB_REF_NAME": tag, "GITHUB_SHA": commit}
         bash = ["bash", "-eo", "pipefail", "-c", lines]
         done = subprocess.run(bash, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout.count("::error::")) == (code, code)
