@@ -205,6 +205,27 @@ def test_gitlab_jobs_of_two_stacks_have_different_names_and_call_no_input_in_a_s
             run("bash", "-n", "-c", "\n".join(lines))
 
 
+@pytest.mark.parametrize(
+    "own", [{}, {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "a.b", "GIT_CONFIG_VALUE_0": "kept"}]
+)
+def test_gitlab_jobs_trust_a_clone_that_belongs_to_the_user_of_the_helper(tmp_path: Path, own: dict[str, str]) -> None:
+    """So does the git that `topicwarden check --base` starts. Settings of the project in the same variables stay."""
+    run("git", "init", "--quiet", folder=tmp_path)
+    lines = "\n".join(
+        [*component_jobs({"stack": "dev"})["check dev"]["before_script"], "git status", "git config a.b || true"]
+    )
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", lines],
+        cwd=tmp_path,
+        env={**os.environ, "FOLDER": ".", "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1", **own},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("kept\n") is bool(own)
+
+
 def test_shellcheck_finds_nothing_in_the_action_and_the_component(tmp_path: Path) -> None:
     scripts = [step["run"] for step in load(ACTION)["runs"]["steps"] if "run" in step]
     scripts += [

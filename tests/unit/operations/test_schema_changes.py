@@ -213,6 +213,17 @@ def test_a_missing_git_or_repository_is_refused(tmp_path: Path, monkeypatch: pyt
         check_topics(found, base="main")
 
 
+def test_a_clone_of_another_user_is_read_once_it_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that gets the clone from the host, or from the helper of a GitLab runner."""
+    found = _committed(tmp_path, _subject("format: avro, compatibility: FULL"))
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    with pytest.raises(Refusal, match=rf"; if you trust its files, run `git config .*safe\.directory {tmp_path}`$"):
+        check_topics(found, base="HEAD")
+    for name, value in (("COUNT", "1"), ("KEY_0", "safe.directory"), ("VALUE_0", "*")):
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
+    assert _problems(check_topics(found, base="HEAD")) == []
+
+
 def test_a_shallow_clone_is_named_as_the_reason(tmp_path: Path) -> None:
     origin = _committed(tmp_path / "origin", _subject("format: avro")).root
     first = _git(origin, "rev-parse", "HEAD")

@@ -58,7 +58,7 @@ class _Repository:
             return done.stdout.decode().strip()
         reason = _first_line(done.stderr)
         if reason:
-            raise Refusal(f"--base {ref}: {reason}")
+            raise Refusal(f"--base {ref}: {reason}{_remedy(done.stderr)}")
         shallow = self._run("rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
         remedy = (
             "this clone is shallow: fetch the commit with `git fetch --depth 1 origin BRANCH` and use FETCH_HEAD, or "
@@ -160,6 +160,12 @@ def _is_declaration(path: str) -> bool:
 def _is_safe(path: str) -> bool:
     """Return whether a path of a tree stays below its root. Git refuses others, but trees may be written by hand."""
     return not path.startswith("/") and not {"..", ".git", ""} & set(path.split("/"))
+
+
+def _remedy(output: bytes) -> str:
+    """Return what Git proposes for a clone that belongs to another user; empty for any other problem."""
+    proposed = re.search(rb"^\t(git config .*safe\.directory .+)$", output, re.MULTILINE)
+    return f"; if you trust its files, run `{proposed[1].decode(errors='replace')}`" if proposed else ""
 
 
 def _first_line(output: bytes) -> str:
