@@ -27,6 +27,7 @@ from tests.system.workflows.runner import (
     PUBLISHED,
     TEMPLATE,
     WORKFLOWS,
+    Runner,
     actionlint,
     component_jobs,
     load,
@@ -173,6 +174,29 @@ def test_no_audit_restores_the_history_of_another_stack() -> None:
 def _steps_that_use(name: str) -> list[dict[str, Any]]:
     """Return the steps of the Action that use the action ``name``, or an action of its folder."""
     return [step for step in load(ACTION)["runs"]["steps"] if step.get("uses", "").startswith(name)]
+
+
+@pytest.mark.parametrize(
+    ("command", "extras"),
+    [
+        ("check", set()),
+        ("plan", {"deploy", "audit", "aws"}),  # with a new schema, they read the records of its topic
+        ("up", {"deploy", "audit", "aws"}),
+        ("rebalance", {"deploy", "aws"}),
+        ("audit", {"deploy", "audit", "aws"}),
+    ],
+)
+def test_the_action_installs_the_extras_that_its_command_needs(tmp_path: Path, command: str, extras: set[str]) -> None:
+    folder = tmp_path / "clone"
+    folder.mkdir()
+    ran = Runner(folder, {}, {}, tmp_path / "programs", lambda _: None)
+    ran.temporary.mkdir()
+    (step,) = (each for each in load(ACTION)["runs"]["steps"] if each.get("name") == "Install topicwarden")
+    variables = {"COMMAND": command, "VERSION": "0.1.0", "RUNNER_TEMP": str(ran.temporary)}
+    log = ran.bash(["-eo", "pipefail"], step["run"], variables, folder).log
+    installed = re.fullmatch(r"pip install --quiet topicwarden(?:\[(.+)\])?==0\.1\.0\n", log)
+    assert installed, log
+    assert set((installed[1] or "").split(",")) - {""} == extras
 
 
 def test_no_file_for_ci_installs_topicwarden_from_an_index_before_there_is_a_release() -> None:
