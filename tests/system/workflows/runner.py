@@ -119,20 +119,20 @@ class Runner:
         file = load(WORKFLOWS / workflow)
         assert file["defaults"] == {"run": {"shell": "bash"}}
         self.summary.write_text("")
-        return self._steps(file["jobs"][job]["steps"])
+        return self.steps(file["jobs"][job]["steps"])
 
     def page_job(self, text: str, stack: str) -> dict[str, Ran]:
         """Return the steps of the only job of a workflow on the page about CI, with ``stack`` in the place of prod."""
         (job,) = yaml.safe_load(text.replace("stack: prod", f"stack: {stack}"))["jobs"].values()
         self.summary.write_text("")
-        return self._steps(job["steps"])
+        return self.steps(job["steps"])
 
     def action(self, **given: str) -> Ran:
         """Return the Action after a run with the inputs ``given``; a dash in a name is written as an underscore."""
         self.summary.write_text("")
         return self._action({"with": {name.replace("_", "-"): value for name, value in given.items()}})
 
-    def _steps(self, steps: list[dict[str, Any]]) -> dict[str, Ran]:
+    def steps(self, steps: list[dict[str, Any]]) -> dict[str, Ran]:
         ran: dict[str, Ran] = {}
         for step in steps:
             condition = _EXPRESSION.sub(r"\1", step.get("if", "success()"))
@@ -161,7 +161,7 @@ class Runner:
         self.context = {name: value for name, value in outside.items() if not name.startswith(("steps.", "inputs."))}
         self.context |= {f"inputs.{name}": value for name, value in inputs.items()}
         self.temporary.mkdir(exist_ok=True)
-        ran = self._steps(action["runs"]["steps"])
+        ran = self.steps(action["runs"]["steps"])
         outputs = {name: self.value(output["value"]) for name, output in action["outputs"].items()}
         self.context = outside
         self._keep(step, outputs)

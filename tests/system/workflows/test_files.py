@@ -150,6 +150,7 @@ def test_only_the_step_that_runs_the_command_gets_secrets_and_no_script_contains
         found = {value for value in step.get("env", {}).values() if value in secret}
         assert found == (secret if step.get("id") == "run" else set())
         assert not secret & {*map(str, step.get("with", {}).values())}
+        assert ("steps.role.outputs" in str(step)) == (step.get("id") == "run")
         assert ("github.token" in str(step)) == (step.get("name") == "Create or update the comment")
 
 
@@ -174,6 +175,48 @@ def test_no_audit_restores_the_history_of_another_stack() -> None:
 def _steps_that_use(name: str) -> list[dict[str, Any]]:
     """Return the steps of the Action that use the action ``name``, or an action of its folder."""
     return [step for step in load(ACTION)["runs"]["steps"] if step.get("uses", "").startswith(name)]
+
+
+def test_only_the_command_gets_the_credentials_of_the_aws_role(tmp_path: Path) -> None:
+    """By default, the action of AWS exports them to all later steps of the job, such as those of another command."""
+    (assume,) = _steps_that_use("aws-actions/configure-aws-credentials")
+    assert (assume["with"]["output-credentials"], assume["with"]["output-env-credentials"]) == (True, False)
+    outputs = {
+        f"steps.{assume['id']}.outputs.aws-{name}": name
+        for name in ("access-key-id", "secret-access-key", "session-token")
+    }
+    own = {
+        "AWS_ACCESS_KEY_ID": "own",
+        "AWS_SECRET_ACCESS_KEY": "own",
+        "AWS_SESSION_TOKEN": "own",
+        "AWS_REGION": "own",
+        "AWS_DEFAULT_REGION": "own",
+    }
+    assert _environment_of_the_command(tmp_path / "without", {}, own) == own
+    assert _environment_of_the_command(tmp_path / "with", outputs, own) == {
+        "AWS_ACCESS_KEY_ID": "access-key-id",
+        "AWS_SECRET_ACCESS_KEY": "secret-access-key",
+        "AWS_SESSION_TOKEN": "session-token",
+        "AWS_REGION": "eu-central-1",
+        "AWS_DEFAULT_REGION": "eu-central-1",
+    }
+
+
+def _environment_of_the_command(folder: Path, outputs: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of AWS that the Action gives to topicwarden, in a job that has ``own`` ones."""
+    program = folder / "runner temp" / "topicwarden" / "bin" / "topicwarden"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\nenv | grep -E '^(AWS_(ACC|SEC|SES|REG|DEF)|ROLE_)' > environment\n")
+    program.chmod(0o755)
+    (step,) = (each for each in load(ACTION)["runs"]["steps"] if each.get("id") == "run")
+    inputs = {f"inputs.{name}": str(each.get("default", "")) for name, each in load(ACTION)["inputs"].items()}
+    clone = folder / "clone"
+    clone.mkdir()
+    context = {**inputs, **outputs, "inputs.aws-region": "eu-central-1"}
+    runner = Runner(clone, context, own, folder / "programs", lambda _: None)
+    assert runner.steps([step])[step["name"]].code == 0
+    lines = (clone / "environment").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("=", 1) for line in lines)
 
 
 @pytest.mark.parametrize(
