@@ -7,6 +7,7 @@ import json
 import re
 import sys
 import threading
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -298,6 +299,20 @@ def test_an_installation_says_which_parts_remain(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(spark_reader, "outdated", lambda _: True)
     with pytest.raises(Refusal, match="not built from the sources of this checkout; run `python3 -m tools"):
         install(Project(tmp_path), lines.append)
+
+
+def test_an_installation_without_the_spark_reader_takes_no_package_of_strangers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As one from a Git commit. Until there is a release, a package of this name on an index is not ours."""
+    monkeypatch.setattr(spark_reader, "MODULE", tmp_path)
+    monkeypatch.setattr(spark_reader, "PACKAGED", tmp_path / "spark-reader.jar")
+    monkeypatch.setenv("TOPICWARDEN_CACHE", str(tmp_path))
+    problem = spark_reader.problem(Project(tmp_path), "4.0.1")
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    assert problem is not None
+    assert "no Spark reader: it was not installed from a wheel; " in problem
+    assert ("make wheel" in problem and "pip install" not in problem) is not settings["tool"]["topicwarden"]["released"]
 
 
 # The supported versions of Pulumi.
