@@ -30,7 +30,7 @@ FOREIGN = {
         "--print-data-log",
     },
     "spark.md": {"--jars", "--packages"},
-    "production.md": {"--suppress-outputs"},
+    "production.md": {"--suppress-outputs", "--preserve-config"},
     "exit-codes.md": {"--install-completion"},
     "CONTRIBUTING.md": {"--fail-on-flaky", "--hypothesis-profile"},
     "SECURITY.md": {"--require-hashes"},

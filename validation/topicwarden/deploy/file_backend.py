@@ -103,10 +103,11 @@ def lock_holders(output: str) -> tuple[LockHolder, ...]:
     return tuple(LockHolder(user, host, int(pid), since) for user, host, pid, since in _HOLDER.findall(output))
 
 
-def run_past_lost_locks(run: Run, *arguments: str) -> CompletedProcess[str]:
+def run_past_lost_locks(run: Run, stack: str, *arguments: str) -> CompletedProcess[str]:
     """Run ``pulumi`` with ``arguments``; if only locks of dead processes are in the way, cancel them and run it again.
 
-    Refuses with the holder's name if a live process, or a process on another machine, holds the lock.
+    ``stack`` is the one for which ``run`` runs it. Refuses with the holder's name if a live process, or a process on
+    another machine, holds the lock.
     """
     done = run(*arguments)
     output = _output(done)
@@ -120,8 +121,8 @@ def run_past_lost_locks(run: Run, *arguments: str) -> CompletedProcess[str]:
     if alive := [str(holder) for holder in holders if not holder.lost]:
         raise Refusal(
             f"Pulumi's lock on the stack is held by {', '.join(alive)}: wait for it; "
-            "if that process has ended, which cannot be seen from another machine or from a container, `pulumi cancel` "
-            "removes its lock"
+            "if that process has ended, which cannot be seen from another machine or from a container, "
+            f"`pulumi cancel {stack}` removes its lock"
         )
     cancelled = run("cancel", "--yes")
     if cancelled.returncode:

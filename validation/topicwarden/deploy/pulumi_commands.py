@@ -62,7 +62,7 @@ def pulumi_up(
     with inline_program(run) as inline:
         engine = options.on(inline.on(run.engine))
         command = ("up", "--yes", "--skip-preview", *options.arguments, *arguments, *inline.arguments)
-        return run_past_lost_locks(partial(engine.stream, on_line), *command)
+        return run_past_lost_locks(partial(engine.stream, on_line), engine.stack, *command)
 
 
 def pulumi_without_program(
@@ -73,7 +73,7 @@ def pulumi_without_program(
     ``judged``: who loses access by the command is predicted.
     """
     with attached_provider(engine, judged=judged) as options:
-        return run_past_lost_locks(partial(options.on(engine).stream, on_line), *arguments)
+        return run_past_lost_locks(partial(options.on(engine).stream, on_line), engine.stack, *arguments)
 
 
 def _step(entry: Mapping[str, Any]) -> EngineStep:
