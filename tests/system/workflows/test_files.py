@@ -126,6 +126,13 @@ def test_permissions_and_secrets_are_limited_to_the_steps_that_need_them(file: P
 
 
 @each_workflow
+def test_a_job_that_uploads_sarif_may_do_so_in_a_private_repository(file: Path) -> None:
+    """There, the upload asks for the run of the workflow. A caller needs the permissions of the workflow it calls."""
+    jobs = [job["permissions"] for job in load(file)["jobs"].values() if "security-events" in job["permissions"]]
+    assert [permissions for permissions in jobs if permissions.get("actions") != "read"] == []
+
+
+@each_workflow
 def test_every_job_has_a_time_limit(file: Path) -> None:
     jobs = load(file)["jobs"].values()
     assert [job["name"] for job in jobs if "uses" not in job and "timeout-minutes" not in job] == []
@@ -440,7 +447,7 @@ def test_the_jobs_have_only_the_permissions_on_the_page() -> None:
             "contents": "read",
             **({"pull-requests": "write"} if inputs["command"] in ("check", "plan") else {}),
             **({"id-token": "write"} if "aws-role-arn" in inputs else {}),
-            **({"security-events": "write"} if inputs["command"] == "audit" else {}),
+            **({"security-events": "write", "actions": "read"} if inputs["command"] == "audit" else {}),
         }
         assert job["permissions"] == expected
         assert job["environment"] == ("prod" if inputs["command"] in ("up", "rebalance") else "prod-read")
