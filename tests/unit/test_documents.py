@@ -51,6 +51,13 @@ ROOTS = (REPOSITORY, _PACKAGE, _PACKAGE / "template", _PACKAGE / "template" / "p
 _HOME = "https://github.com/topicwarden/topicwarden/blob/main/"
 """Pages of the site link to files outside of ``docs`` with this prefix."""
 
+RELEASE_PAGES = (
+    "README.md",
+    "docs/tutorial.md",
+    *(f"docs/how-to/{name}.md" for name in ("air-gapped", "check-only", "continuous-integration", "spark")),
+)
+"""The pages that say how to get topicwarden."""
+
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(REPOSITORY)))
 
 
@@ -160,7 +167,7 @@ def test_every_file_that_is_named_exists(document: Path) -> None:
     assert (missing, broken, absent) == ([], [], [])
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md", "docs/how-to/continuous-integration.md"])
+@pytest.mark.parametrize("page", [*RELEASE_PAGES])
 def test_the_pages_say_whether_there_is_a_release(page: str) -> None:
     settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     released = settings["tool"]["topicwarden"]["released"]
@@ -171,6 +178,15 @@ def test_the_pages_say_whether_there_is_a_release(page: str) -> None:
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     installs = [code for code in blocks if "pip install" in code or "uv tool install" in code]
     assert all(("make wheel" in code) is not released for code in installs)
+
+
+@each_document
+def test_no_document_takes_topicwarden_from_an_index_before_there_is_a_release(document: Path) -> None:
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    text = document.read_text(encoding="utf-8")
+    found = re.findall(r"^.*(?:pip|uv tool) (?:install|download)\b.* '?topicwarden\b.*$", text, re.MULTILINE)
+    found += re.findall(r'^.*"package": "topicwarden.*$', text, re.MULTILINE)
+    assert settings["tool"]["topicwarden"]["released"] or found == []
 
 
 @pytest.mark.parametrize(
