@@ -270,6 +270,15 @@ def test_gitlab_jobs_never_overlap_and_forks_get_no_deploy() -> None:
     assert "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH" in str(jobs["deploy prod"]["rules"])
 
 
+def test_a_scheduled_pipeline_of_gitlab_only_audits() -> None:
+    jobs = component_jobs({"stack": "prod"})
+    conditions = {name: job["rules"][0]["if"] for name, job in jobs.items() if "stage" in job}
+    excluded = {name for name, condition in conditions.items() if '$CI_PIPELINE_SOURCE != "schedule"' in condition}
+    assert excluded == {"check prod", "deploy prod"}
+    assert conditions.keys() - excluded == {"plan prod", "audit prod"}
+    assert conditions["plan prod"] == '$CI_PIPELINE_SOURCE == "merge_request_event"'
+
+
 def test_gitlab_jobs_of_two_stacks_have_different_names_and_call_no_input_in_a_script() -> None:
     assert not component_jobs({"stack": "dev"}).keys() & component_jobs({"stack": "prod"}).keys()
     marked = component_jobs({"stack": "x", "working-directory": "\0", "audit-arguments": "\0", "fail-on": "\0"})
