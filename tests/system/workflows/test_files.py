@@ -149,6 +149,14 @@ def test_runs_of_one_pull_request_or_stack_never_overlap() -> None:
             assert step["with"]["ref"] == "${{ github.event.repository.default_branch }}"
 
 
+def test_the_template_runs_in_repositories_with_each_usual_name_of_the_default_branch() -> None:
+    pull_request, deploy = load(WORKFLOWS / "pull-request.yml"), load(WORKFLOWS / "deploy.yml")
+    for branches in (pull_request[True]["pull_request"]["branches"], deploy[True]["push"]["branches"]):
+        assert branches == ["main", "master"]
+    # Of the two, only the default branch is deployed.
+    assert deploy["jobs"]["stacks"]["if"] == "github.ref_name == github.event.repository.default_branch"
+
+
 def test_only_the_step_that_runs_the_command_gets_secrets_and_no_script_contains_an_input() -> None:
     action = load(ACTION)
     secret = {f"${{{{ inputs.{name} }}}}" for name in SECRET_INPUTS}
