@@ -214,7 +214,7 @@ def test_a_missing_git_or_repository_is_refused(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_clone_of_another_user_is_read_once_it_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container that gets the clone from the host, or from the helper of a GitLab runner."""
+    """A container gets such a clone from the host, or from the helper of a GitLab runner."""
     found = _committed(tmp_path, _subject("format: avro, compatibility: FULL"))
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
     with pytest.raises(Refusal, match=rf"; if you trust its files, run `git config .*safe\.directory {tmp_path}`$"):

@@ -304,7 +304,7 @@ def test_an_installation_says_which_parts_remain(monkeypatch: pytest.MonkeyPatch
 def test_an_installation_without_the_spark_reader_takes_no_package_of_strangers(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """As one from a Git commit. Until there is a release, a package of this name on an index is not ours."""
+    """A Git commit has none. Until there is a release, a package of this name on an index is not ours."""
     monkeypatch.setattr(spark_reader, "MODULE", tmp_path)
     monkeypatch.setattr(spark_reader, "PACKAGED", tmp_path / "spark-reader.jar")
     monkeypatch.setenv("TOPICWARDEN_CACHE", str(tmp_path))
