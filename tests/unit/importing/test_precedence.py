@@ -131,6 +131,24 @@ def test_no_number_is_invented_and_defaults_are_inherited_in_every_format(name: 
     assert "replication_factor:" not in written.read_text()
 
 
+USER = (
+    "---\napiVersion: kafka.strimzi.io/v1beta2\nkind: KafkaUser\nmetadata: {name: billing}\nspec: {authorization: {"
+    "type: simple, acls: [{resource: {type: topic, name: orders.paid}, operations: [Write, Describe, Create]}]}}\n"
+)
+
+
+@pytest.mark.parametrize("user", ["", USER], ids=["a file without access", "a file with access"])
+def test_access_of_the_defaults_is_kept_unless_the_file_has_access(user: str, tmp_path: Path) -> None:
+    text = "partitions: 1\nreplication_factor: 1\naccess: {consume: [User:monitor]}\n"
+    topic = "apiVersion: kafka.strimzi.io/v1beta2\nkind: KafkaTopic\nmetadata: {name: orders.paid}\n"
+    topic += "spec: {partitions: 2, replicas: 1}\n"
+    root = project(tmp_path, {"topics/_defaults.yaml": text, "source.yaml": topic + user})
+    done = topicwarden("import", "--from", "source.yaml", cwd=root)
+    assert done.code == 0, done.out + done.err
+    written = (root / "topics" / "orders" / "orders.paid.yaml").read_text()
+    assert ("consume: []" in written, "- User:billing" in written) == ((True, True) if user else (False, False))
+
+
 @pytest.mark.parametrize(("written", "number"), [(None, 8192), (4096, 4096)])
 def test_the_iterations_of_a_user_are_those_that_jikkou_applies(written: int | None, number: int) -> None:
     iterations = f", iterations: {written}" if written else ""

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from topicwarden.deploy.file_backend import LockHolder, lock_holders, run_past_lost_locks
 from topicwarden.extensions.interchange.write_files import write_files
 from topicwarden.kafka_facts import configs
+from topicwarden.model.access import Grant, TopicAccess
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Topic
 from topicwarden.specs.fix import apply_fixes
@@ -129,6 +130,57 @@ def test_existing_defaults_are_kept_and_extended(tmp_path: Path) -> None:
         "config:\n  retention.ms: null  # inherited from the brokers\n"
         "stacks:\n  dev:\n    config:\n      retention.bytes: null  # inherited from the brokers\n",
     }
+
+
+AUDITOR = Grant("User:auditor")
+SHOP = Grant("User:shop")
+SHARED_ACCESS = {"orders/_defaults.yaml": "partitions: 1\nreplication_factor: 1\naccess: {consume: [User:auditor]}\n"}
+
+
+@pytest.mark.parametrize("stack", [None, "dev"])
+def test_topics_of_unknown_access_have_that_of_their_defaults(tmp_path: Path, stack: str | None) -> None:
+    loaded = project(tmp_path, SHARED_ACCESS)
+    made = draft([Topic("orders.a", 1, 1), Topic("zz", 2, 2)], loaded, stack, (), inherit_access=True)
+    assert texts(made.files) == {
+        "orders/orders.a.yaml": "topic: orders.a\n",
+        "zz.yaml": "partitions: 2\nreplication_factor: 2\n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("access", "lines"),
+    [
+        (TopicAccess(), ["  consume: []"]),
+        (TopicAccess(produce=(SHOP,)), ["  produce:", "    - User:shop", "  consume: []"]),
+        (TopicAccess(consume=(SHOP,)), ["  consume:", "    - User:shop"]),
+        (TopicAccess(consume=(AUDITOR,)), None),
+    ],
+    ids=["none", "another list", "another entry", "the same"],
+)
+@pytest.mark.parametrize("stack", [None, "dev"])
+def test_known_access_is_declared_exactly_whatever_is_inherited(
+    tmp_path: Path, access: TopicAccess, lines: list[str] | None, stack: str | None
+) -> None:
+    loaded = project(tmp_path, SHARED_ACCESS)
+    [file] = draft([Topic("orders.a", 1, 1, access=access)], loaded, stack, ()).files
+    written = [] if lines is None else ["access:", *lines]
+    if stack and written:
+        written = ["stacks:", "  dev:", *(f"    {line}" for line in written)]
+    assert file.text.splitlines() == (written or ["topic: orders.a"])
+
+
+def test_access_that_defaults_give_to_the_only_stack_is_replaced_there(tmp_path: Path) -> None:
+    text = "partitions: 1\nreplication_factor: 1\nstacks: {dev: {access: {consume: [User:auditor]}}}\n"
+    project(tmp_path, {"_defaults.yaml": text})
+    loaded = load(tmp_path / "topics", tmp_path, ("dev",))
+    [file] = draft([Topic("a", 1, 1, access=TopicAccess(consume=(SHOP,)))], loaded, "dev", ()).files
+    assert file.text == "stacks:\n  dev:\n    access:\n      consume:\n        - User:shop\n"
+
+
+def test_access_that_no_default_gives_is_never_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicwarden.specs.write._comments", lambda lines: "access: {consume: [User:eve]}\n")
+    with pytest.raises(Refusal, match=r"would change orders\.a on all stacks; please report this as a bug"):
+        draft([Topic("orders.a", 1, 1)], project(tmp_path, SHARED_ACCESS), None, (), inherit_access=True)
 
 
 def test_names_that_no_file_can_have_are_written_in_the_document() -> None:

@@ -71,6 +71,12 @@ def resolve(loaded: LoadedSpecs, stack: str | None) -> ResolvedStack:
     return ResolvedStack(tuple(declarations), tuple(sorted(set(problems))))
 
 
+def inherited_access(loaded: LoadedSpecs, folder: tuple[str, ...], stack: str | None) -> TopicAccess:
+    """Return the access on ``stack`` of a topic in ``folder`` whose document declares none."""
+    common, of_stack = _merge(loaded.defaults_of(folder), stack)
+    return _access({**common, **of_stack})
+
+
 class _FolderDefaults:
     """The defaults that apply to each folder, from the outermost to the nearest, cached by folder."""
 
@@ -142,7 +148,7 @@ def _topic(topic: LoadedTopic, settings: FlatSettings, contents: Contents) -> To
 
 
 def _access(settings: FlatSettings) -> TopicAccess:
-    produce, consume, acls = (settings.get(("access", key), ()) for key in ("produce", "consume", "acls"))
+    produce, consume, acls = (settings.get(("access", key)) or () for key in ("produce", "consume", "acls"))
     if not (produce or consume or acls):
         return NO_TOPIC_ACCESS
     return TopicAccess(

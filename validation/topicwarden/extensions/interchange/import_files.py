@@ -119,6 +119,7 @@ def import_files(
         None,
         {source.topic.name: source.comments for source in converted},
         schemas | {name: (*schemas[name], *found) for name, found in subjects.schemas.items()},
+        inherit_access=not imported.access.acls,
     )
     locations = {source.topic.name: source.location for source in converted}
     refused = [Problem(locations[name], f"{name}: {reason}", "value") for name, reason in draft.refused.items()]

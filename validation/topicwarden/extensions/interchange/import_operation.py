@@ -182,7 +182,13 @@ def _declare(
     topics = [subjects.topics.get(topic.name, topic) for topic in with_access]
     drafted = with_contents(topics, infer(new))
     schemas = {name: (*subjects.schemas.get(name, ()), *drafted.schemas.get(name, ())) for name in new}
-    draft = session.draft_files(drafted.topics, session.stack, schemas=schemas, evidence=drafted.evidence)
+    draft = session.draft_files(
+        drafted.topics,
+        session.stack,
+        schemas=schemas,
+        evidence=drafted.evidence,
+        inherit_access=access is None or access.acls is None,
+    )
     files = (*subjects.files, *draft.files, *of_access.files)
     if not dry_run:
         session.write(files)

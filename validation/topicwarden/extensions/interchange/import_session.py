@@ -99,11 +99,13 @@ class ImportSession:
         comments: Mapping[str, Sequence[str]] = MappingProxyType({}),
         schemas: Mapping[str, Sequence[SchemaText]] = MappingProxyType({}),
         evidence: Mapping[str, ContentsComments] = MappingProxyType({}),
+        *,
+        inherit_access: bool = False,
     ) -> ImportDraft:
         """Return files for the topics that are not declared yet. They have these settings on ``stack`` (None: on all).
 
         By topic, ``comments`` are comment lines for the files, ``schemas`` schemas of keys and values, and ``evidence``
-        comments about the ``contents``.
+        comments about the ``contents``. ``inherit_access`` as in ``draft``.
         """
         topics_dir = self.project.topics
         existing_paths = [path.relative_to(topics_dir).as_posix().lower() for path in topics_dir.rglob("*")]
@@ -118,6 +120,7 @@ class ImportSession:
             comments=comments,
             schemas=schemas,
             evidence=evidence,
+            inherit_access=inherit_access,
         )
 
     def draft_subjects(

@@ -9,18 +9,18 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from topicwarden.kafka_facts.topic_names import metric_name, name_problem
-from topicwarden.model.access import NO_TOPIC_ACCESS
 from topicwarden.model.contents import Contents
 from topicwarden.model.files import fitting_stem
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Topic
 from topicwarden.specs.document_model import DefaultsSpec, TopicDocument
 from topicwarden.specs.load import LoadedSpecs, LoadedTopic
-from topicwarden.specs.resolve import resolve
+from topicwarden.specs.resolve import inherited_access, resolve
 from topicwarden.specs.schema_files import SUFFIXES, SchemaText
 from topicwarden.specs.spec_files import DEFAULTS
 from topicwarden.specs.validated_document import validate
 from topicwarden.specs.write.shared_defaults import divide, flat_settings
+from topicwarden.specs.write.topic_access import topic_access_lines
 from topicwarden.specs.write.topic_file import (
     NO_COMMENTS,
     ContentsComments,
@@ -95,13 +95,15 @@ def draft(
     comments: Mapping[str, Sequence[str]] = MappingProxyType({}),
     schemas: Mapping[str, Sequence[SchemaText]] = MappingProxyType({}),
     evidence: Mapping[str, ContentsComments] = MappingProxyType({}),
+    inherit_access: bool = False,
 ) -> ImportDraft:
     """Return files that declare ``topics`` exactly as they are on ``stack``, without changing any loaded topic.
 
     ``existing_paths`` are the paths below ``topics/`` in lower case. ``schema`` is the path of the JSON Schema from the
     project's root, for the first line of each file. By topic, ``comments`` are comment lines, ``schemas`` are the
     schemas that its ``contents`` get, and ``evidence`` are comments about its ``contents``. The ``config`` of a topic
-    must have only the settings of the topic itself, not those inherited from the brokers.
+    must have only the settings of the topic itself, not those inherited from the brokers. ``inherit_access``: nothing
+    is known of the access of the topics, so they get what ``_defaults.yaml`` files give them.
     """
     by_metric_name = {metric_name(topic.name): topic.name for topic in loaded.topics}
     refused = {topic.name: reason for topic in topics if (reason := _refusal(topic, by_metric_name))}
@@ -128,20 +130,22 @@ def draft(
             declared = contents.get(part.part, {})
             before = {key: value for key, value in declared.items() if key == "format"}
             contents[part.part] = {**before, "schema": relative, **declared}
-        expected[topic.name] = replace(topic, contents=Contents.model_validate(contents))
+        inherited = inherited_access(loaded, folder, stack)
+        access = inherited if inherit_access else topic.access
+        expected[topic.name] = replace(topic, contents=Contents.model_validate(contents), access=access)
         metadata = {key: text for key in _METADATA if (text := getattr(topic, key))}
-        has_access = topic.access != NO_TOPIC_ACCESS
-        name = topic.name if needs_name or not (own or on_stack or metadata or contents or has_access) else None
+        access_lines = list(topic_access_lines(access, inherited))
+        name = topic.name if needs_name or not (own or on_stack or metadata or contents or access_lines) else None
         overrides = {stack: on_stack} if stack and on_stack else {}
-        access_stack = stack if len(loaded.stacks) > 1 else None
+        has_stack = len(loaded.stacks) > 1 or inherited != inherited_access(loaded, folder, None)
         text = topic_text(
             name,
             metadata,
             own,
             contents,
             overrides,
-            access=topic.access,
-            access_stack=access_stack,
+            access=access_lines,
+            access_stack=stack if has_stack else None,
             comments=evidence.get(topic.name, NO_COMMENTS),
         )
         header = _schema_line(schema, folder) + _comments(comments.get(topic.name, ()))
@@ -249,4 +253,5 @@ def _verify(
         expected = {**before, **(expected_topics if name == stack else {})}
         for topic, expected_topic in expected.items():
             if topic not in now or not _has_settings(now[topic], expected_topic):
-                raise Refusal(f"the new files would change {topic} on stack {name}; please report this as a bug")
+                where = "all stacks" if name is None else f"stack {name}"
+                raise Refusal(f"the new files would change {topic} on {where}; please report this as a bug")

@@ -55,14 +55,16 @@ def _refused_entry(model: type[BaseModel], entry: dict[str, Any], host: str, ref
     return False
 
 
-def topic_access_lines(access: TopicAccess) -> Iterator[str]:
-    """Yield the lines of ``access:`` of a topic; none without access."""
-    if access == NO_TOPIC_ACCESS:
+def topic_access_lines(access: TopicAccess, inherited: TopicAccess = NO_TOPIC_ACCESS) -> Iterator[str]:
+    """Yield the lines of ``access:`` of a topic; none if its access is what it inherits anyway."""
+    if access == inherited:
         return
     yield "access:"
-    yield from _list("produce", [_short(_grant(each, "transactional_id")) for each in access.produce], "  ")
-    yield from _list("consume", [_short(_grant(each, "group")) for each in access.consume], "  ")
-    yield from _list("acls", [operations_yaml(each) for each in access.acls], "  ")
+    produce = [_short(_grant(each, "transactional_id")) for each in access.produce]
+    consume = [_short(_grant(each, "group")) for each in access.consume]
+    yield from _list("produce", produce, unset=bool(inherited.produce))
+    yield from _list("consume", consume, unset=bool(inherited.consume))
+    yield from _list("acls", [operations_yaml(each) for each in access.acls], unset=bool(inherited.acls))
 
 
 def _grant(grant: Grant, key: str) -> dict[str, Any]:
@@ -84,10 +86,13 @@ def _short(entry: dict[str, Any]) -> Any:
     return entry["principal"] if len(entry) == 1 else entry
 
 
-def _list(key: str, entries: list[Any], indent: str = "") -> Iterator[str]:
+def _list(key: str, entries: list[Any], *, unset: bool) -> Iterator[str]:
+    """Yield the lines of a list below ``access:``. An empty list has one only to ``unset`` inherited entries."""
     if entries:
-        yield f"{indent}{key}:"
-        yield from (f"{indent}  - {flow(entry)}" for entry in entries)
+        yield f"{_INDENT}{key}:"
+        yield from (f"{_INDENT}  - {flow(entry)}" for entry in entries)
+    elif unset:
+        yield f"{_INDENT}{key}: []"
 
 
 def flow(value: Any) -> str:

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from topicwarden.model.access import NO_TOPIC_ACCESS, TopicAccess
 from topicwarden.model.files import fitting_stem
 from topicwarden.model.units import DURATION, SIZE
 from topicwarden.specs.spec_files import DEFAULTS
 from topicwarden.specs.validated_document import FlatSettings
-from topicwarden.specs.write.topic_access import topic_access_lines
 from topicwarden.specs.write.yaml_values import yaml_scalar, yaml_setting, yaml_text
 
 Folder: TypeAlias = tuple[str, ...]
@@ -98,23 +96,22 @@ def topic_text(
     contents: Mapping[str, Any],
     stacks: Mapping[str, FlatSettings],
     *,
-    access: TopicAccess = NO_TOPIC_ACCESS,
+    access: Sequence[str] = (),
     access_stack: str | None = None,
     comments: ContentsComments = NO_COMMENTS,
 ) -> str:
     """Return a topic's document. ``name`` is None if the file's name is the topic's name.
 
     ``metadata`` has the description and the owner, if known. ``contents`` has the settings below ``contents:``, and
-    ``stacks`` has the overrides by stack. ``access`` is that of ``access_stack``, or of all stacks for None.
-    ``comments`` are about the contents.
+    ``stacks`` has the overrides by stack. ``access`` has the lines of ``access:`` for ``access_stack``, or for
+    all stacks for None. ``comments`` are about the contents.
     """
     lines = [f"topic: {yaml_scalar(name)}"] if name else []
     lines += [f"{key}: {yaml_text(value)}" for key, value in metadata.items()]
     lines += _setting_lines(own)
     lines += contents_lines(contents, comments)
-    access_lines = list(topic_access_lines(access))
-    lines += access_lines if access_stack is None else []
-    of_stack = {access_stack: access_lines} if access_stack is not None and access_lines else {}
+    lines += access if access_stack is None else []
+    of_stack = {access_stack: access} if access_stack is not None and access else {}
     for index, stack in enumerate(dict.fromkeys((*stacks, *of_stack))):
         lines += [*(["stacks:"] if not index else []), f"  {yaml_scalar(stack)}:"]
         lines += [f"    {line}" for line in (*_setting_lines(stacks.get(stack, {})), *of_stack.get(stack, ()))]
