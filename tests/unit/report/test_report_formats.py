@@ -153,6 +153,33 @@ def test_many_topics_are_folded_except_those_that_need_attention() -> None:
     assert "fail retention-time: 40 more findings; --format json and the files of --out have all" in lines
 
 
+@pytest.mark.parametrize(
+    ("log_bytes", "payload_bytes", "shown"),
+    [
+        ([None] * 12, [2048] * 12, "passed all checks 12 120 24.0 KiB 24.0 KiB"),
+        ([1024, *[None] * 11], [2048] * 12, "passed all checks 12 120 24.0 KiB 23.0 KiB"),
+        ([None] * 12, [None] * 12, "passed all checks 12 120 – –"),
+        (
+            [None] * 12,
+            [2048, *[None] * 11],
+            "passed all checks 12 120 at least 2.0 KiB at least 2.0 KiB",
+        ),
+    ],
+    ids=["the payload in place of the size", "one size", "nothing known", "one payload"],
+)
+def test_the_row_of_many_topics_has_no_zero_for_unknown_sizes(
+    log_bytes: list[int | None], payload_bytes: list[int | None], shown: str
+) -> None:
+    topics = [
+        reports.topic(f"a.{number}", [10]).model_copy(
+            update={"partitions": [partition(0, 10, log_bytes=size, payload_bytes=payload)]}
+        )
+        for number, (size, payload) in enumerate(zip(log_bytes, payload_bytes, strict=True))
+    ]
+    findings = [Finding(check="value-schema", topic=each.name, verdict=Verdict.PASS) for each in topics]
+    assert shown in " ".join(printed(reports.report(topics, findings), width=140).split())
+
+
 def test_topics_of_other_teams_do_not_hide_what_is_wrong_with_declared_ones() -> None:
     others = [reports.topic(f"a.{number:03}", [0], declared=False) for number in range(300)]
     findings = [

@@ -86,6 +86,19 @@ def test_many_items_and_topics_are_counted() -> None:
     assert len(lines) < 250
 
 
+@pytest.mark.parametrize(
+    ("size", "price", "rest"),
+    [
+        (None, None, "and 5 more topics, – on all replicas, – EUR per month"),
+        (1024, 2.0, "and 5 more topics, at least 1.0 KiB on all replicas, at least 2.00 EUR per month"),
+    ],
+)
+def test_unknown_sizes_and_costs_are_not_counted_as_zero(size: int | None, price: float | None, rest: str) -> None:
+    topics = [usage_reports.topic(f"a.t{number}", None) for number in range(24)]
+    lines = printed(usage_reports.report([*topics, usage_reports.topic("a.z", size, price)]), 140).splitlines()
+    assert any(line.startswith(rest) for line in lines), lines
+
+
 def test_a_pipe_and_a_terminal_without_unicode_get_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     piped = printed(usage_reports.rich())

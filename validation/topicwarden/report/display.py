@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
 
 from topicwarden.model.timestamps import utc
 from topicwarden.model.units import duration_text, size_text
 
 NOTHING = "–"
 duration = duration_text
+_Number = TypeVar("_Number", int, float)
 
 _YEAR_MS = 31_556_952_000
 # A time in 1973 in milliseconds. Larger numbers are timestamps, smaller numbers are durations.
@@ -86,6 +87,18 @@ def short_count(number: int) -> str:
 def size(number: float | None) -> str:
     """Return bytes in IEC units: ``512 B``, ``1.5 GiB``; a dash for None."""
     return NOTHING if number is None else size_text(number)
+
+
+def at_least(unknown: int) -> str:
+    """Return the start of a sum: ``at least `` if some of its parts are unknown."""
+    return "at least " if unknown else ""
+
+
+def total(numbers: Iterable[_Number | None], text: Callable[[_Number], str]) -> str:
+    """Return the sum of ``numbers`` as ``text`` writes it: ``at least 1.5 GiB`` if some are None; a dash if all are."""
+    every = list(numbers)
+    known = [number for number in every if number is not None]
+    return at_least(len(every) - len(known)) + text(sum(known)) if known else NOTHING
 
 
 def timestamp(milliseconds: int | None) -> str:

@@ -405,13 +405,10 @@ class _AuditDocument:
 
     def _row(self, topic: TopicDigest) -> doc.Row:
         facts = topic.facts or TopicFacts(name=topic.name, domain="", declared=False)
-        known = bool(facts.partitions)
-        payload, size = facts.payload_bytes if known else None, facts.log_bytes
-        if self._medium is Medium.TERMINAL:
-            size = payload if size is None else size
+        records, payload, size = self._amounts(facts)
         cells = (
             display.count(len(facts.partitions) or None),
-            display.count(facts.records if known else None),
+            display.count(records),
             display.size(payload),
             display.size(size),
             display.span(*time_span(facts)),
@@ -420,6 +417,13 @@ class _AuditDocument:
         ref = self._refs[topic.name]
         return doc.Row((line(_badge(topic.verdict)), self._name(topic), *map(line, cells)), ref)
 
+    def _amounts(self, facts: TopicFacts) -> tuple[int | None, int | None, int | None]:
+        """Return a topic's records, payload and size, None for what is unknown. A terminal has the payload as size."""
+        if not facts.partitions:
+            return None, None, None
+        payload, size = facts.payload_bytes, facts.log_bytes
+        return facts.records, payload, payload if size is None and self._medium is Medium.TERMINAL else size
+
     def _folded_rows(self, topics: Sequence[TopicDigest]) -> Iterator[doc.Row]:
         for folded, group in groupby(topics, _folded):
             rows = list(group)
@@ -427,11 +431,12 @@ class _AuditDocument:
                 yield from map(self._row, rows)
                 continue
             facts = [topic.facts for topic in rows if topic.facts]
+            records, payloads, sizes = zip(*map(self._amounts, facts), strict=True)
             sums = (
                 display.count(sum(len(topic.partitions) for topic in facts)),
-                display.count(sum(topic.records or 0 for topic in facts)),
-                display.size(sum(topic.payload_bytes or 0 for topic in facts)),
-                display.size(sum(topic.log_bytes or 0 for topic in facts)),
+                display.total(records, display.count),
+                display.total(payloads, display.size),
+                display.total(sizes, display.size),
             )
             what = line(muted(f"{counted(len(rows), 'topic')} that {folded}"))
             yield doc.Row((line(_badge(rows[0].verdict)), what, *map(line, sums), (), ()))

@@ -57,7 +57,7 @@ def summary(report: UsageReport) -> str:
     if total.unknown_tiered and not total.tiered_bytes:
         parts.append("an unknown size in remote storage")
     elif total.tiered_bytes:
-        parts.append(f"{at_least(total.unknown_tiered)}{display.size(total.tiered_bytes)} in remote storage")
+        parts.append(f"{display.at_least(total.unknown_tiered)}{display.size(total.tiered_bytes)} in remote storage")
     if total.cost_per_month is not None:
         parts.append(f"{money(total.cost_per_month)} {report.currency} per month")
         if saved := sum(each.saves_per_month or 0 for each in report.removable):
@@ -65,16 +65,11 @@ def summary(report: UsageReport) -> str:
     return ", ".join(parts)
 
 
-def at_least(unknown: int) -> str:
-    """Return the start of a sum: ``at least`` if some of its parts are unknown."""
-    return "at least " if unknown else ""
-
-
 def size_of(share: CostShare) -> str:
     """Return the bytes on all replicas of some topics; a dash if all sizes are unknown."""
     if share.topics and share.unknown_sizes == share.topics:
         return display.NOTHING
-    return at_least(share.unknown_sizes) + display.size(share.replica_bytes)
+    return display.at_least(share.unknown_sizes) + display.size(share.replica_bytes)
 
 
 def money(amount: float | None) -> str:

@@ -214,10 +214,10 @@ class _UsageDocument:
         return line(self._linked(topic.name), *undeclared)
 
     def _rest(self, topics: Sequence[TopicUsage]) -> str:
-        parts = [f"{display.size(sum(topic.replica_bytes or 0 for topic in topics))} on all replicas"]
+        parts = [f"{display.total((topic.replica_bytes for topic in topics), display.size)} on all replicas"]
         if self._report.currency is not None:
-            costs = sum((topic.cost.per_month or 0) if topic.cost else 0 for topic in topics)
-            parts.append(f"{texts.money(costs)} {self._report.currency} per month")
+            costs = display.total((topic.cost.per_month if topic.cost else None for topic in topics), texts.money)
+            parts.append(f"{costs} {self._report.currency} per month")
         return f", {', '.join(parts)}"
 
     def _shares(self, title: str, shares: Sequence[CostShare]) -> doc.Table:
