@@ -420,6 +420,17 @@ def test_a_finding_is_new_or_still_open_and_what_passes_now_is_resolved() -> Non
     assert changed.trend == [EARLIER.model_copy(update={"findings": None})]
 
 
+def test_markdown_names_what_was_resolved_and_withdrawn() -> None:
+    marked = FORMATS["markdown"](with_changes(FOUND, [EARLIER]), ReportBackground())
+    assert "## Resolved since the last audit" in marked
+    assert "✓ pass <b>value-schema b:</b> was fail since <code>1970-01-01T00:00:02Z</code>" in marked
+    assert "Withdrawn" not in marked
+    ended = FOUND.model_copy(update={"withdrawn": with_changes(FOUND, [EARLIER]).resolved})
+    marked = FORMATS["markdown"](ended, ReportBackground())
+    assert "## Withdrawn since the last audit\n\nwithdrawn <b>value-schema b:</b> was fail since" in marked
+    assert "Resolved" not in marked
+
+
 @pytest.mark.parametrize("now", [Verdict.UNDECIDABLE, Verdict.PASS, None])
 def test_what_an_earlier_revision_of_a_check_found_is_withdrawn(now: Verdict | None) -> None:
     earlier = PastAudit(

@@ -161,8 +161,13 @@ class _AuditDocument:
         if any(topic.facts for topic in view.topics):
             yield self._topics()
         yield from self._groups()
-        if view.settled:
-            yield doc.DocumentSection(_SECTIONS["settled"][0], tuple(map(_settled, view.settled)))
+        for heading, blocks in (
+            ("resolved", _many_ended(view.report.resolved, _RESOLVED)),
+            ("withdrawn", _many_ended(view.report.withdrawn, _WITHDRAWN)),
+            ("settled", tuple(map(_settled, view.settled))),
+        ):
+            if blocks:
+                yield doc.DocumentSection(_SECTIONS[heading][0], blocks)
         for heading, topics_with in (
             ("attention", [(topic.name, topic.findings) for topic in view.attention]),
             ("notes", [(topic.name, topic.notes) for topic in view.noted]),
@@ -182,8 +187,8 @@ class _AuditDocument:
         details = TopicDetails(self._view, self._refs, self._found)
         sections: dict[str, Sequence[doc.Block]] = {
             "attention": tuple(self._attention()),
-            "resolved": _many_ended(report.resolved),
-            "withdrawn": _many_ended(report.withdrawn),
+            "resolved": _many_ended(report.resolved, _RESOLVED),
+            "withdrawn": _many_ended(report.withdrawn, _WITHDRAWN),
             "settled": (self._settled_table(),) if view.settled else (),
             "overview": (doc.Many((self._trend(), *self._groups()), "table", style="figures"),) if view.topics else (),
             "plots": (doc.Many(tuple(plots), "plot", style="figures"),) if with_facts else (),
@@ -487,14 +492,18 @@ def _settled(settled: SettledFinding) -> doc.Paragraph:
     return doc.Paragraph(line(label, " ", subject, f" was {settled.was.value} at ", since, f": {settled.why}"))
 
 
-def _many_ended(found: Sequence[PastFinding]) -> tuple[doc.Many, ...]:
-    lines = tuple(doc.Paragraph(_ended(each, _badge(Verdict.PASS))) for each in found)
+_RESOLVED: Final = _badge(Verdict.PASS)
+_WITHDRAWN: Final = doc.badge("withdrawn", Tone.UNDECIDABLE)
+
+
+def _many_ended(found: Sequence[PastFinding], label: Span) -> tuple[doc.Many, ...]:
+    lines = tuple(doc.Paragraph(_ended(each, label)) for each in found)
     return (doc.Many(lines, "finding", _MOST_ENDED),) if lines else ()
 
 
 def _ended(finding: PastFinding, label: Span) -> Line:
-    was = f" was {finding.verdict.value} since {display.timestamp(finding.since)}"
-    return line(label, " ", strong(f"{finding.check} {finding.topic}:"), was)
+    since = code(display.timestamp(finding.since))
+    return line(label, " ", strong(f"{finding.check} {finding.topic}:"), f" was {finding.verdict.value} since ", since)
 
 
 def _searched(topic: TopicDigest) -> list[str]:
