@@ -28,7 +28,7 @@ from topicwarden.report.document import Medium
 from topicwarden.report.markdown import LIMIT
 from topicwarden.report.published_json import json_text
 from topicwarden.report.usage import formats, openmetrics
-from topicwarden.report.usage.digest import growth_text, interval_text, lag_text, money, recency, summary
+from topicwarden.report.usage.digest import growth_text, headline, interval_text, lag_text, money, recency, summary
 from topicwarden.report.usage.document import MAX_ITEMS, document
 from topicwarden.report.usage.openmetrics import MOST_LAGS
 
@@ -69,8 +69,10 @@ def test_terminal_output_fits_the_width_and_begins_with_what_needs_attention(wid
     lines = printed(usage_reports.rich(), width).splitlines()
     # The last line is never wrapped, for grep.
     assert max(map(cell_len, lines[:-1])) <= width
-    assert lines[0] == "2 uses without a declaration; nobody uses 1 topic, 1 group and 1 ACL."
-    assert lines[2].startswith("undeclared orders.placed.v1: group fraud-scoring reads it")
+    first = lines.index("")
+    whole = " ".join(map(str.strip, lines[:first]))
+    assert whole == "2 uses without a declaration; nobody uses 1 topic and 1 group; nobody was seen to use 1 ACL."
+    assert lines[first + 1].startswith("undeclared orders.placed.v1: group fraud-scoring reads it")
     assert "    declared    topics/orders/orders.placed.v1.yaml:7:3" in lines
     assert lines[-1] == summary(usage_reports.rich())
 
@@ -117,6 +119,17 @@ def test_a_report_without_prices_has_no_costs() -> None:
     for render in (printed, MARKDOWN, PAGE):
         assert "month" not in render(report)
     assert "cost" not in openmetrics.render(report)
+
+
+def test_what_is_not_proven_to_be_unused_is_only_called_not_seen() -> None:
+    report = usage_reports.rich()
+    removable = [each.model_copy(update={"proven": False}) for each in report.removable]
+    report = report.model_copy(update={"removable": removable, "undeclared": []})
+    assert headline(report) == "Nobody was seen to use 1 topic, 1 group and 1 ACL."
+    assert summary(report).endswith(", 17.75 EUR per month, 3.20 of it for what nobody was seen to use")
+    assert 'usage_removable{stack="prod",kind="topic",proven="no"} 1' in openmetrics.render(report)
+    for render in (printed, MARKDOWN):
+        assert "nobody uses" not in render(report).lower()
 
 
 def test_equal_states_at_other_times_have_equal_texts() -> None:
@@ -238,7 +251,7 @@ def test_metrics_have_topics_and_groups_but_no_other_users_and_nothing_for_unkno
     assert ("topicwarden_topic_tiered_bytes", "orders.placed.v1") not in found
     assert ("topicwarden_topic_last_write_timestamp_seconds", reports.LONG) not in found
     labels = {label for family in text_string_to_metric_families(output) for s in family.samples for label in s.labels}  # type: ignore[no-untyped-call]
-    assert labels == {"stack", "topic", "action", "declared", "kind", "currency", "owner", "domain", "group"}
+    assert labels == {"stack", "topic", "action", "declared", "kind", "proven", "currency", "owner", "domain", "group"}
 
 
 def test_the_groups_with_series_are_limited_to_those_whose_unread_records_are_oldest() -> None:

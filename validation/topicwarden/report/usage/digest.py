@@ -5,6 +5,7 @@ Times are in words such as ``last 7 d``, and not to the second, so that two repo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -28,6 +29,12 @@ KINDS: Final = {
 }
 
 
+NOUNS: Final = {"topic": "topic", "group": "group", "acl": "ACL"}
+"""The nouns of what can be removed, by kind."""
+UNUSED: Final = {True: "nobody uses", False: "nobody was seen to use"}
+"""The words for what can be removed, by whether observations prove that it is not used."""
+
+
 def undeclared(report: UsageReport) -> list[UndeclaredUse]:
     """Return the uses that no declared access of their topic allows."""
     return [use for use in report.undeclared if use.access_declared]
@@ -37,14 +44,12 @@ def headline(report: UsageReport) -> str:
     """Return one sentence on what needs attention."""
     if not report.topics:
         return "There are no topics."
-    unused = [
-        counted(number, noun)
-        for kind, noun in (("topic", "topic"), ("group", "group"), ("acl", "ACL"))
-        if (number := sum(each.kind == kind for each in report.removable))
-    ]
     uses = len(undeclared(report))
     parts = [f"{counted(uses, 'use')} without a declaration"] if uses else []
-    parts += [f"nobody uses {enumerated(unused)}"] if unused else []
+    for proven, words in UNUSED.items():
+        kinds = Counter[str](each.kind for each in report.removable if each.proven is proven)
+        unused = [counted(kinds[kind], noun) for kind, noun in NOUNS.items() if kinds[kind]]
+        parts += [f"{words} {enumerated(unused)}"] if unused else []
     if parts:
         return f"{'; '.join(parts)[0].upper()}{'; '.join(parts)[1:]}."
     return "No undeclared use was seen, and nothing is known to be unused."
@@ -60,8 +65,9 @@ def summary(report: UsageReport) -> str:
         parts.append(f"{display.at_least(total.unknown_tiered)}{display.size(total.tiered_bytes)} in remote storage")
     if total.cost_per_month is not None:
         parts.append(f"{money(total.cost_per_month)} {report.currency} per month")
-        if saved := sum(each.saves_per_month or 0 for each in report.removable):
-            parts[-1] += f", {money(saved)} of it for what nobody uses"
+        for proven, words in UNUSED.items():
+            if saved := sum(each.saves_per_month or 0 for each in report.removable if each.proven is proven):
+                parts[-1] += f", {money(saved)} of it for what {words}"
     return ", ".join(parts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -22,7 +23,6 @@ MAX_TOPICS: Final = 20
 _MOST_OPEN: Final = 20
 _MOST_USERS: Final = 100
 _FILTERED: Final = ("undeclared", "idle", "other")
-_NOUNS: Final = {"group": "group", "acl": "ACL"}
 _COSTS: Final = ("storage", "tiered", "written", "read")
 _TONES: Final = {"undeclared": Tone.FAIL, "idle": Tone.SUSPECT, "unused": Tone.SUSPECT, "other": Tone.PASS}
 _COMPLETE: Final = {
@@ -83,14 +83,15 @@ class _UsageDocument:
         )
 
     def _cards(self) -> Iterator[doc.Card]:
-        total, unused = self._report.total, len(self._report.removable)
+        total, proven = self._report.total, Counter(each.proven for each in self._report.removable)
         undeclared = len(texts.undeclared(self._report))
         at_least = ", at least" if texts.size_of(total).startswith("at least") else ""
         yield doc.Card(f"on all replicas{at_least}", texts.size_of(total).removeprefix("at least "))
         if self._report.currency is not None:
             yield doc.Card(f"{self._report.currency} per month", texts.money(total.cost_per_month))
         yield doc.Card("without a declaration", display.count(undeclared), Tone.FAIL, quiet=not undeclared)
-        yield doc.Card("used by nobody", display.count(unused), Tone.SUSPECT, quiet=not unused)
+        yield doc.Card("used by nobody", display.count(proven[True]), Tone.SUSPECT, quiet=not proven[True])
+        yield doc.Card("not seen in use", display.count(proven[False]), Tone.UNDECIDABLE, quiet=not proven[False])
 
     def _blocks(self) -> Iterator[doc.Block]:
         report, page = self._report, self._page
@@ -151,7 +152,7 @@ class _UsageDocument:
             gains.append(f"saves {texts.money(each.saves_per_month)} {self._report.currency} per month")
         message = "; ".join([each.reason, *([", ".join(gains)] if gains else [])])
         steps = [*each.yaml, *([f"run `{each.command}`"] if each.command else [])]
-        subject = each.name if each.kind == "topic" else f"{_NOUNS[each.kind]} {each.name}"
+        subject = each.name if each.kind == "topic" else f"{texts.NOUNS[each.kind]} {each.name}"
         word = "unused" if each.kind == "acl" else "idle"
         return self._item(word if each.proven else f"{word}?", subject, message, steps, each.location)
 

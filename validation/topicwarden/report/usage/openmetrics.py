@@ -16,9 +16,9 @@ from typing import Final, TypeAlias
 from topicwarden.model.usage import UseAction, UserKind
 from topicwarden.model.usage_report import CostShare, TopicUsage, TopicUser, UsageReport, UsedBetween
 from topicwarden.report.prometheus_text import Families, Sample, Table, families_of, metrics_text
-from topicwarden.report.usage.digest import undeclared
+from topicwarden.report.usage.digest import NOUNS, UNUSED, undeclared
 
-_DECLARED: Final = {True: "yes", False: "no", None: "unknown"}
+_YES_OR_NO: Final = {True: "yes", False: "no", None: "unknown"}
 
 
 def render(report: UsageReport) -> str:
@@ -30,7 +30,7 @@ def families(report: UsageReport) -> Families:
     """Return what each metric means and its series, by the name of the metric."""
     topics = sorted(report.topics, key=lambda topic: topic.name)
     uses = Counter(use.action for use in undeclared(report))
-    removable = Counter(each.kind for each in report.removable)
+    removable = Counter[tuple[str, bool]]((each.kind, each.proven) for each in report.removable)
     currency = {} if report.currency is None else {"currency": report.currency}
     return {
         "usage_observed_timestamp_seconds": ("Time of the last observation of use.", [({}, report.taken_at / 1000)]),
@@ -39,8 +39,12 @@ def families(report: UsageReport) -> Families:
             [({"action": action.value}, uses[action]) for action in UseAction],
         ),
         "usage_removable": (
-            "Topics, groups and ACLs that nobody uses.",
-            [({"kind": kind}, removable[kind]) for kind in ("topic", "group", "acl")],
+            "Topics, groups and ACLs that nobody uses, or that nobody was seen to use, which is no proof.",
+            [
+                ({"kind": kind, "proven": _YES_OR_NO[proven]}, removable[kind, proven])
+                for kind in NOUNS
+                for proven in UNUSED
+            ],
         ),
         "topic_users": ("Readers and writers of a topic, by declaration.", _users(topics)),
         **families_of(topics, _OF_TOPICS, lambda topic: {"topic": topic.name}),
@@ -68,7 +72,7 @@ def _users(topics: Iterable[TopicUsage]) -> Iterator[Sample]:
     for topic in topics:
         users = Counter((user.action, user.declared) for user in (*topic.writers, *topic.readers))
         for (action, declared), number in sorted(users.items(), key=lambda item: (item[0][0], str(item[0][1]))):
-            yield {"topic": topic.name, "action": action.value, "declared": _DECLARED[declared]}, number
+            yield {"topic": topic.name, "action": action.value, "declared": _YES_OR_NO[declared]}, number
 
 
 def _until(last: UsedBetween | None) -> float | None:
