@@ -4,7 +4,8 @@ Pulumi deletes what is no longer declared after it has created and updated every
 another one exists before the other one is revoked. The rest of the order is this module's:
 
 - A DENY is created before the ALLOWs, and deleted after them, because an ALLOW without the DENY that restricts it
-  grants too much. The other order would gain nothing: a DENY takes away what is declared to be taken away.
+  grants too much. The other order would gain nothing: a DENY takes away what is declared to be taken away. A command
+  that leaves out a new DENY (``--target``, ``--exclude``) deploys no ALLOW and no topic.
 - With ``allow.everyone.if.no.acl.found``, the first ACL of a resource shuts out everyone whom no other one allows. So
   all new ACLs are created with one request, which is atomic, whichever of them the engine asks for first. A deploy that
   is killed leaves all of them or none (``CREATE_TOGETHER``). More than 8,000 take several requests.
@@ -48,7 +49,7 @@ class AccessResources(pulumi.ComponentResource):
     """
 
     acls: Awaitable[None]
-    """Done when the engine has created all ACLs. Raises RunError if one was refused."""
+    """Done when the engine has created all ACLs. Raises RunError if one was refused, or a DENY left out."""
     done: pulumi.Output[None]
     """Known when the engine has registered everything."""
 
@@ -88,19 +89,24 @@ class AccessResources(pulumi.ComponentResource):
         await self._prepared
         denials, acls = self._denials, self._access.acls
         after: list[str] = []
-        refused = 0
         if denials is not None:
             denied = {acl: sources for acl, sources in acls.items() if acl.permission is PermissionType.DENY}
-            refused += await self._refused(_acls(denied, denials))
+            if left_out := await self._left_out(_acls(denied, denials)):
+                raise pulumi.RunError(
+                    f"this command does not create {left_out} declared ACLs that deny, and others may grant too much "
+                    "without them, so it deploys no other ACL and no topic: deploy them too, or first (`--target`, "
+                    "`--exclude`)"
+                )
             after.append(str(await denials.urn.future()))
         allowed = {acl: sources for acl, sources in acls.items() if acl.permission is PermissionType.ALLOW}
-        if not refused:
-            refused = await self._refused(_acls(allowed, self, after))
-        if refused:
-            raise pulumi.RunError(f"{refused} ACLs were refused, so no topic is deployed: see the errors of these ACLs")
+        await self._left_out(_acls(allowed, self, after))
 
-    async def _refused(self, acls: Iterable[LeanResource]) -> int:
-        return sum(not outputs for outputs in await register(acls, self._kafka, self._root))
+    async def _left_out(self, acls: Iterable[LeanResource]) -> int:
+        """Register ``acls``; return how many are no targets of the command. Raises RunError if one is refused."""
+        registered = await register(acls, self._kafka, self._root)
+        if refused := sum(each.failed for each in registered):
+            raise pulumi.RunError(f"{refused} ACLs were refused, so no topic is deployed: see the errors of these ACLs")
+        return sum(each.left_out for each in registered)
 
     def _others(self) -> Iterable[LeanResource]:
         for kind in ACCESS_RESOURCES:

@@ -64,6 +64,19 @@ class LeanResource:
     hook: pulumi.ResourceHook | None = None
 
 
+@dataclass(frozen=True)
+class Registered:
+    """What the engine answers: ``outputs`` are empty if the resource failed, and if it is new and no target."""
+
+    outputs: dict[str, Any]
+    failed: bool
+
+    @property
+    def left_out(self) -> bool:
+        """True if the resource is new, and the command does not create it (``--target``, ``--exclude``)."""
+        return not (self.failed or self.outputs)
+
+
 async def register_topics(
     registrations: Sequence[tuple[TopicRegistration, pulumi.Resource]],
     provider: kafka.Provider | None,
@@ -78,15 +91,12 @@ async def register_topics(
     if after is not None:
         await after
     resources = [_topic(registration, parent) for registration, parent in registrations]
-    outputs = await register(resources, provider, root)
-    # A topic that failed, or that is not among the targets of a command, has no outputs.
-    return [deployed(each) for each in outputs if "name" in each]
+    registered = await register(resources, provider, root)
+    return [deployed(each.outputs) for each in registered if "name" in each.outputs]
 
 
-async def register(
-    resources: Iterable[LeanResource], provider: kafka.Provider | None, root: Path
-) -> list[dict[str, Any]]:
-    """Register ``resources`` at the same time; return the outputs of each, which are empty if it failed."""
+async def register(resources: Iterable[LeanResource], provider: kafka.Provider | None, root: Path) -> list[Registered]:
+    """Register ``resources`` at the same time; return the engine's answer to each."""
     resources, reference = list(resources), await _reference(provider)
     parents = {parent: str(await parent.urn.future()) for parent in {each.parent for each in resources}}
     by_type = {each.type: each for each in resources}
@@ -99,7 +109,10 @@ async def register(
     for each in resources:
         request = _request(templates[each.type], each, parents[each.parent], root)
         responses.append(_awaitable(monitor.RegisterResource.future(request)))
-    return [from_struct(response.object) for response in await asyncio.gather(*responses)]
+    return [
+        Registered(from_struct(response.object), failed=response.result != resource_pb2.SUCCESS)
+        for response in await asyncio.gather(*responses)
+    ]
 
 
 async def prepare(function: str, value: object, provider: kafka.Provider | None) -> None:

@@ -54,9 +54,9 @@ class SubjectResources(pulumi.ComponentResource):
         await prepare(PREPARE_SUBJECTS, {**failed, **self._undeployed}, self._kafka)
         prefix = f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}"
         for wave in waves(self._change.declared):
-            outputs = await register([self._resource(each, prefix) for each in wave], self._kafka, self._root)
-            for subject, values in zip(wave, outputs, strict=True):
-                self._versions[subject.name] = values.get("version")
+            registered = await register([self._resource(each, prefix) for each in wave], self._kafka, self._root)
+            for subject, each in zip(wave, registered, strict=True):
+                self._versions[subject.name] = each.outputs.get("version")
 
     def _resource(self, subject: DeclaredSubject, prefix: str) -> LeanResource:
         declared = self._change.declared.subjects
