@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.importing.conftest import UNDECLARED, Made, adopted, create, settings
+from tests.support.clients import until
 from tests.support.projects import Shell
 from tests.support.stack_state import resources_in_state
 from topicwarden.deploy.adoption import adopt
@@ -17,6 +18,7 @@ from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.kafka.connect.clients import connected
 from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.read.topic_reads import list_topics
 from topicwarden.kafka.write.topic_admin import alter_settings
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -170,6 +172,24 @@ def test_a_topic_that_changes_meanwhile_stops_the_whole_adoption(
         finally:
             admin.delete_topics(["racing.one", "racing.two"])
     assert refused.startswith("nothing was adopted: racing.two is not on the cluster as declared any more: config")
+
+
+def test_a_declared_topic_whose_replicas_move_is_adopted_with_the_others(
+    shell: Made, cluster: Cluster, sandbox: Sandbox
+) -> None:
+    create(sandbox.bootstrap_servers, {"moving.one": (1, 2, {"retention.ms": "5000"}), "moving.two": (1, 2, {})})
+    project = shell()
+    lists = {"leader.replication.throttled.replicas": "0:1", "follower.replication.throttled.replicas": "0:2"}
+    with connected(sandbox.bootstrap_servers) as admin:
+        try:
+            until(lambda: {"moving.one", "moving.two"} <= {*list_topics(admin)}, "the topics exist")
+            assert project.in_process("import", "--files-only", "moving.*").returncode == 0
+            alter_settings(admin, {"moving.one": lists})
+            done = project.in_process("import", "moving.*")
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert adopted(project) == {"moving.one", "moving.two"}
+        finally:
+            admin.delete_topics(["moving.one", "moving.two"])
 
 
 def test_a_refused_adoption_leaves_the_state_as_it_is(shell: Made, cluster: Cluster) -> None:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from topicwarden.deploy.provider.adoption_gate import AdoptionGate
+from topicwarden.deploy.topic_registration import adopted_properties
 from topicwarden.kafka.connect.request_errors import RequestError
 from topicwarden.kinds.properties import Properties
 from topicwarden.model.problem import Refusal
+from topicwarden.model.topic import Topic
 
 _FOUND: Properties = {"name": "t", "partitions": 1.0, "replicationFactor": 2.0, "config": {"retention.ms": "5"}}
 _DECLARED: Properties = {**_FOUND, "partitions": 1, "replicationFactor": 2}
@@ -67,6 +69,15 @@ def test_one_topic_that_cannot_be_adopted_stops_all(found: Properties | Exceptio
     assert all(isinstance(answer, Exception) for answer in answers.values())
     assert not gate.adopted
     assert str(gate.reason).startswith(reason)
+
+
+def test_a_topic_whose_replicas_move_is_adopted() -> None:
+    throttles = {"leader.replication.throttled.replicas": "0:1", "follower.replication.throttled.replicas": "0:2"}
+    live = {"retention.ms": "5", **throttles}
+    gate = AdoptionGate({"t": adopted_properties(Topic("t", 1, 2, {"retention.ms": "5"}), live)})
+    found = {**_FOUND, "config": live}
+    assert asyncio.run(_answers(gate, {"t": found}, lambda: _registered(gate))) == {"t": found}
+    assert gate.adopted
 
 
 def test_a_topic_that_the_command_did_not_name_stops_all() -> None:

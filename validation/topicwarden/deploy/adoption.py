@@ -21,7 +21,7 @@ from topicwarden.deploy.provider.adoption_gate import NOT_ALL, AdoptionGate
 from topicwarden.deploy.pulumi_commands import pulumi_up
 from topicwarden.deploy.pulumi_engine import PulumiEngine, error_text, log_of, targeted
 from topicwarden.deploy.stack_state import deployed_stack
-from topicwarden.deploy.topic_registration import properties
+from topicwarden.deploy.topic_registration import adopted_properties
 from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.deployed_stack import DeployedStack
@@ -60,7 +60,7 @@ def adopt(
     existing = {str(resource["urn"]) for resource in resources}
     # Resources that the state has are no targets: the engine could delete these.
     targets = target_urns(engine, (topic.domain for topic in new.values()), new, DeployedStack(), existing)
-    gate = AdoptionGate({name: properties(topic, topic.config) for name, topic in new.items()})
+    gate = AdoptionGate({name: adopted_properties(topic, live.topics[name].own_config) for name, topic in new.items()})
     planned = PlannedAdoption(frozenset(new), live, deployed, gate)
     run = ProgramRun(engine, Purpose.ADOPT, checked=checked, adoption=planned)
     options = write_options("import", backend_url(engine), len(new))

@@ -25,7 +25,7 @@ from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.rule_trials import SEVERITIES, with_tried_rules
 from topicwarden.deploy.stack_state import names_by_section, reading_stack_state
 from topicwarden.deploy.subject_resources import SubjectResources
-from topicwarden.deploy.topic_registration import TopicRegistration
+from topicwarden.deploy.topic_registration import TopicRegistration, undeclared_throttles
 from topicwarden.deploy.topic_resources import TopicResources, shorten_debug_messages
 from topicwarden.deploy.write_options import REFRESHES
 from topicwarden.kafka.connect.connection import Connection
@@ -38,7 +38,6 @@ from topicwarden.kafka.connect.stack_connection import (
 )
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
-from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.kinds.access_resource import AccessBefore
 from topicwarden.kinds.acl.resource import RESOURCE as ACL
 from topicwarden.kinds.acl.resource import last_acls
@@ -53,7 +52,7 @@ from topicwarden.model.planned_change import Action, PlanSection, Severity, Topi
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
-from topicwarden.model.topic import AllowedChange, Topic
+from topicwarden.model.topic import AllowedChange
 from topicwarden.model.topic_selection import selected
 from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.changed_rules import recorded_rules
@@ -402,8 +401,8 @@ def _registrations(
         plan = planned.get(declaration.topic.name)
         allowed, action = declaration.topic.allowed(today), plan.action if plan else None
         name, written = declaration.topic.name, plan is not None and _writes_config(plan)
-        throttles = _throttles(declaration.topic, live.topics[name].own_config if name in live.topics else {})
-        throttles_in_state = _throttles(
+        throttles = undeclared_throttles(declaration.topic, live.topics[name].own_config if name in live.topics else {})
+        throttles_in_state = undeclared_throttles(
             declaration.topic, deployed.topics[name].config if name in deployed.topics else {}
         )
         declared_as_added = added_by_hand(declaration.topic, deployed.topics.get(name), live.topics.get(name))
@@ -425,11 +424,6 @@ def _drifted(plan: TopicPlan) -> tuple[str, ...]:
     """Return the properties of the resource that were changed by hand and that the deploy does not revert."""
     names = {setting.name for setting in plan.settings} - {"replication_factor"}
     return tuple(sorted({"partitions" if name == "partitions" else "config" for name in names}))
-
-
-def _throttles(topic: Topic, config: Mapping[str, str]) -> dict[str, str]:
-    """Return the replication throttle lists in ``config`` that ``topic`` does not declare."""
-    return {name: config[name] for name in REPLICAS if name in config and name not in topic.config}
 
 
 def _writes_config(plan: TopicPlan) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import Topic
 
@@ -72,6 +73,16 @@ class TopicRegistration:
 def properties(topic: Topic, config: Mapping[str, str]) -> dict[str, Any]:
     """Return the properties of the resource of ``topic`` with this configuration."""
     return dict(zip(PROPERTIES, (topic.name, topic.partitions, topic.replication_factor, config), strict=True))
+
+
+def undeclared_throttles(topic: Topic, config: Mapping[str, str]) -> dict[str, str]:
+    """Return the replication throttle lists in ``config`` that ``topic`` does not declare: its replicas move."""
+    return {name: config[name] for name in REPLICAS if name in config and name not in topic.config}
+
+
+def adopted_properties(topic: Topic, config: Mapping[str, str]) -> dict[str, Any]:
+    """Return the properties of the resource of ``topic``, which is on the cluster as declared, with this ``config``."""
+    return properties(topic, {**undeclared_throttles(topic, config), **topic.config})
 
 
 def deployed(outputs: Mapping[str, Any]) -> dict[str, Any]:
