@@ -202,6 +202,9 @@ REPLACE = {HERE.file: frozenset({Allowance(AllowedChange.REPLACE_CREDENTIAL)})}
         ("other", True, False, False, True),
         ("written", True, False, True, False),
         ("adopted", False, False, False, False),  # gone, and nothing creates it again
+        ("adopted refreshed", False, False, True, False),  # gone, and the refresh tells the engine
+        ("adopted refreshed", True, False, False, True),
+        ("other", False, False, True, False),  # gone, and the update writes it
     ],
 )
 def test_only_a_password_that_a_deploy_has_written_is_ours(
@@ -215,6 +218,7 @@ def test_only_a_password_that_a_deploy_has_written_is_ours(
             passwords=frozenset({KEY} if deployed == "written" else ()),
         ),
         live_access(parts={"users": {KEY: other if deployed == "other" else USER} if live else {}}),
+        refreshed=deployed.endswith(" refreshed"),
     )
     writes = USERS.writes(access)
     assert (KEY in writes.written, writes.prepare) == (

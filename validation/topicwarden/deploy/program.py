@@ -199,6 +199,7 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
         live = _live(run, cluster, names)
         remark = check_cluster(stack, declared.connection, deployed, live)
         access = access_before(cluster, _intents(run, PlanSection.ACCESS), declared.access, deployed.access)
+        access = replace(access, refreshed=_refreshes())
         deployed = replace(deployed, access=access.deployed)
         prediction = predict(
             cluster,
@@ -335,7 +336,7 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
         require_cluster(live.cluster_id, provider)
     predicted_subjects = observed.prediction.subjects
     lines = dangers(observed.prediction.parts, stack)
-    drift = drift_line(plans, stack, reverts=REFRESHES in os.environ)
+    drift = drift_line(plans, stack, reverts=_refreshes())
     remarks = filter(None, (observed.remark, missing_line(observed.access, stack), drift))
     unseen = predicted_subjects.unseen if predicted_subjects else ()
     for line in (*remarks, *observed.prediction.remarks, *unseen, *lines):
@@ -441,6 +442,10 @@ def _blocking(errors: Sequence[Problem], adopting: bool) -> list[Problem]:
 def _stop_at(errors: Sequence[Problem]) -> None:
     if errors:
         raise Refused("\n".join(map(str, errors)))
+
+
+def _refreshes() -> bool:
+    return REFRESHES in os.environ
 
 
 def _setting(name: str) -> str | None:

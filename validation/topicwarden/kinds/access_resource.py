@@ -66,12 +66,16 @@ class Target:
 
 @dataclass(frozen=True)
 class AccessBefore:
-    """The declared access, access as deployed and as live before the deploy, and what killed deploys left of it."""
+    """The declared access, access as deployed and as live before the deploy, and what killed deploys left of it.
+
+    ``refreshed``: the deploy also creates again what is deployed as declared, but not on the cluster any more.
+    """
 
     declared: DeclaredAccess
     deployed: DeployedAccess
     live: LiveAccess = field(default_factory=LiveAccess)
     unfinished: UnfinishedWrites = field(default_factory=partial(UnfinishedWrites, PlanSection.ACCESS))
+    refreshed: bool = False
 
 
 @dataclass(frozen=True)

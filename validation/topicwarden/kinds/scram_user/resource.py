@@ -175,7 +175,8 @@ def _writes(access: AccessBefore) -> KindWrites:
     existing, before, ours = access.live.part(USERS), access.deployed.part(USERS), access.deployed.passwords
     for key, user in access.declared.part(USERS).items():
         adopts, replaceable = _adopts(key, user, access), _replaceable(key, access.declared)
-        created = existing is not None and key not in existing and key not in before
+        gone = existing is not None and key not in existing
+        created = gone and (access.refreshed or before.get(key) != user)
         if adopts:
             adopted[key] = f"{SCRAM.id_of(user_properties(user))}||{user_properties(user)['passwordWoVersion']}"
         if key in ours or created or (not adopts and before.get(key) != user and replaceable):
