@@ -126,20 +126,18 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
     records: dict[str, Mapping[str, Any]] = {}
     allow: dict[str, frozenset[Allowance]] = {}
     passwords: Collection[str] = ()
-    ours = []
-    for resource in resources:
-        if resource["type"] == ACCESS_SET_TYPE:
-            outputs = resource.get("outputs") or {}
-            records, passwords = outputs.get("declared") or {}, outputs.get("passwords") or ()
-            by_file = outputs.get("allow") or {}
-            # Earlier versions recorded a list: what all files together allow.
-            allow = {file: allowances(each) for file, each in by_file.items()} if isinstance(by_file, dict) else {}
-        elif resource["type"] in ACCESS_TYPES:
-            ours.append(resource)
+    resources = list(resources)
+    for outputs in component_outputs(resources, ACCESS_SET_TYPE):
+        records, passwords = outputs.get("declared") or {}, outputs.get("passwords") or ()
+        by_file = outputs.get("allow") or {}
+        # Earlier versions recorded a list: what all files together allow.
+        allow = {file: allowances(each) for file, each in by_file.items()} if isinstance(by_file, dict) else {}
     homes: dict[AccessKey, tuple[str, ...]] = {}
     undeclared = []
-    for resource in ours:
+    for resource in resources:
         type, urn = str(resource["type"]), str(resource["urn"])
+        if type not in ACCESS_TYPES:
+            continue
         kind = ACCESS_TYPES[type]
         properties = {**(resource.get("inputs") or {}), **(resource.get("outputs") or {})}
         try:
@@ -163,6 +161,21 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
         key for kind, _ in WITH_SECRETS for key in found.get(kind.part, ()) if key in homes and kind.name(key) in names
     )
     return DeployedAccess(found, homes, allow, passwords=written, undeclared=tuple(undeclared))
+
+
+def component_outputs(resources: Iterable[Mapping[str, Any]], type: str) -> list[Properties]:
+    """Return the outputs of the components of ``type`` that have some; those of the stack's own one come last.
+
+    A state has two after `pulumi stack rename`, if a deploy then ended before the engine deleted the old one.
+    """
+    components = [each for each in resources if each["type"] == type and each.get("outputs")]
+    return [each["outputs"] for each in sorted(components, key=_is_of_stack)]
+
+
+def _is_of_stack(component: Mapping[str, Any]) -> bool:
+    """Return whether ``component`` has the name of its stack, which the program gives it."""
+    head, _, name = str(component["urn"]).rpartition("::")
+    return head.startswith(f"urn:pulumi:{name}::")
 
 
 def _names(properties: Properties) -> frozenset[str]:

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from topicwarden.deploy.access_state import deployed_access, resource_names
+from topicwarden.deploy.access_state import component_outputs, deployed_access, resource_names
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.kinds.access_resource import EDITED, allowances, recorded_allowances
 from topicwarden.kinds.properties import is_secret
@@ -94,18 +94,16 @@ def recorded(topic: Topic, file: str | None, rules: Mapping[str, Any]) -> dict[s
 
 @dataclass
 class _Records:
-    """The outputs of the ``TopicResources`` component of a state; empty if the state has no such component."""
+    """The outputs of the ``TopicResources`` components of a state; empty if the state has no such component."""
 
     resources: Iterable[Mapping[str, Any]]
     cluster_id: str | None = None
     topics: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for resource in self.resources:
-            if resource["type"] == SET_TYPE:
-                outputs = resource.get("outputs") or {}
-                self.cluster_id = outputs.get("clusterId") or self.cluster_id
-                self.topics |= outputs.get("declared") or {}
+        for outputs in component_outputs(self.resources, SET_TYPE):
+            self.cluster_id = outputs.get("clusterId") or self.cluster_id
+            self.topics |= outputs.get("declared") or {}
 
     def deployed(self, name: str, outputs: Mapping[str, Any]) -> DeployedTopic:
         """Return the topic ``name`` of a resource with ``outputs``; raise one of ``EDITED`` if they were edited."""
