@@ -33,6 +33,7 @@ from topicwarden.kafka.write.access_admin import (
     write_credentials,
 )
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
+from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE, TOPIC_PATH
 from topicwarden.model.access import Acl, Operation, PatternType, PermissionType, Resource, ResourceType
 from topicwarden.toolchain import Toolchain
 
@@ -147,6 +148,23 @@ def test_quotas_iterations_and_group_settings_change_in_place_and_foreign_access
     assert sorted(each["urn"] for each in after) == sorted(each["urn"] for each in before)
     stack.pulumi("refresh --yes --skip-preview --expect-no-changes")
     assert foreign in stack.acls()
+
+
+def test_a_targeted_topic_is_deployed_without_grants_that_are_no_targets_but_not_without_denials(
+    stack: AccessStack,
+) -> None:
+    topic, urn = f"{stack.name}.orders", "urn:pulumi:dev::topicwarden::"
+    parents = f"{SET_TYPE}::dev", f"{SET_TYPE}${DOMAIN_TYPE}::dev/topics"
+    targets = " ".join(f"--target {urn}{each}" for each in (*parents, f"{TOPIC_PATH}::{topic}"))
+    stack.declare(EVERYTHING.partition("users:")[0], ROLES)
+    refused = stack.shell.run("pulumi", *f"up --yes --skip-preview --non-interactive {targets}".split())
+    assert refused.returncode != 0
+    assert "does not create 1 declared ACLs that deny" in refused.stdout + refused.stderr
+    stack.declare("allow: []", ROLES)
+    stack.pulumi(f"up --yes --skip-preview {targets}")
+    with stack.admin() as admin:
+        assert topic in list_topics(admin)
+    assert stack.acls() == set()
 
 
 @pytest.mark.nightly("The campaign of access changes overlapping grants, in the suite too.")
