@@ -66,7 +66,7 @@ class LeanResource:
 
 @dataclass(frozen=True)
 class Registered:
-    """What the engine answers: ``outputs`` are empty if the resource failed, and if it is new and no target."""
+    """The engine's answer: ``outputs`` are empty if the resource failed, and if it is new and no target."""
 
     outputs: dict[str, Any]
     failed: bool
