@@ -349,6 +349,12 @@ def test_no_moment_has_a_topic_without_acls_where_that_is_open_to_everyone(tools
         stack = AccessStack(project, empty_stack(project, tmp_path / "state"), "open")
         stack.declare("allow: []", f"{ROLES}, allow: [delete, first-acl, open-access, revoke-access]")
         gaps: list[int] = []
+        access, first = "urn:pulumi:dev::topicwarden::" + ACCESS_SET_TYPE, min(roles(stack.name))
+        target = f"--target {access}::dev --target {access}${ACL_TYPE}::{acl_name(first)}"
+        refused = stack.shell.run("pulumi", *f"up --yes --non-interactive {target}".split())
+        assert refused.returncode != 0
+        assert "also the 2 that this command leaves out" in refused.stdout + refused.stderr
+        assert stack.acls() == set()
         with stack.admin() as admin:
 
             def exists() -> bool:

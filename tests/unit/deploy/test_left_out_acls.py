@@ -30,6 +30,7 @@ CREATED, LEFT_OUT, FAILED = Registered({"id": "acl"}, False), Registered({}, Fal
         ({ALLOW: LEFT_OUT, OTHER: LEFT_OUT}, 2, None),
         ({ALLOW: CREATED, OTHER: FAILED}, 2, "1 ACLs were refused"),
         ({DENY: CREATED, ALLOW: LEFT_OUT}, 2, None),
+        ({ALLOW: CREATED, OTHER: CREATED}, 2, None),
         ({DENY: FAILED, ALLOW: CREATED}, 1, "1 ACLs were refused"),
         ({DENY: LEFT_OUT, ALLOW: CREATED}, 1, "does not create 1 declared ACLs that deny"),
     ],
@@ -37,6 +38,30 @@ CREATED, LEFT_OUT, FAILED = Registered({"id": "acl"}, False), Registered({}, Fal
 def test_topics_wait_for_no_grant_that_the_command_leaves_out(
     monkeypatch: pytest.MonkeyPatch, answers: dict[Acl, Registered], registered: int, error: str | None
 ) -> None:
+    assert len(_deployed(monkeypatch, answers, frozenset(), error)) == registered
+
+
+@pytest.mark.parametrize(
+    ("answers", "together", "error"),
+    [
+        ({ALLOW: CREATED, OTHER: LEFT_OUT}, {ALLOW, OTHER}, "also the 1 that this command leaves out"),
+        ({DENY: CREATED, OTHER: LEFT_OUT}, {DENY, OTHER}, "also the 1 that this command leaves out"),
+        ({ALLOW: LEFT_OUT, OTHER: LEFT_OUT}, {ALLOW, OTHER}, None),
+        ({ALLOW: CREATED, OTHER: CREATED}, {ALLOW, OTHER}, None),
+        ({ALLOW: CREATED, OTHER: LEFT_OUT}, {ALLOW}, None),  # the other one exists already
+        ({ALLOW: CREATED, OTHER: LEFT_OUT}, {OTHER}, None),  # the first one is in the state
+    ],
+)
+def test_a_command_that_leaves_out_some_of_the_acls_that_come_together_fails(
+    monkeypatch: pytest.MonkeyPatch, answers: dict[Acl, Registered], together: set[Acl], error: str | None
+) -> None:
+    _deployed(monkeypatch, answers, frozenset(together), error)
+
+
+def _deployed(
+    monkeypatch: pytest.MonkeyPatch, answers: dict[Acl, Registered], together: frozenset[Acl], error: str | None
+) -> list[str]:
+    """Register the ACLs, to which the engine gives ``answers``; return the principals of those that were sent."""
     seen: list[str] = []
 
     async def register(resources: Iterable[LeanResource], *_: Any) -> list[Registered]:
@@ -51,7 +76,7 @@ def test_topics_wait_for_no_grant_that_the_command_leaves_out(
     async def deploy() -> None:
         access: Any = object.__new__(AccessResources)
         access._access, access._kafka, access._root = declared_access(acls=dict.fromkeys(answers, ())), None, None
-        access._prepared = known()
+        access._prepared, access._together = known(), together
         urn = SimpleNamespace(future=lambda: known("urn"))
         access._denials = SimpleNamespace(urn=urn) if DENY in answers else None
         await access._register_acls()
@@ -62,4 +87,4 @@ def test_topics_wait_for_no_grant_that_the_command_leaves_out(
     else:
         with pytest.raises(pulumi.RunError, match=error):
             asyncio.run(deploy())
-    assert len(seen) == registered
+    return seen

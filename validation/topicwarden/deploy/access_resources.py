@@ -8,7 +8,8 @@ another one exists before the other one is revoked. The rest of the order is thi
   that leaves out a new DENY (``--target``, ``--exclude``) deploys no ALLOW and no topic.
 - With ``allow.everyone.if.no.acl.found``, the first ACL of a resource shuts out everyone whom no other one allows. So
   all new ACLs are created with one request, which is atomic, whichever of them the engine asks for first. A deploy that
-  is killed leaves all of them or none (``CREATE_TOGETHER``). More than 8,000 take several requests.
+  is killed leaves all of them or none (``CREATE_TOGETHER``). More than 8,000 take several requests. A command that
+  leaves out some of them fails, in its preview if it has one.
 - Topics follow when all ACLs exist, because a topic without ACLs is open to everyone on such a cluster. ACLs need no
   topic. If an ACL is refused, no topic is registered. For the same reason a topic depends on one of its ACLs there, so
   that it is deleted before that ACL.
@@ -28,7 +29,7 @@ import pulumi_kafka as kafka
 from topicwarden.deploy.access_state import ACCESS_RESOURCES, DENIALS_TYPE, recorded_access
 from topicwarden.deploy.lean_registration import LeanResource, known_output, prepare, register
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE, AccessBefore
-from topicwarden.kinds.acl.resource import ACL_TYPE, acl_properties
+from topicwarden.kinds.acl.resource import ACL_TYPE, CREATE_TOGETHER, acl_of, acl_properties
 from topicwarden.kinds.acl.resource import RESOURCE as ACL
 from topicwarden.kinds.properties import secret
 from topicwarden.model.access import ACLS, AccessKey, AccessSource, Acl, PermissionType
@@ -49,7 +50,7 @@ class AccessResources(pulumi.ComponentResource):
     """
 
     acls: Awaitable[None]
-    """Done when the engine has created all ACLs. Raises RunError if one was refused, or a DENY left out."""
+    """Done when the engine has created all ACLs. Raises RunError if one was refused, or must not be left out."""
     done: pulumi.Output[None]
     """Known when the engine has registered everything."""
 
@@ -65,6 +66,8 @@ class AccessResources(pulumi.ComponentResource):
         super().__init__(ACCESS_SET_TYPE, name)
         self._access, self._secrets, self._root, self._kafka = access.declared, secrets, root, provider
         self._writes = {kind.part: kind.writes(access) for kind in ACCESS_RESOURCES}
+        together = self._writes[ACLS].prepare.get(CREATE_TOGETHER, ())
+        self._together = frozenset(map(acl_of, together)) - access.deployed.acls
         self._denials = None
         if any(acl.permission is PermissionType.DENY for acl in self._access.acls):
             self._denials = _Denials(f"{name}/denials", pulumi.ResourceOptions(parent=self))
@@ -91,22 +94,30 @@ class AccessResources(pulumi.ComponentResource):
         after: list[str] = []
         if denials is not None:
             denied = {acl: sources for acl, sources in acls.items() if acl.permission is PermissionType.DENY}
-            if left_out := await self._left_out(_acls(denied, denials)):
+            if left_out := await self._left_out(denied, denials):
                 raise pulumi.RunError(
-                    f"this command does not create {left_out} declared ACLs that deny, and others may grant too much "
-                    "without them, so it deploys no other ACL and no topic: deploy them too, or first (`--target`, "
-                    "`--exclude`)"
+                    f"this command does not create {len(left_out)} declared ACLs that deny, and others may grant too "
+                    "much without them, so it deploys no other ACL and no topic: deploy them too, or first "
+                    "(`--target`, `--exclude`)"
                 )
             after.append(str(await denials.urn.future()))
         allowed = {acl: sources for acl, sources in acls.items() if acl.permission is PermissionType.ALLOW}
-        await self._left_out(_acls(allowed, self, after))
+        left_out = self._together & await self._left_out(allowed, self, after)
+        if left_out and left_out != self._together:
+            raise pulumi.RunError(
+                "new ACLs are created together, because resources without an ACL may be open to everyone, also the "
+                f"{len(left_out)} that this command leaves out (`--target`, `--exclude`), so no topic is deployed: "
+                "deploy all of them"
+            )
 
-    async def _left_out(self, acls: Iterable[LeanResource]) -> int:
-        """Register ``acls``; return how many are no targets of the command. Raises RunError if one is refused."""
-        registered = await register(acls, self._kafka, self._root)
+    async def _left_out(
+        self, acls: Mapping[Acl, tuple[AccessSource, ...]], parent: pulumi.Resource, after: Iterable[str] = ()
+    ) -> frozenset[Acl]:
+        """Register ``acls``; return those that are no targets of the command. Raises RunError if one is refused."""
+        registered = await register(_acls(acls, parent, after), self._kafka, self._root)
         if refused := sum(each.failed for each in registered):
             raise pulumi.RunError(f"{refused} ACLs were refused, so no topic is deployed: see the errors of these ACLs")
-        return sum(each.left_out for each in registered)
+        return frozenset(acl for acl, each in zip(acls, registered, strict=True) if each.left_out)
 
     def _others(self) -> Iterable[LeanResource]:
         for kind in ACCESS_RESOURCES:

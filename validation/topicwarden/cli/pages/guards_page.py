@@ -196,7 +196,8 @@ _COMMANDS = """\
 be in the YAML of the last deploy, and in the file if it is still there |
 | `topicwarden refresh` | nothing is changed on the cluster; another cluster than at the last deploy is refused |
 | `pulumi up`, `preview`, with `--target`, `--exclude`, `--refresh`, `--continue-on-error` | the guards, in the \
-program that the engine runs |
+program that the engine runs. A command that leaves out a new ACL that denies fails, and so does one that leaves out \
+some new ACLs where a resource without ACLs may be open to everyone: they come together |
 | `pulumi destroy` | for each topic, Pulumi's protection, which every topic has unless its deployed YAML allows \
 `delete`; and the provider, if the YAML did not allow it at the last deploy, or the day of its `until` has passed, \
 or another resource in the state is the same topic. What no deploy has declared, such as an imported topic or ACL, is \
