@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.support.subjects import HORIZON, NOW, subject
 from topicwarden.audit.checks import CHECKS
-from topicwarden.audit.history.offset_blocks import MOST_PARTS, StoredPartition
+from topicwarden.audit.history import incremental_scan
+from topicwarden.audit.history.incremental_scan import IncrementalScan, scan_since
+from topicwarden.audit.history.offset_blocks import MOST_PARTS, OffsetBlocks, StoredPartition
 from topicwarden.audit.history.scan_plan import (
     HistoryState,
     ScanStep,
@@ -39,7 +42,7 @@ from topicwarden.audit.scan.java_errors import remedy, root_cause
 from topicwarden.audit.scan.key_scan import TopicKeys, misplaced
 from topicwarden.audit.scan.offset_ranges import MOST_OFFSETS, OffsetRange, pack_tasks
 from topicwarden.audit.scan.partition_reads import BLOCK, PartitionRead
-from topicwarden.audit.scan.reader_notes import Note, last_gap, merge_faults
+from topicwarden.audit.scan.reader_notes import Note, last_gap, merge_faults, timestamp_types
 from topicwarden.model.contents import Contents, KeyContents, TimestampContents
 from topicwarden.model.field_types import LARGEST
 from topicwarden.model.verdict import Verdict
@@ -207,7 +210,7 @@ def test_a_log_whose_start_moved_back_is_read_in_full(end: int, rules: Contracts
 def test_the_block_whose_first_records_were_deleted_is_read_again() -> None:
     step, new = planned(range(150, KNOWN.stop), NO_CONTRACTS)
     assert (step.reason, step.read.range.size, step.unchanged, new) == ("", 0, False, False)
-    assert step.read.reread == OffsetRange(0, "t", 0, 150, BLOCK)
+    assert (step.read.reread, step.stored.end) == (OffsetRange(0, "t", 0, 150, BLOCK), KNOWN.stop)
     at_a_block, _ = planned(range(BLOCK, KNOWN.stop), NO_CONTRACTS)
     assert at_a_block.unchanged
 
@@ -271,6 +274,52 @@ def test_late_records_of_one_range_are_counted() -> None:
 def test_late_records_of_an_earlier_range_make_a_lower_bound() -> None:
     assert message(note(0, 4_500, 5_000), note(100, 3_000, 3_500)) == "at least 1 record"
     assert message(note(0, 4_500, 5_000), note(100, 1_000, 6_000, late=(110,))) == "at least 1 record"
+
+
+def test_records_that_are_read_again_are_not_late_compared_with_known_later_records() -> None:
+    """The later ranges of an audit begin where the known records end; the others are of a block that was cut."""
+    found = OffsetBlocks()
+    for one in (note(100, 1_000, 2_000), note(300, 8_900, 9_500)):
+        found.add({"note": json.dumps(one)}, known_end=300)
+    known = [note(0, 0, 4_000), note(100, 4_000, 9_000)]
+    assert merge_faults([*known, *found.notes], MAX_LATE, 100) == ()
+    (late,) = merge_faults([*known, *found.notes, note(400, 8_000, 8_500)], MAX_LATE, 100)
+    assert (late.offsets, late.at_least, late.undecided) == ((405,), True, False)
+
+
+def test_records_that_are_late_compared_with_records_that_may_be_deleted_are_undecided() -> None:
+    known, new = note(0, 4_500, 5_000), note(100, 3_000, 3_500)
+    (late,) = merge_faults([known, new], MAX_LATE, 1)
+    assert (late.undecided, late.offsets) == (True, (105,))
+    assert [fault.undecided for fault in merge_faults([known, note(50, 4_900, 5_000), new], MAX_LATE, 1)] == [False]
+
+
+def test_a_partition_is_read_in_full_to_decide_whether_records_are_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    step, _ = planned(range(BLOCK, KNOWN.stop + 5), NO_CONTRACTS)
+    late = PartitionCounts(faults=merge_faults([note(100, 4_500, 5_000), note(KNOWN.stop, 0, 0)], MAX_LATE, BLOCK))
+
+    def scan_steps(_: object, __: object, steps: list[ScanStep], *___: object, **____: object) -> IncrementalScan:
+        return IncrementalScan(
+            {each.read.topic_partition: late if each.known else PartitionCounts(records=7) for each in steps}
+        )
+
+    monkeypatch.setattr(incremental_scan, "_scan_steps", scan_steps)
+    monkeypatch.setattr(incremental_scan, "still_present", lambda *_: {})
+    unused = cast(Any, None)
+    found = scan_since(unused, unused, [step], unused, NO_CONTRACTS, deleted_keys=(), store=unused, rate=None)
+    assert found is not None
+    assert found.counts["t", 0].records == 7
+    assert found.notes == ("1 partition read in full: records are late compared with records that may be deleted",)
+
+
+def test_deleted_records_have_no_timestamp_type_and_no_gap() -> None:
+    notes = [
+        note(0, 0, 0, types={"CreateTime": [5, 99]}, last_gap=40),
+        note(100, 0, 0, types={"LogAppendTime": [5, 104]}),
+    ]
+    assert timestamp_types(notes, 99).keys() == {"CreateTime", "LogAppendTime"}
+    assert timestamp_types(notes, 100).keys() == {"LogAppendTime"}
+    assert (last_gap(notes, 40), last_gap(notes, 41)) == (40, None)
 
 
 def test_a_gap_in_any_range_is_a_gap() -> None:

@@ -11,6 +11,7 @@ from topicwarden.audit.history.key_store import FOLDER, KeyStore
 from topicwarden.audit.history.remembered_records import still_present
 from topicwarden.audit.history.scan_plan import (
     CLEANED,
+    PERHAPS_LATE,
     ScanStep,
     WrittenPart,
     complete_counts,
@@ -24,6 +25,7 @@ from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.merge import counts_by_partition
 from topicwarden.audit.scan.partition_reads import DeletedKey, counted_by_key
+from topicwarden.audit.scan.reader_notes import LATE
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.snapshot import Snapshot
@@ -66,7 +68,8 @@ def scan_since(
     """Return the result of the incremental scan; None if the history cannot be used.
 
     If no partition has new records, the counts of the history are the result, without Spark. If the new records show
-    that the cleaner has removed known ones, the scan reads those partitions again, in full.
+    that the cleaner has removed known ones, or are late only compared with records that may be deleted, the scan reads
+    those partitions again, in full.
     ``rate`` (bytes a second) and ``deleted_keys`` as in ``full_scan.scan``.
     """
     tombstones = list(deleted_keys)
@@ -79,7 +82,9 @@ def scan_since(
         renewed = renewed_records(steps, first.counts)
         present = still_present(spark, connection, renewed)
         cleaned = {at for at, records in renewed.items() if not present[at].issuperset(records)}
-        in_full = {at: step.in_full(CLEANED) for step in steps if (at := step.read.topic_partition) in cleaned}
+        reasons = {at: PERHAPS_LATE for at, counts in first.counts.items() if _is_perhaps_late(counts)}
+        reasons |= dict.fromkeys(cleaned, CLEANED)
+        in_full = {at: step.in_full(reasons[at]) for step in steps if (at := step.read.topic_partition) in reasons}
         again = scan_steps(list(in_full.values())) if in_full else IncrementalScan({})
     except ConnectionError:  # Spark's JVM has ended
         raise
@@ -91,11 +96,11 @@ def scan_since(
     }
     return IncrementalScan(
         {**first.counts, **again.counts},
-        {**{at: known for at, known in first.known.items() if at not in cleaned}, **again.known},
+        {**{at: known for at, known in first.known.items() if at not in in_full}, **again.known},
         first.read + again.read,
         {**first.horizons, **again.horizons},
         tuple(_notes(in_full.get(step.read.topic_partition, step) for step in steps)),
-        {at: known.pairs for at, known in remembered.items() if at not in cleaned and known.pairs is not None},
+        {at: known.pairs for at, known in remembered.items() if at not in in_full and known.pairs is not None},
         {at: known.committed for at, known in unchanged.items() if known.committed is not None},
         frozenset(unchanged),
     )
@@ -160,6 +165,10 @@ def _scan_steps(
     }
     horizons = {step.read.topic_partition: step.read.horizon for step in steps}
     return IncrementalScan(counts, known, sum(keys.read.values()), horizons)
+
+
+def _is_perhaps_late(counts: PartitionCounts) -> bool:
+    return any(fault.rule == LATE and fault.undecided for fault in counts.faults)
 
 
 def _notes(steps: Iterable[ScanStep]) -> Iterable[str]:

@@ -272,7 +272,8 @@ class KeyStore:
         rows = self._read([self._name], _BLOCK, keyed=False)
         for topic_id, partition, block in () if rows is None else rows.collect():
             number = numbers[topic_id, partition]
-            blocks.setdefault(number, OffsetBlocks(log_start=self._stored[number].start)).add(json.loads(block))
+            stored = self._stored[number]
+            blocks.setdefault(number, OffsetBlocks(log_start=stored.start)).add(json.loads(block), stored.end)
         self._store.delete_within(FOLDER, self._name, _folder(keyed=False))
         return blocks
 

@@ -18,7 +18,7 @@ from typing import Any
 from topicwarden.audit.scan.counts import BANDS, METRICS
 from topicwarden.audit.scan.partition_reads import BANDS_AT_MOST, BLOCK
 from topicwarden.audit.scan.range_totals import Counted, RangeTotals
-from topicwarden.audit.scan.reader_notes import Note, without_blocks_before
+from topicwarden.audit.scan.reader_notes import Note, without_blocks_before, without_timestamps
 
 MOST_PARTS = 8
 """The most parts of one partition; then the later parts, or all of them, are merged."""
@@ -29,7 +29,8 @@ class StoredPartition:
     """A partition of the scan: its topic's id and, if earlier audits counted it, the parts that contain its counts.
 
     ``read``: how many records were read for each part. ``start``: the current log start offset, or 0 if it does
-    not matter, because records are counted by key. ``totals``: the totals of its keys, as JSON.
+    not matter, because records are counted by key. ``totals``: the totals of its keys, as JSON. ``end``: earlier audits
+    read the records before this offset.
     """
 
     topic_id: str
@@ -38,6 +39,7 @@ class StoredPartition:
     read: tuple[int, ...] = ()
     start: int = 0
     totals: str = ""
+    end: int = 0
 
     @property
     def unmerged(self) -> int:
@@ -85,10 +87,11 @@ class OffsetBlocks:
     notes: list[Note] = field(default_factory=list)
     log_start: int = 0
 
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Add a row of the reader: a group, or a note."""
+    def add(self, row: Mapping[str, Any], known_end: int = 0) -> None:
+        """Add a row of the reader: a group, or a note. A note that begins before ``known_end`` is of a second read."""
         if row.get("note") is not None:
-            self.notes.append(json.loads(row["note"]))
+            note = json.loads(row["note"])
+            self.notes.append(without_timestamps(note) if note.get("start", 0) < known_end else note)
         else:
             self.groups.append({name: row[name] for name in (_GROUP, *_METRICS) if row.get(name) is not None})
 

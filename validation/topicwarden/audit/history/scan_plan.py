@@ -23,6 +23,7 @@ from topicwarden.audit.scan.partition_reads import BLOCK, PartitionRead, counted
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 
 CLEANED = "the cleaner removed records"
+PERHAPS_LATE = "records are late compared with records that may be deleted"
 
 _CHECKPOINTS = 16
 """The most checkpoints of one partition."""
@@ -131,7 +132,7 @@ def _step(read: PartitionRead, live: LiveTopic, rules: Contracts, history: Histo
     if read.compacted and read.range.end == known.end and lowered and superseded_records(known):
         return _full_step(read, live.id, "a border of the cleaner moved to an offset without known counts", start)
     new = replace(read, range=replace(read.range, start=known.end), horizon=horizon, reread=reread)
-    stored = StoredPartition(live.id, read.range.partition, known.parts, known.read, start, known.totals)
+    stored = StoredPartition(live.id, read.range.partition, known.parts, known.read, start, known.totals, known.end)
     return ScanStep(new, stored, known, "", read)
 
 

@@ -38,17 +38,20 @@ def counts_by_partition(
         notes.setdefault(total.part, []).extend(total.notes)
     return {
         read.topic_partition: merge(
-            counted[number], notes.get(number, []), contracts.topics.get(read.range.topic, {}).get("late")
+            counted[number],
+            notes.get(number, []),
+            contracts.topics.get(read.range.topic, {}).get("late"),
+            read.horizon.start,
         )
         for read in reads
         if (number := read.range.part) in counted
     }
 
 
-def merge(totals: list[Counted], notes: list[Note], max_late: int | None) -> PartitionCounts:
+def merge(totals: list[Counted], notes: list[Note], max_late: int | None, log_start: int = 0) -> PartitionCounts:
     """Return the counts of a partition from the totals of its age bands and keys, and from the reader's ``notes``.
 
-    ``max_late`` (ms) as in ``merge_faults``.
+    ``max_late`` (ms) and ``log_start`` as in ``merge_faults``.
     """
     numbers = {name: _merged(totals, name, metric.merge) for name, metric in METRICS.items()}
     merged: dict[str, Any] = {name: number for name, number in numbers.items() if number is not None}
@@ -72,14 +75,14 @@ def merge(totals: list[Counted], notes: list[Note], max_late: int | None) -> Par
         hottest=hottest.get("hottest", 0),
         hottest_offset=hottest.get("hottest_offset"),
         hottest_key=hottest.get("hottest_key"),
-        faults=merge_faults(notes, max_late),
+        faults=merge_faults(notes, max_late, log_start),
         schema_ids=schema_ids(notes),
         arrivals=by_interval,
         scattered=scattered,
         personal=personal,
         sampled=sampled,
-        timestamp_types=timestamp_types(notes),
-        last_gap=last_gap(notes),
+        timestamp_types=timestamp_types(notes, log_start),
+        last_gap=last_gap(notes, log_start),
         unread=unread_reason(notes),
     )
 

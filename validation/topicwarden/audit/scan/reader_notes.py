@@ -19,16 +19,18 @@ DENIED = "TopicAuthorizationException"
 """The exception in the reason of a range that the user may not read."""
 GRANT_READ = "grant Read on the topic"
 
-_LATE = "timestamp-late"
+LATE = "timestamp-late"
+_TIMESTAMPS = frozenset({"highest", "lowest", "lowest_offset"})
 _BY_BLOCK = frozenset({"arrivals", "personal"})
 """Lists of rows that begin with the block of offsets."""
 
 
-def merge_faults(notes: Iterable[Note], max_late: int | None) -> tuple[ContentFault, ...]:
+def merge_faults(notes: Iterable[Note], max_late: int | None, log_start: int = 0) -> tuple[ContentFault, ...]:
     """Return the faults in the ``notes`` of one partition, the most frequent first.
 
     The reader does not know the earlier ranges. So it does not count a record that is late (by more than ``max_late``
-    ms) only in comparison with a record of an earlier range; the number of late records is then a lower bound.
+    ms) only in comparison with a record of an earlier range; the number of late records is then a lower bound. If that
+    earlier record may be one that was deleted, because its range begins before ``log_start``, the fault is undecided.
     """
     in_order = sorted(notes, key=lambda note: note["start"])
     merged: dict[tuple[str, str, bool], ContentFault] = {}
@@ -36,7 +38,7 @@ def merge_faults(notes: Iterable[Note], max_late: int | None) -> tuple[ContentFa
         for fault in note["faults"]:
             _add(merged, ContentFault(**{**fault, "offsets": tuple(fault["offsets"])}))
     if max_late is not None:
-        for late in _late_across_ranges(in_order, max_late):
+        for late in _late_across_ranges(in_order, max_late, log_start):
             _add(merged, late)
     return tuple(sorted(merged.values(), key=lambda fault: (-fault.count, fault.rule, fault.reason)))
 
@@ -82,21 +84,31 @@ def without_blocks_before(note: Note, block: int) -> Note:
     return note | kept
 
 
-def timestamp_types(notes: Iterable[Note]) -> dict[str, TimestampTypeCount]:
-    """Return the counts of records by timestamp type, with Kafka's names of the types."""
+def without_timestamps(note: Note) -> Note:
+    """Return the note on records that are read again: the first note on them compares their timestamps with others."""
+    return {name: value for name, value in note.items() if name not in _TIMESTAMPS}
+
+
+def timestamp_types(notes: Iterable[Note], log_start: int = 0) -> dict[str, TimestampTypeCount]:
+    """Return the counts of records by timestamp type, with Kafka's names of the types.
+
+    Counts of which every record was deleted are left out.
+    """
     found: dict[str, TimestampTypeCount] = {}
     for note in notes:
         for name, (records, last) in note["types"].items():
+            if last < log_start:
+                continue
             before = found.get(name, TimestampTypeCount(0, -1))
             found[name] = TimestampTypeCount(before.records + records, max(before.last_offset, last))
     return found
 
 
-def last_gap(notes: Iterable[Note]) -> int | None:
-    """Return the last offset in these ranges without a record; None if there is no gap."""
+def last_gap(notes: Iterable[Note], log_start: int = 0) -> int | None:
+    """Return the last offset in these ranges without a record; None if there is no gap from ``log_start`` on."""
     # Notes from earlier versions have no ``last_gap``. The range may have gaps, so its start counts as one.
     gaps = (note.get("last_gap", note["start"]) for note in notes)
-    return max((gap for gap in gaps if gap is not None), default=None)
+    return max((gap for gap in gaps if gap is not None and gap >= log_start), default=None)
 
 
 def unread_reason(notes: Iterable[Note]) -> str | None:
@@ -133,11 +145,20 @@ def _highest(*numbers: int | None) -> int | None:
     return Merge.MAX.of(number for number in numbers if number is not None)
 
 
-def _late_across_ranges(notes: list[Note], max_late: int) -> Iterable[ContentFault]:
-    highest: int | None = None
+def _late_across_ranges(notes: list[Note], max_late: int, log_start: int) -> Iterable[ContentFault]:
+    """Yield a fault for each range with a record that is late compared with a record of an earlier range.
+
+    The highest timestamp of a range that begins before the log start may be that of a deleted record.
+    """
+    present, perhaps_deleted = -1, -1  # the highest timestamps so far
     for note in (note for note in notes if "highest" in note):
-        noted = any(fault["rule"] == _LATE for fault in note["faults"])
-        if highest is not None and highest - note["lowest"] > max_late:
-            count, offsets = (0, ()) if noted else (1, (note["lowest_offset"],))
-            yield ContentFault(_LATE, "older than declared", count, offsets, at_least=True)
-        highest = note["highest"] if highest is None else max(highest, note["highest"])
+        noted = any(fault["rule"] == LATE for fault in note["faults"])
+        count, offsets = (0, ()) if noted else (1, (note["lowest_offset"],))
+        if present - note["lowest"] > max_late:
+            yield ContentFault(LATE, "older than declared", count, offsets, at_least=True)
+        elif perhaps_deleted - note["lowest"] > max_late:
+            yield ContentFault(LATE, "older than a record that may be deleted", 1, offsets, undecided=True)
+        if note["start"] < log_start:
+            perhaps_deleted = max(perhaps_deleted, note["highest"])
+        else:
+            present = max(present, note["highest"])
