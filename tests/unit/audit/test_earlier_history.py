@@ -103,6 +103,22 @@ def test_a_false_fail_of_an_earlier_version_is_withdrawn_and_not_resolved(histor
     assert with_changes(later, trend(history, later, ())).withdrawn == []
 
 
+def test_a_finding_of_records_that_the_last_audit_did_not_read_is_remembered(history: AuditHistory) -> None:
+    at = ("h.expired", "value-schema")
+    failing, passing = (
+        report(Finding(check=at[1], verdict=verdict, topic=at[0])) for verdict in (Verdict.FAIL, Verdict.PASS)
+    )
+    trend(history, failing, ())
+    sampled = passing.model_copy(update={"started": LAST + 2_000})
+    assert at not in resolved(with_changes(sampled, trend(history, sampled, (), {at}), {at}))
+    later = passing.model_copy(update={"started": LAST + 3_000})
+    assert at in resolved(with_changes(later, trend(history, later, ())))
+
+
+def resolved(audit: AuditReport) -> set[tuple[str, str]]:
+    return {(each.topic, each.check) for each in audit.resolved}
+
+
 TERMS = {"records": {"value": {"format": "avro", "registry": True, "subject": "t-value"}}}
 
 

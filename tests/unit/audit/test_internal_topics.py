@@ -21,7 +21,7 @@ from topicwarden.audit.collect.internal_topics import (
     recognise_internal_topics,
 )
 from topicwarden.audit.evidence import Counts
-from topicwarden.audit.judge import judge, results_of
+from topicwarden.audit.judge import judge, results_of, unsettled_checks
 from topicwarden.audit.scan.contracts import NO_CONTRACTS
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.partition_reads import (
@@ -93,6 +93,15 @@ def test_an_unreadable_topic_is_reported_once_and_does_not_pass() -> None:
     found = judge(unreadable(internal(GROUPS)))
     assert not any(issubclass(CHECKS[name].Required, Counts) for name in found)
     assert [one.verdict for one in found["internal-size"]] == [UNDECIDABLE]
+
+
+def test_checks_that_did_not_judge_every_record_settle_nothing() -> None:
+    hidden, sampled = unreadable(internal(GROUPS)), replace(subject(), coverage=0.01)
+    assert "compaction-lag" in unsettled_checks(hidden, judge(hidden))
+    of_records = {name for name, check in CHECKS.items() if issubclass(check.Required, Counts)}
+    results = judge(sampled)
+    assert unsettled_checks(sampled, results) == of_records & results.keys() != set()
+    assert unsettled_checks(subject(), judge(subject())) == frozenset()
 
 
 def test_possibly_hidden_groups_are_reported() -> None:

@@ -450,6 +450,10 @@ def test_what_an_earlier_revision_of_a_check_found_is_withdrawn(now: Verdict | N
     assert (again.withdrawn, len(again.resolved)) == ([], 0 if now is Verdict.UNDECIDABLE else 1)
 
 
+def test_what_an_audit_did_not_read_again_is_not_resolved() -> None:
+    assert with_changes(FOUND, [EARLIER], {("b", "value-schema")}).resolved == []
+
+
 def test_without_an_earlier_audit_nothing_is_new() -> None:
     for earlier in ([], [EARLIER.model_copy(update={"findings": None})]):
         changed = with_changes(FOUND, earlier)

@@ -62,6 +62,17 @@ def results_of(check: Check[Any], subject: AuditedTopic) -> tuple[CheckResult, .
     return tuple(_limit_by_coverage(subject, results) if reads_records else results)
 
 
+def unsettled_checks(subject: AuditedTopic, results: ResultsByCheck) -> frozenset[str]:
+    """Return the checks of records that did not judge all of them, or were omitted.
+
+    If they find nothing, what an earlier audit found is not known to be resolved.
+    """
+    of_records = {check_id for check_id, check in CHECKS.items() if issubclass(check.Required, Counts)}
+    if subject.live is not None and subject.live.topic.internal and not subject.readable:
+        return frozenset(of_records)
+    return frozenset(of_records & results.keys() if subject.coverage < 1 else ())
+
+
 def findings(topic: str, results: ResultsByCheck, declaration: Declaration | None) -> Iterator[Finding]:
     """Yield the findings for the report: one per result to report, or a plain pass for a check without any."""
     for check_id, check_results in results.items():

@@ -26,7 +26,7 @@ from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.outcomes import trend, with_changes
 from topicwarden.audit.history.scan_plan import has_new_records
 from topicwarden.audit.history.topic_state import PreviousAudit
-from topicwarden.audit.judge import advice, findings, judge
+from topicwarden.audit.judge import advice, findings, judge, unsettled_checks
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.progress import Progress
 from topicwarden.audit.scan.spark_source import SparkOnce, SparkSource, source_of
@@ -130,9 +130,12 @@ def audit(
         scope=list(request.scope.patterns),
         declared=request.declared,
     )
+    unsettled = {
+        (name, each) for name, subject in subjects.items() for each in unsettled_checks(subject, results[name])
+    }
     with ThreadPoolExecutor(1) as executor:  # both tasks wait for Spark and files
         saving = executor.submit(history.save, [state for state in states if state is not None], started)
-        past_audits = trend(history, report, request.patterns)
+        past_audits = trend(history, report, request.patterns, unsettled)
         saving.result()
     notes = sorted(
         {
@@ -145,7 +148,7 @@ def audit(
         }
     )
     of_use = usage_report(_usage_facts(request, observed, use, context))
-    return with_changes(report, past_audits).model_copy(update={"notes": notes, "usage": of_use})
+    return with_changes(report, past_audits, unsettled).model_copy(update={"notes": notes, "usage": of_use})
 
 
 def _usage_facts(request: AuditRequest, observed: Observation, use: RememberedUse, context: UseContext) -> UsageFacts:

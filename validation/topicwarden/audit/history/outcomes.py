@@ -14,7 +14,7 @@ about the topic has changed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -43,10 +43,13 @@ _FILE = "part.json"
 _AUDITS = TypeAdapter(list[PastAudit])
 
 
-def trend(history: AuditHistory, report: AuditReport, patterns: Iterable[str]) -> list[PastAudit]:
+def trend(
+    history: AuditHistory, report: AuditReport, patterns: Iterable[str], unsettled: Collection[tuple[str, str]] = ()
+) -> list[PastAudit]:
     """Return the earlier audits of the same cluster, stack, scope and ``patterns``, the oldest first; save this one.
 
-    The last one has what did not pass, for ``with_changes``.
+    The last one has what did not pass, for ``with_changes``. ``unsettled`` as there; what these checks found earlier is
+    saved again.
     """
     store = history.store
     if store is None or report.cluster_id is None:
@@ -54,10 +57,11 @@ def trend(history: AuditHistory, report: AuditReport, patterns: Iterable[str]) -
     folder = f"outcomes/{selection_key(report, patterns)}"
     try:
         earlier = _read(store, folder)
+        changed = with_changes(report, earlier)
         current = PastAudit(
             started=report.started,
             topics=worst_verdicts(report),
-            findings=list(_past_findings(with_changes(report, earlier))),
+            findings=[*_past_findings(changed), *(each for each in changed.resolved if _at(each) in unsettled)],
         )
         _write(store, folder, [*map(_without_findings, earlier), current][-MOST_AUDITS:])
     except (*FAILURES, HistoryUnavailable):
@@ -70,12 +74,17 @@ def trend(history: AuditHistory, report: AuditReport, patterns: Iterable[str]) -
     return earlier
 
 
-def with_changes(report: AuditReport, earlier: Sequence[PastAudit]) -> AuditReport:
-    """Return ``report`` with what is new, still open, resolved and withdrawn since the last ``earlier`` audit."""
+def with_changes(
+    report: AuditReport, earlier: Sequence[PastAudit], unsettled: Collection[tuple[str, str]] = ()
+) -> AuditReport:
+    """Return ``report`` with what is new, still open, resolved and withdrawn since the last ``earlier`` audit.
+
+    ``unsettled``: the topics and checks that did not judge every record. What they found earlier is not resolved.
+    """
     trend = [_without_findings(audit) for audit in earlier]
     if not earlier or earlier[-1].findings is None:
         return report.model_copy(update={"trend": trend})
-    before = {(each.topic, each.check): each for each in earlier[-1].findings}
+    before = {_at(each): each for each in earlier[-1].findings}
     findings = [
         finding
         if finding.verdict is Verdict.PASS
@@ -88,11 +97,17 @@ def with_changes(report: AuditReport, earlier: Sequence[PastAudit]) -> AuditRepo
     audited = {topic.name for topic in report.topics} | {f.topic for f in report.findings if f.topic == OF_CLUSTER}
     withdrawn = [each for at, each in before.items() if each.topic in audited and _is_withdrawn(each, worst.get(at))]
     resolved = [
-        each for at, each in before.items() if at not in worst and each.topic in audited and each not in withdrawn
+        each
+        for at, each in before.items()
+        if at not in worst and at not in unsettled and each.topic in audited and each not in withdrawn
     ]
     return report.model_copy(
         update={"trend": trend, "findings": findings, "resolved": resolved, "withdrawn": withdrawn}
     )
+
+
+def _at(finding: PastFinding) -> tuple[str, str]:
+    return finding.topic, finding.check
 
 
 def _is_withdrawn(before: PastFinding, now: Finding | None) -> bool:
