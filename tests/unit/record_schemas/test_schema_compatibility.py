@@ -32,3 +32,13 @@ def test_changed_imports_of_protobuf_are_not_known_to_be_compatible(
     versions = tuple(ResolvedSchema(form, "", references) for references in earlier)
     (verdict,) = incompatibilities([Comparison(new, versions, level)], [sys.executable, "-c", _COMPATIBLE])
     assert verdict.error == error
+
+
+def test_a_reference_of_a_referenced_json_schema_is_the_reason_why_nothing_is_compared() -> None:
+    answer = '{"error": "External JSON Schema resolution is disabled"}'
+    schema = ResolvedSchema("json", "{}", {"b.json": "{}", "c.json": "{}"})
+    (verdict,) = incompatibilities(
+        [Comparison(schema, (schema,), Compatibility.FULL)], [sys.executable, "-c", f"print({answer!r})"]
+    )
+    assert verdict.error is not None
+    assert "not those of the schemas that it refers to" in verdict.error

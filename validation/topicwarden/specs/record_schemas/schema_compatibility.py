@@ -24,7 +24,15 @@ _LIMIT_S: Final = 20
 _MAX_BYTES: Final = 16 << 20
 """The maximum size of the schemas of a comparison and their references."""
 
-_NO_DRAFT: Final = "the checker supports drafts 4, 6 and 7 of JSON Schema, and $schema names another one"
+_LIMITS: Final = {
+    "could not determine version": (
+        "the checker supports drafts 4, 6 and 7 of JSON Schema, and $schema names another one"
+    ),
+    "External JSON Schema resolution is disabled": (
+        "the checker follows the references of a JSON Schema, but not those of the schemas that it refers to"
+    ),
+}
+"""What the checkers cannot compare, by a text in their error."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +152,8 @@ def _failure(code: int, errors: str) -> str:
 
 def _verdict(form: str, answers: Sequence[Mapping[str, Any]]) -> CompatibilityVerdict:
     if error := next((answer["error"] for answer in answers if "error" in answer), None):
-        return CompatibilityVerdict(error=_NO_DRAFT if "could not determine version" in error else str(error))
+        why = next((why for text, why in _LIMITS.items() if text in error), str(error))
+        return CompatibilityVerdict(error=why)
     found = [
         Incompatibility(each["path"], _message(form, each["path"], each["message"]), direction == "backward")
         for answer in answers
