@@ -92,7 +92,7 @@ def without_timestamps(note: Note) -> Note:
 def timestamp_types(notes: Iterable[Note], log_start: int = 0) -> dict[str, TimestampTypeCount]:
     """Return the counts of records by timestamp type, with Kafka's names of the types.
 
-    Counts of which every record was deleted are left out.
+    A type is left out if all of its records were deleted.
     """
     found: dict[str, TimestampTypeCount] = {}
     for note in notes:
