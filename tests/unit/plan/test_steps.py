@@ -112,13 +112,16 @@ EMPTY = PlanReport(
         ("delete-replaced", "kept", False),
         ("update", "gone", False),
         ("delete", "other", False),
+        ("create", ":.eu:new", True),
+        ("delete", ":.eu:gone", True),
+        ("delete", "gone::kept", False),
     ],
 )
 def test_each_step_on_access_or_a_subject_that_the_plan_does_not_predict_is_refused(
     op: str, name: str, predicted: bool
 ) -> None:
     step = EngineStep(op, f"urn:pulumi:dev::shop::topicwarden:index:AccessSet$kafka:index/acl:Acl::{name}", "")
-    names = ResourceNames(frozenset({"new", "kept"}), frozenset({"kept", "gone"}))
+    names = ResourceNames(frozenset({"new", "kept", ":.eu:new"}), frozenset({"kept", "gone", ":.eu:gone"}))
     for section in (PlanSection.ACCESS, PlanSection.REGISTRY):
         report = with_unpredicted_steps(EMPTY, {section: [step]}, {section: names}, ())
         assert report.refused is not predicted

@@ -29,8 +29,12 @@ from topicwarden.kinds.properties import UNKNOWN, from_struct, has_unknown, secr
 from topicwarden.kinds.quota.resource import QUOTA
 from topicwarden.kinds.resource_type import PulumiType
 from topicwarden.kinds.scram_user.resource import SCRAM
+from topicwarden.kinds.subject.resource import RESOURCE as SUBJECTS
+from topicwarden.kinds.subject.resource import SUBJECT_TYPE
 from topicwarden.kinds.topic.broker_choice import NewTopicPlacement, is_placed, racks_of
 from topicwarden.kinds.topic.resource import TOPIC
+from topicwarden.model.problem import Refusal
+from topicwarden.model.resource_urn import ResourceUrn
 
 # Requests of many topics: when they are sent together, where replicas are placed, and which errors are reported.
 
@@ -222,6 +226,13 @@ def test_a_denied_permission_is_named() -> None:
     assert resource_error(create, f"{URN}a", None) == (
         "a: Kafka denies this user the change: Authorization failed.; grant Create on the topic"
     )
+
+
+@pytest.mark.parametrize("name", ["orders-value", ":.eu:orders-value", "a::b"])
+def test_an_error_names_a_subject_in_a_context(name: str) -> None:
+    urn = SUBJECTS.urn("urn:pulumi:dev::shop", name)
+    assert (ResourceUrn(urn).stack, ResourceUrn(urn).type, ResourceUrn(urn).name) == ("dev", SUBJECT_TYPE, name)
+    assert resource_error(Refusal("not deployed"), urn, None) == f"{name}: not deployed"
 
 
 def test_a_transient_error_is_no_refusal() -> None:

@@ -16,6 +16,7 @@ from topicwarden.model.planned_change import (
     Severity,
     TopicPlan,
 )
+from topicwarden.model.resource_urn import ResourceUrn
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class EngineStep:
     @property
     def name(self) -> str:
         """The name of the resource in Pulumi."""
-        return self.urn.rpartition("::")[2]
+        return ResourceUrn(self.urn).name
 
 
 class ResourceNames(NamedTuple):

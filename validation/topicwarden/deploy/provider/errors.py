@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from topicwarden.kafka.connect.request_errors import RequestError
 from topicwarden.model.problem import Location
+from topicwarden.model.resource_urn import ResourceUrn
 
 _DENIED = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED")
 _PERMISSIONS = (
     "a new topic needs Create, changed settings AlterConfigs, more partitions Alter, a deletion Delete, and every "
     "topic Describe and DescribeConfigs"
 )
-
-
-@dataclass(frozen=True)
-class ResourceUrn:
-    """A URN, ``urn:pulumi:<stack>::<project>::<types>::<name>``; ``type`` is the last of its types."""
-
-    text: str
-
-    @property
-    def stack(self) -> str:
-        return self.text.split("::")[0].rpartition(":")[2]
-
-    @property
-    def type(self) -> str:
-        return self.text.split("::")[2].rpartition("$")[2]
-
-    @property
-    def name(self) -> str:
-        return self.text.rpartition("::")[2]
 
 
 def resource_error(

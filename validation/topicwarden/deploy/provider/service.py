@@ -19,7 +19,7 @@ from topicwarden.deploy.access_state import ACCESS_TYPES, RESOURCE_TYPES, access
 from topicwarden.deploy.provider import provider_settings
 from topicwarden.deploy.provider.deletion_guard import DeletionGuard, check_access
 from topicwarden.deploy.provider.engine_log import EngineLog
-from topicwarden.deploy.provider.errors import ResourceUrn, reason_of, resource_error
+from topicwarden.deploy.provider.errors import reason_of, resource_error
 from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.stubs import plugin_pb2, provider_pb2_grpc
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
@@ -42,6 +42,7 @@ from topicwarden.kinds.topic.resource import GET_TOPIC, GET_TOPICS, REQUIRE_CLUS
 from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Refusal
+from topicwarden.model.resource_urn import ResourceUrn
 
 _TYPES: Mapping[str, PulumiType] = {type.token: type for kind in RESOURCE_TYPES.values() for type in kind.types}
 _FUNCTIONS: Mapping[str, tuple[str, Callable[[Any, Any], None]]] = {

@@ -27,6 +27,7 @@ from topicwarden.model.access import Part, UndeclaredResource
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Refusal
+from topicwarden.model.resource_urn import ResourceUrn
 from topicwarden.model.subject import (
     DeclaredSubject,
     DeclaredSubjects,
@@ -121,7 +122,7 @@ def deployed_subjects(
                     raise ValueError("an input is a secret")
                 subject = subject_of({**inputs, **computed})
             except EDITED:
-                edited.append(UndeclaredResource(urn, urn, f"subject {urn.rpartition('::')[2]}"))
+                edited.append(UndeclaredResource(urn, urn, f"subject {ResourceUrn(urn).name}"))
                 continue
             found[subject.name] = subject
     return found, tuple(edited)
