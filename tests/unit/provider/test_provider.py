@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import grpc.aio
 import pulumi  # noqa: F401 - otherwise the provider's stubs put an empty package in its place, for all other tests
@@ -21,18 +23,24 @@ from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.server import start_provider
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
 from topicwarden.deploy.provider.stubs import provider_pb2_grpc
+from topicwarden.deploy.stack_state import deployed_stack
 from topicwarden.kafka.connect.request_errors import RequestError
 from topicwarden.kafka.read.snapshot import PartitionReplicas
-from topicwarden.kinds.acl.resource import ACL
+from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
+from topicwarden.kinds.acl.resource import ACL, Acls
+from topicwarden.kinds.acl.resource import RESOURCE as ACLS
 from topicwarden.kinds.batches import Batches, EngineCalls
 from topicwarden.kinds.properties import UNKNOWN, from_struct, has_unknown, secret, to_struct
 from topicwarden.kinds.quota.resource import QUOTA
+from topicwarden.kinds.quota.resource import RESOURCE as QUOTAS
 from topicwarden.kinds.resource_type import PulumiType
 from topicwarden.kinds.scram_user.resource import SCRAM
+from topicwarden.kinds.settings_resources import SettingsResources
+from topicwarden.kinds.subject.resource import PREPARE_SUBJECTS, SUBJECT_TYPE
 from topicwarden.kinds.subject.resource import RESOURCE as SUBJECTS
-from topicwarden.kinds.subject.resource import SUBJECT_TYPE
 from topicwarden.kinds.topic.broker_choice import NewTopicPlacement, is_placed, racks_of
-from topicwarden.kinds.topic.resource import TOPIC
+from topicwarden.kinds.topic.resource import SET_TYPE, TOPIC, TOPIC_PATH, Topics
+from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.problem import Refusal
 from topicwarden.model.resource_urn import ResourceUrn
 
@@ -384,3 +392,111 @@ def test_an_adoption_writes_nothing() -> None:
 def test_each_provider_reaches_the_cluster_of_its_own_settings() -> None:
     for address, error in zip(ADDRESSES, asyncio.run(_errors()), strict=True):
         assert f"{address}: nothing listens on this port" in error
+
+
+# The engine deletes through the provider in the state, which may not be the one that the program registers with.
+
+PREFIX = "urn:pulumi:dev::p"
+TOPIC_URN = f"{PREFIX}::{TOPIC_PATH}::t"
+ENTITY = (("user", "billing"),)
+LIMITS = QUOTAS.properties(ENTITY, {"producer_byte_rate": 1000.0})
+GRANTED = {**ACCESS, "resourcePatternTypeFilter": "Literal"}
+REVOKED = {**GRANTED, "aclPrincipal": "User:old"}
+
+
+def _resource(urn: str, id: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": ResourceUrn(urn).type, "urn": urn, "id": id, "inputs": properties, "outputs": properties}
+
+
+def _acl_urn(properties: Mapping[str, Any]) -> str:
+    return ACLS.urn(PREFIX, ACLS.key_of(properties))
+
+
+STATE = [
+    {
+        "type": ACCESS_SET_TYPE,
+        "urn": f"{PREFIX}::{ACCESS_SET_TYPE}::dev",
+        "outputs": {
+            "declared": {
+                ACLS.name(ACLS.key_of(REVOKED)): {"in": ["access/a.yaml"]},
+                QUOTAS.name(ENTITY): {"in": ["access/a.yaml"], "names": ["producer_byte_rate"]},
+            },
+            "allow": {"access/a.yaml": []},
+            "passwords": [],
+        },
+    },
+    {
+        "type": SET_TYPE,
+        "urn": f"{PREFIX}::{SET_TYPE}::dev",
+        "outputs": {
+            "declared": {
+                "t": {
+                    "file": "topics/t.yaml",
+                    "partitions": 3,
+                    "replicationFactor": 2,
+                    "config": {},
+                    "allow": [{"change": "recreate"}],
+                }
+            }
+        },
+    },
+    _resource(_acl_urn(REVOKED), ACL.id_of(REVOKED), REVOKED),
+    _resource(QUOTAS.urn(PREFIX, ENTITY), QUOTA.id_of(LIMITS), LIMITS),
+    _resource(TOPIC_URN, "t", BASE),
+]
+
+
+class _OfState(ProviderHome):
+    def recorded_state(self, stack: str) -> DeployedStack | None:
+        return deployed_stack(STATE)
+
+
+async def _deletions(*, providers: int) -> list[str]:
+    """Register an ACL, a quota and a smaller topic; let the last of the providers delete; return the answers."""
+    server, port = await start_provider(None, _OfState(None))
+    options = [("grpc.use_local_subchannel_pool", 1)]
+    channels = [grpc.aio.insecure_channel(f"127.0.0.1:{port}", options) for _ in range(providers)]
+    stubs = [provider_pb2_grpc.ResourceProviderStub(channel) for channel in channels]
+    for stub in stubs:
+        settings = {"bootstrapServers": [ADDRESSES[0]], "tlsEnabled": False}
+        await stub.Configure(rpc.ConfigureRequest(args=to_struct(settings)))
+    olds, news = to_struct(BASE), to_struct({**BASE, "partitions": 1.0})
+    await stubs[0].Check(rpc.CheckRequest(urn=_acl_urn(GRANTED), news=to_struct(GRANTED)))
+    await stubs[0].Check(rpc.CheckRequest(urn=QUOTAS.urn(PREFIX, ENTITY), news=to_struct(LIMITS)))
+    await stubs[0].Check(rpc.CheckRequest(urn=TOPIC_URN, news=news, olds=olds))
+    await stubs[0].Diff(rpc.DiffRequest(urn=TOPIC_URN, id="t", olds=olds, news=news))
+    undeployed = to_struct({"value": json.dumps({"s": "the registry is read-only"})})
+    await stubs[0].Invoke(rpc.InvokeRequest(tok=PREPARE_SUBJECTS, args=undeployed))
+    answers = []
+    for urn, id, properties in (
+        (_acl_urn(REVOKED), ACL.id_of(REVOKED), REVOKED),
+        (QUOTAS.urn(PREFIX, ENTITY), QUOTA.id_of(LIMITS), LIMITS),
+        (TOPIC_URN, "t", BASE),
+        (SUBJECTS.urn(PREFIX, "s"), "s", {"subject": "s", "allow": [{"change": "delete-subject"}]}),
+    ):
+        try:
+            await stubs[-1].Delete(rpc.DeleteRequest(urn=urn, id=id, properties=to_struct(properties)))
+            answers.append("deleted")
+        except grpc.aio.AioRpcError as error:
+            answers.append(str(error.details()))
+    for channel in channels:
+        await channel.close()
+    await server.stop(None)
+    return answers
+
+
+@pytest.mark.parametrize("providers", [1, 2])
+def test_what_one_provider_registers_another_one_knows_when_it_deletes(
+    providers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = list[str]()
+
+    async def delete(self: object, id: str, properties: object) -> None:
+        sent.append(id)
+
+    for type in (Acls, SettingsResources, Topics):
+        monkeypatch.setattr(type, "delete", delete)
+    answers = asyncio.run(_deletions(providers=providers))
+    # The quota is registered: only its resource is replaced.
+    assert sent == [ACL.id_of(REVOKED), "t"]
+    assert answers == ["deleted"] * 3 + ["subject s: not deployed: the registry is read-only"]

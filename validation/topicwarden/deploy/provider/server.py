@@ -13,7 +13,7 @@ import grpc.aio
 from topicwarden.deploy.engine_connection import NO_LIMIT
 from topicwarden.deploy.provider.engine_log import EngineLog
 from topicwarden.deploy.provider.home import ProviderHome
-from topicwarden.deploy.provider.service import KafkaProvider
+from topicwarden.deploy.provider.service import KafkaProvider, SharedByProviders
 from topicwarden.deploy.provider.stubs import provider_pb2_grpc
 
 _MOST_REQUESTS = 1_000_000
@@ -58,7 +58,8 @@ for _name in provider_pb2_grpc.ResourceProviderServicer.__dict__.keys() & KafkaP
 async def start_provider(engine: str | None, home: ProviderHome) -> tuple[grpc.aio.Server, int]:
     """Return a server of providers for the engine at the address ``engine``, and its port."""
     server = grpc.aio.server(options=_OPTIONS)
-    servicer = _ProviderOfConnection(lambda: KafkaProvider(EngineLog(engine), home))
+    shared = SharedByProviders()
+    servicer = _ProviderOfConnection(lambda: KafkaProvider(EngineLog(engine), home, shared))
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()

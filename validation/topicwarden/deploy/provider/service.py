@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
 from typing import Any, NoReturn, TypeAlias
@@ -25,7 +26,7 @@ from topicwarden.deploy.provider.stubs import plugin_pb2, provider_pb2_grpc
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
 from topicwarden.kafka.connect.request_errors import RequestError
 from topicwarden.kafka.write.admin_session import AdminSession
-from topicwarden.kinds.access_resource import Resources, Target
+from topicwarden.kinds.access_resource import AccessResource, Resources, Target
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.batches import EngineCalls
 from topicwarden.kinds.properties import (
@@ -39,6 +40,7 @@ from topicwarden.kinds.properties import (
 from topicwarden.kinds.resource_type import DEFAULTS, Difference, PulumiType
 from topicwarden.kinds.subject.resource import SUBJECT, location_key
 from topicwarden.kinds.topic.resource import GET_TOPIC, GET_TOPICS, REQUIRE_CLUSTER, TOPIC, Topics
+from topicwarden.model.access import Part
 from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Refusal
@@ -55,10 +57,23 @@ _SUFFIX_LENGTH = 7  # as in the names that the official provider makes
 _Context: TypeAlias = grpc.aio.ServicerContext
 
 
+@dataclass
+class SharedByProviders:
+    """What the providers of one engine share: it registers a resource with one, and may delete it through another.
+
+    The engine deletes through the provider that the state names, such as the one of an earlier version. ``registry``
+    has the resources of the stack's Schema Registry, which is the same whatever the cluster is.
+    """
+
+    guard: DeletionGuard = field(default_factory=DeletionGuard)
+    stack: str | None = None
+    registry: dict[Part[Any, Any], Resources] = field(default_factory=dict)
+
+
 class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
     """The resource provider. Errors of a resource become the message of its call."""
 
-    def __init__(self, log: EngineLog, home: ProviderHome) -> None:
+    def __init__(self, log: EngineLog, home: ProviderHome, shared: SharedByProviders) -> None:
         self._log = log
         self._home = home
         self._locations = cache(home.locations)
@@ -67,8 +82,9 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         self._resources: Mapping[str, Resources] | None = None
         self._session: AdminSession | None = None
         self._unusable = "the provider is not configured"
-        self._stack: str | None = None
-        self._guard = DeletionGuard()
+        self._shared = shared
+        self._guard = shared.guard
+        self._registers = False
         self._state: asyncio.Future[DeployedStack | None] | None = None
         self._write_only: dict[str, Properties] = {}
 
@@ -113,13 +129,14 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             except Refusal as refusal:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(refusal))
             self._session = session
-            opened = {kind.part: kind.open(self._target(session, kind.section)) for kind in RESOURCE_TYPES.values()}
+            opened = {kind.part: self._open(kind, session) for kind in RESOURCE_TYPES.values()}
             self._resources = {token: opened[kind.part] for token, kind in RESOURCE_TYPES.items()}
         # Without `acceptSecrets` the engine sends plain values, and marks outputs of secret inputs as secrets itself.
         return rpc.ConfigureResponse(acceptSecrets=False, supportsPreview=True, supports_autonaming_configuration=True)
 
     async def Check(self, request: rpc.CheckRequest, context: _Context) -> rpc.CheckResponse:
         self._calls.note()
+        self._registers = True
         kind = await _type_of(request.urn, context)
         inputs, failures = kind.check(from_struct(request.news), from_struct(request.olds), _new_name(request))
         if kind is TOPIC:
@@ -199,7 +216,8 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
 
         async def delete(resources: Resources) -> None:
             if kind is TOPIC:
-                registered = self._guard.registers(request.urn, request.id)
+                # A program has told only the providers that it registers with which cluster they may write to.
+                registered = self._registers and self._guard.registers(request.urn, request.id)
                 state = None if registered else await self._recorded_state()
                 self._guard.check_delete(request.urn, request.id, state)
             elif self._guard.keeps_access(kind.token, request.id):
@@ -255,19 +273,23 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         """Return where the resource is declared; None for a resource that no YAML declares."""
         return self._locations(urn.stack).get(location_key(urn.name) if urn.type == SUBJECT.token else urn.name)
 
+    def _open(self, kind: AccessResource, session: AdminSession) -> Resources:
+        opened = kind.open(self._target(session, kind.section))
+        return self._shared.registry.setdefault(kind.part, opened) if kind.section is PlanSection.REGISTRY else opened
+
     def _target(self, session: AdminSession, section: PlanSection) -> Target:
         return Target(
             session,
             self._calls,
             partial(self._announce, section),
-            lambda: self._home.registry(self._stack or ""),
+            lambda: self._home.registry(self._shared.stack or ""),
             self._log.warn,
             self._log.progress,
             self._check_adoption,
         )
 
     def _announce(self, section: PlanSection, intent: Intent, names: Iterable[str]) -> None:
-        self._home.announce(self._stack or "", section, intent, list(names))
+        self._home.announce(self._shared.stack or "", section, intent, list(names))
 
     async def _check_adoption(self, topic: str) -> None:
         """Refuse to adopt a topic that exists, if the engine would delete it afterwards."""
@@ -278,7 +300,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         """Return Pulumi's state, which is read once. A command without a program may only write to its cluster."""
 
         def read() -> DeployedStack | None:
-            state = self._home.recorded_state(self._stack or "")
+            state = self._home.recorded_state(self._shared.stack or "")
             if state is not None and state.cluster_id and self._session and not self._session.cluster_id:
                 self._session.require_cluster(state.cluster_id)
             return state
@@ -309,7 +331,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         """
         self._calls.note()
         kind = await _type_of(urn, context)
-        self._stack = ResourceUrn(urn).stack
+        self._shared.stack = ResourceUrn(urn).stack
         try:
             if self._resources is None:
                 raise Refusal(self._unusable)
