@@ -33,7 +33,7 @@ def live(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     monkeypatch.setattr(
         resource, "read_subject", lambda client, name: SimpleNamespace(latest=SimpleNamespace(version=1))
     )
-    monkeypatch.setattr(resource, "referrers", lambda client, name, version: tuple(sorted(set(REFERRERS[name]) & live)))
+    monkeypatch.setattr(resource, "referrers", lambda client, name: tuple(sorted(set(REFERRERS[name]) & live)))
     return live
 
 

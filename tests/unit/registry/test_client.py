@@ -23,6 +23,7 @@ from topicwarden.kafka.registry.read import (
     find_version,
     read_mode,
     read_registry,
+    referrers,
     refusal,
     registered_versions,
     subject_names,
@@ -572,6 +573,20 @@ def test_versions_that_are_deleted_meanwhile_are_left_out() -> None:
     for wrong in (http({}), http(["1"])):
         reason = failure_of(wrong, lambda client: registered_versions(client, "a")).reason
         assert "expected a list of versions" in reason
+
+
+def test_a_reference_to_any_version_counts() -> None:
+    answers = {
+        "/subjects/money/versions": [2, 1],
+        "/subjects/money/versions/1/referencedby": [7, 3],
+        "/subjects/money/versions/2/referencedby": [],
+        "/schemas/ids/3/versions": [{"subject": "money", "version": 2}],
+        "/schemas/ids/7/versions": [{"subject": "orders-value", "version": 1}, {"subject": "a", "version": 4}],
+    }
+    with answering(lambda request: http(answers[request.path])) as server, client_of(server.url) as client:
+        assert referrers(client, "money") == ("a", "orders-value")
+    with answering(NOT_FOUND) as server, client_of(server.url) as client:
+        assert referrers(client, "money") == ()
 
 
 def test_a_schema_is_registered_once_also_by_two_writers() -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from http import HTTPStatus
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 from topicwarden.kafka.registry.client import RegistryClient
@@ -136,17 +137,22 @@ def registered_versions(client: RegistryClient, subject: str, most: int | None =
 
     ``most``: only the newest so many. Raises RegistryError.
     """
-    numbers = _unless_absent(lambda: client.get("subjects", subject, "versions"))
-    if numbers is None:
-        return ()
-    if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
-        raise client.unknown_form("a list of versions")
+    numbers = _version_numbers(client, subject)
     answers = each_of(
         client,
         lambda number: _unless_absent(lambda: client.get("subjects", subject, "versions", str(number))),
-        sorted(numbers)[-most:] if most else sorted(numbers),
+        numbers[-most:] if most else numbers,
     )
     return tuple(_version(client, answer) for answer in answers.values() if answer is not None)
+
+
+def _version_numbers(client: RegistryClient, subject: str) -> list[int]:
+    numbers = _unless_absent(lambda: client.get("subjects", subject, "versions"))
+    if numbers is None:
+        return []
+    if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
+        raise client.unknown_form("a list of versions")
+    return sorted(numbers)
 
 
 def find_version(client: RegistryClient, subject: str, schema: RegisteredSchema) -> SubjectVersion | None:
@@ -300,13 +306,21 @@ def _reference(client: RegistryClient, answer: Any) -> SchemaReference:
     return SchemaReference(name, subject, version)
 
 
-def referrers(client: RegistryClient, subject: str, version: int) -> tuple[str, ...]:
-    """Return the other subjects that are not deleted and refer to this version, sorted. Raises RegistryError."""
-    ids = client.get("subjects", subject, "versions", str(version), "referencedby")
-    if not isinstance(ids, list):
-        raise client.unknown_form("a list of schema ids")
+def referrers(client: RegistryClient, subject: str) -> tuple[str, ...]:
+    """Return the other subjects that are not deleted and refer to any version of this one, sorted.
+
+    A reference keeps the version that it was written for, so it is often to an older one. Raises RegistryError.
+    """
+
+    def of_version(number: int) -> list[int]:
+        ids = _unless_absent(lambda: client.get("subjects", subject, "versions", str(number), "referencedby"))
+        if not isinstance(ids, list | None):
+            raise client.unknown_form("a list of schema ids")
+        return ids or []
+
+    by_version = each_of(client, of_version, _version_numbers(client, subject))
+    ids = sorted({*chain.from_iterable(by_version.values())})
     found: set[str] = set()
-    for id in ids:
-        uses = client.get("schemas", "ids", str(id), "versions")
+    for uses in each_of(client, lambda id: client.get("schemas", "ids", str(id), "versions"), ids).values():
         found |= {str(use["subject"]) for use in uses if isinstance(use, dict) and "subject" in use}
     return tuple(sorted(found - {subject}))

@@ -216,7 +216,7 @@ class _RegistryReader:
         if change.latest is None:
             return ()
         try:
-            return referrers(self._client, change.name, change.latest.version)
+            return referrers(self._client, change.name)
         except RegistryError:
             return ()  # a registry without this request refuses the deletion itself
 

@@ -302,7 +302,7 @@ def _delete(client: RegistryClient, name: str, kept: frozenset[str] = frozenset(
     except RegistryError as error:
         if error.code != REFERENCED or latest is None:
             raise
-        others = referrers(client, name, latest.version)
+        others = referrers(client, name)
         if refusing := [each for each in others if each not in kept]:
             raise Refusal(
                 f"{', '.join(refusing)} refer to it, so the registry does not delete it: {error.reason}"
