@@ -589,6 +589,16 @@ def test_a_reference_to_any_version_counts() -> None:
         assert referrers(client, "money") == ()
 
 
+def test_subjects_that_refer_to_one_in_a_context_are_looked_up_there() -> None:
+    answers = {
+        "/subjects/%3A.eu%3Amoney/versions": [1],
+        "/subjects/%3A.eu%3Amoney/versions/1/referencedby": [7],
+        "/schemas/ids/7/versions?subject=%3A.eu%3Amoney": [{"subject": ":.eu:orders-value", "version": 1}],
+    }
+    with answering(lambda request: http(answers[request.path])) as server, client_of(server.url) as client:
+        assert referrers(client, ":.eu:money") == (":.eu:orders-value",)
+
+
 def test_a_schema_is_registered_once_also_by_two_writers() -> None:
     version = {"subject": "a", "version": 2, "id": 9, "schema": TEXT}
     absent = failing("404 Not Found", 40403, "Schema not found")

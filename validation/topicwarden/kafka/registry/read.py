@@ -320,7 +320,11 @@ def referrers(client: RegistryClient, subject: str) -> tuple[str, ...]:
 
     by_version = each_of(client, of_version, _version_numbers(client, subject))
     ids = sorted({*chain.from_iterable(by_version.values())})
+    # An id is one of the subject's context. A registry without contexts needs no subject.
+    context = {"subject": subject} if subject.startswith(":.") else None
     found: set[str] = set()
-    for uses in each_of(client, lambda id: client.get("schemas", "ids", str(id), "versions"), ids).values():
+    for uses in each_of(
+        client, lambda id: client.get("schemas", "ids", str(id), "versions", query=context), ids
+    ).values():
         found |= {str(use["subject"]) for use in uses if isinstance(use, dict) and "subject" in use}
     return tuple(sorted(found - {subject}))
