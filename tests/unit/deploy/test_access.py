@@ -284,5 +284,8 @@ def test_declared_and_deployed_access_that_is_gone_is_named() -> None:
     deployed = access_parts.deployed_access(acls=frozenset({acl("a")}), parts={"users": {KEY: USER}})
     gone = "Allow Read on Topic a for User:a, SCRAM-SHA-512 credential of user a: declared and deployed, but not on the"
     live = live_access(acls=frozenset(), parts={"users": {}})
-    assert missing_line(AccessBefore(declared, deployed, live), "dev").startswith(gone)
-    assert missing_line(AccessBefore(declared, deployed, LiveAccess()), "dev") == ""
+    line = missing_line(AccessBefore(declared, deployed, live), "dev", reverts=False)
+    assert line.startswith(gone) and line.endswith("; `topicwarden up --refresh --stack dev` creates it again")
+    line = missing_line(AccessBefore(declared, deployed, live), "dev", reverts=True)
+    assert line.startswith(gone) and line.endswith("; this deploy creates it again")
+    assert missing_line(AccessBefore(declared, deployed, LiveAccess()), "dev", reverts=False) == ""

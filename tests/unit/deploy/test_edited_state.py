@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.support.access_names import ACL_TYPE, QUOTA_TYPE, SCRAM_TYPE, quota_name, user_name
+from topicwarden.deploy.preview import _section
+from topicwarden.deploy.pulumi_commands import stale
 from topicwarden.deploy.stack_state import deployed_stack
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
 from topicwarden.kinds.properties import secret
+from topicwarden.kinds.quota.resource import CLIENT_QUOTA_TYPE
 from topicwarden.kinds.subject.resource import SUBJECT_SET_TYPE, SUBJECT_TYPE
 from topicwarden.kinds.topic.change import changes
 from topicwarden.kinds.topic.consequences import duplicate
 from topicwarden.kinds.topic.evidence import PlanEvidence
 from topicwarden.kinds.topic.resource import TOPIC_PATH, TOPIC_TYPE
-from topicwarden.model.planned_change import Severity
+from topicwarden.model.planned_change import PlanSection, Severity
+from topicwarden.plan.engine_steps import EngineStep, ResourceNames
 
 LIMIT = {"entityName": "a", "entityType": "user"}
 QUOTA = quota_name((("user", "a"),))
@@ -73,3 +79,28 @@ def test_an_edited_topic_is_refused(properties: Mapping[str, Any]) -> None:
     (consequence,) = duplicate.evaluate(change, PlanEvidence(snapshot))
     assert consequence.severity is Severity.REFUSED
     assert edited["urn"] in consequence.message
+
+
+def test_the_step_of_an_edited_resource_has_a_section() -> None:
+    step = EngineStep("delete", f"urn:pulumi:dev::shop::{CLIENT_QUOTA_TYPE}::mine", CLIENT_QUOTA_TYPE)
+    for properties in ({}, {"entity": "x"}):
+        edited = replace(step, properties=properties)
+        assert _section(edited, {PlanSection.ACCESS: ResourceNames()}) is PlanSection.ACCESS
+
+
+@pytest.mark.parametrize(
+    ("properties", "differs"),
+    [
+        (TOPIC, True),
+        ({**TOPIC, "replicationFactor": 3}, False),
+        ({**TOPIC, "replicationFactor": 3, "config": {"leader.replication.throttled.replicas": "0:1"}}, True),
+        ({**TOPIC, "name": "other"}, False),
+        ({}, False),
+        ({"name": "t", "partitions": 1}, False),
+        ({**TOPIC, "replicationFactor": HIDDEN}, False),
+    ],
+)
+def test_topics_that_were_edited_are_not_refreshed_after_a_move(properties: Mapping[str, Any], differs: bool) -> None:
+    edited = resource(TOPIC_PATH, "t", properties)
+    engine: Any = SimpleNamespace(resources=lambda: [edited])
+    assert stale(engine, {"t": 3}) == ([edited["urn"]] if differs else [])

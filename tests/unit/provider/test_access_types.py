@@ -69,6 +69,7 @@ def test_an_id_that_names_no_acl_is_refused(id: str) -> None:
     [
         (QUOTA, (("user", "a|b"),)),
         (QUOTA, (("ip", None),)),
+        (QUOTA, (("user", "entity-default"),)),
         (CLIENT_QUOTA, (("client-id", None), ("user", "a"))),
         (CLIENT_QUOTA, (("client-id", "c"), ("user", "a|user"))),
     ],

@@ -54,22 +54,21 @@ def access_before(
     return AccessBefore(declared, deployed, live, unfinished)
 
 
-def missing_line(access: AccessBefore, stack: str) -> str:
-    """Return a warning about what is declared and in Pulumi's state, but not on the cluster; empty if all is there."""
+def missing_line(access: AccessBefore, stack: str, *, reverts: bool) -> str:
+    """Return a warning about what is declared and in Pulumi's state, but not on the cluster; empty if all is there.
+
+    ``reverts``: the deploy refreshes the state first, so it creates what is missing.
+    """
     missing = sorted(
         part.title(key)
         for part in ACCESS_PARTS
         if (live := access.live.part(part.name)) is not None
         for key in access.declared.part(part.name).keys() & access.deployed.part(part.name).keys() - live.keys()
     )
-    return (
-        ""
-        if not missing
-        else (
-            f"{shorten(missing)}: declared and deployed, but not on the cluster any more; "
-            f"`topicwarden up --refresh --stack {stack}` creates it again"
-        )
-    )
+    if not missing:
+        return ""
+    creates = "this deploy" if reverts else f"`topicwarden up --refresh --stack {stack}`"
+    return f"{shorten(missing)}: declared and deployed, but not on the cluster any more; {creates} creates it again"
 
 
 def secrets(access: DeclaredAccess, stack: str) -> tuple[dict[AccessKey, str], list[Problem]]:

@@ -13,6 +13,7 @@ from topicwarden.deploy.pulumi_commands import pulumi_preview
 from topicwarden.deploy.pulumi_engine import PulumiEngine, log_of, without_traceback
 from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.deploy.stack_state import deployed_stack
+from topicwarden.kinds.access_resource import EDITED
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE, TOPIC_PATH, TOPIC_TYPE
 from topicwarden.model import planned_change
 from topicwarden.model.deployed_stack import DeployedStack
@@ -88,7 +89,7 @@ def _section(step: EngineStep, names: Mapping[PlanSection, ResourceNames]) -> Pl
         return kind.section
     try:
         leaves = step.op == "delete" and kind.name(kind.key_of(step.properties)) in names[kind.section].declared
-    except (KeyError, ValueError):
+    except EDITED:
         leaves = False
     return None if leaves else kind.section
 

@@ -336,8 +336,9 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
         require_cluster(live.cluster_id, provider)
     predicted_subjects = observed.prediction.subjects
     lines = dangers(observed.prediction.parts, stack)
-    drift = drift_line(plans, stack, reverts=_refreshes())
-    remarks = filter(None, (observed.remark, missing_line(observed.access, stack), drift))
+    reverts = _refreshes()
+    missing, drift = missing_line(observed.access, stack, reverts=reverts), drift_line(plans, stack, reverts=reverts)
+    remarks = filter(None, (observed.remark, missing, drift))
     unseen = predicted_subjects.unseen if predicted_subjects else ()
     for line in (*remarks, *observed.prediction.remarks, *unseen, *lines):
         pulumi.warn(line)

@@ -33,6 +33,12 @@ def quota_properties(entity: QuotaEntity, rates: Mapping[str, float]) -> dict[st
     return {"entityType": kind, "config": config} | ({} if name is None else {"entityName": name})
 
 
+def _quota_id(properties: Mapping[str, Any]) -> str:
+    """Return the id of the official provider; another one for a name that has there the id of the default."""
+    kind, name = str(properties["entityType"]), properties.get("entityName") or None
+    return json.dumps({kind: name}) if name == _DEFAULT else f"{name or _DEFAULT}|{kind}"
+
+
 def quota_entity_of(properties: Mapping[str, Any]) -> QuotaEntity:
     """Return the entity that a resource with ``properties`` limits."""
     if "entity" in properties:
@@ -73,7 +79,7 @@ QUOTA: Final = PulumiType(
         "entityType": PropertyType(required=True, replaces=True, check=one_of(ENTITY_TYPES)),
         "config": PropertyType(Kind.MAP, check=_numbers),
     },
-    id_of=lambda properties: f"{properties.get('entityName') or _DEFAULT}|{properties['entityType']}",
+    id_of=_quota_id,
     raw_state=_raw_state,
     title=lambda properties: quota_title(quota_entity_of(properties)),
     permission="AlterConfigs on the cluster",
