@@ -25,7 +25,7 @@ _UNDECLARED = (
 
 
 class DeletionGuard:
-    """What the engine has asked all providers about in this deploy."""
+    """The resources that the engine has asked all providers about in this deploy."""
 
     def __init__(self) -> None:
         self._registered: dict[str, str] = {}

@@ -59,7 +59,7 @@ _Context: TypeAlias = grpc.aio.ServicerContext
 
 @dataclass
 class SharedByProviders:
-    """What the providers of one engine share: it registers a resource with one, and may delete it through another.
+    """Holds what all providers of an engine know: it registers a resource with one, and may delete it through another.
 
     The engine deletes through the provider that the state names, such as the one of an earlier version. ``registry``
     has the resources of the stack's Schema Registry, which is the same whatever the cluster is.
