@@ -20,7 +20,7 @@ from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Partitio
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject import before
 from topicwarden.kinds.subject.before import SchemaCheckers, SubjectsBefore, _RegistryReader, subjects_before
-from topicwarden.kinds.subject.change import RegistryChange, earlier_names
+from topicwarden.kinds.subject.change import RegistryChange, earlier_names, registry_change
 from topicwarden.kinds.subject.evidence import RegistryVerdict, SubjectEvidence
 from topicwarden.kinds.subject.records import RecordsOfTopics
 from topicwarden.model.compatibility import Compatibility
@@ -31,6 +31,7 @@ from topicwarden.model.subject import (
     DeclaredSubject,
     DeclaredSubjects,
     DeployedSubject,
+    Incompatibility,
     LiveRegistry,
     LiveSubject,
     RegisteredSchema,
@@ -327,3 +328,53 @@ def test_each_version_is_compared_with_the_references_that_it_was_registered_wit
     reader._compatible(live, schemas[1], Compatibility.BACKWARD, Compatibility.BACKWARD)
     (comparison,) = requested
     assert (comparison.new.references, comparison.earlier[0].references) == ({"C": texts[2]}, {"C": texts[1]})
+
+
+def test_a_schema_is_compared_with_references_that_the_deploy_registers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A changed ``money`` (NONE) may break ``bills`` (BACKWARD), which refers to it through ``line``."""
+
+    def schema(text: str, *references: SchemaReference) -> RegisteredSchema:
+        return RegisteredSchema("avro", json.dumps(text), references)
+
+    def registered(name: str, schema: RegisteredSchema) -> LiveSubject:
+        return LiveSubject(name, SubjectVersion(1, 1, schema), Compatibility.BACKWARD)
+
+    money, line = SchemaReference("Money", "money"), SchemaReference("Line", "line")
+    old = {
+        "money": schema("long"),
+        "line": schema("Money", replace(money, version=1)),
+        "bills": schema("Line", replace(line, version=1)),
+    }
+    new = {"money": schema("string"), "line": schema("Money", money), "bills": schema("Line", line)}
+    levels = {"money": Compatibility.NONE}
+    declared = {
+        name: DeclaredSubject(name, each, f"{name}.avsc", Location("subjects/a.yaml"), compatibility=levels.get(name))
+        for name, each in new.items()
+    }
+    compared = registry_change(
+        DeclaredSubjects(declared),
+        {name: DeployedSubject(name, each) for name, each in old.items()},
+        LiveRegistry({name: registered(name, each) for name, each in old.items()}),
+        today=date(2026, 11, 24),
+    )
+    requested: list[Comparison] = []
+
+    def incompatibilities(comparisons: Sequence[Comparison], _: object) -> list[CompatibilityVerdict]:
+        requested.extend(comparisons)
+        return [CompatibilityVerdict((Incompatibility("/", "expected long", backward=True),))]
+
+    def get(*path: str) -> dict[str, object]:
+        references = [vars(each) for each in old[path[1]].references]
+        return {"version": 1, "id": 1, "schema": old[path[1]].text, "references": references}
+
+    monkeypatch.setattr(before, "registered_versions", lambda client, name: [SubjectVersion(1, 1, old[name])])
+    monkeypatch.setattr(before, "incompatibilities", incompatibilities)
+    monkeypatch.setattr(before, "read_mode", lambda client, name: None)
+    client = cast("Any", SimpleNamespace(connections=1, get=get))
+    verdicts = _RegistryReader(client, SchemaCheckers(lambda: [])).evidence(compared).verdicts
+    assert verdicts["money"] == RegistryVerdict()
+    assert verdicts["bills"].reasons == verdicts["line"].reasons == ("/: expected long",)
+    bills = next(each for each in requested if each.new.text == '"Line"')
+    assert bills.new.references == {"Line": '"Money"', "Money": '"string"'}
+    assert bills.earlier[0].references == {"Line": '"Money"', "Money": '"long"'}
+    assert bills.level is Compatibility.BACKWARD

@@ -206,14 +206,21 @@ def refusal(
     return tuple(reasons) or ("the registry gives no reason",)
 
 
-def referenced_texts(client: RegistryClient, schemas: Iterable[RegisteredSchema]) -> list[Mapping[str, str]]:
+def referenced_texts(
+    client: RegistryClient, schemas: Iterable[RegisteredSchema], new: Mapping[str, RegisteredSchema]
+) -> list[Mapping[str, str]]:
     """Return for each of ``schemas`` the texts of all that it refers to, also indirectly, by the name in the reference.
 
-    All references must have versions. Raises RegistryError, also for one that the registry does not have.
+    A reference without a version is to the schema of its subject in ``new``, which is not registered yet. Raises
+    RegistryError, also for a reference to a schema that neither the registry nor ``new`` has.
     """
 
     @cache
     def target(subject: str, version: int | None) -> RegisteredSchema:
+        if version is None:
+            if subject not in new:
+                raise RegistryError(HTTPStatus.NOT_FOUND, NO_SUBJECT, f"nothing is known about subject {subject}")
+            return new[subject]
         return _version(client, client.get("subjects", subject, "versions", str(version))).schema
 
     def texts_of(schema: RegisteredSchema) -> Mapping[str, str]:

@@ -51,6 +51,7 @@ from topicwarden.specs.record_schemas.schema_compatibility import Comparison, Re
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 NO_INTENTS: Final[Mapping[str, Intent]] = {}
+NO_SCHEMAS: Final[Mapping[str, RegisteredSchema]] = {}
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,8 @@ def subjects_before(
 ) -> SubjectsBefore:
     """Return the change of the subjects with its consequences; asks nobody if the stack has no subjects.
 
-    ``checkers`` compare schemas if a level changes. ``records`` reads the records of topics; None if no record is to
-    be read. ``intents`` are those of earlier deploys.
+    ``checkers`` compare schemas if a level or a reference changes. ``records`` reads the records of topics; None if no
+    record is to be read. ``intents`` are those of earlier deploys.
     """
     if not declared and not deployed and not intents:
         return SubjectsBefore()
@@ -169,10 +170,11 @@ class _RegistryReader:
         earlier = [each for each in (*own, *change.replaces) if each.latest is not None]
         if schema is None or not earlier or applied is Compatibility.NONE:
             return RegistryVerdict()  # the first version of a subject is compatible
-        if not complete(schema):
-            return RegistryVerdict(error="it refers to a schema that this deploy registers first")
         for subject in earlier:
-            verdict = self._compatible(subject, schema, registry.registry.level(subject), applied)
+            if complete(schema):
+                verdict = self._compatible(subject, schema, registry.registry.level(subject), applied)
+            else:
+                verdict = self._with_new_references(subject, schema, applied, registry.schemas)
             if verdict.reasons or verdict.error:
                 break
         return verdict
@@ -194,6 +196,21 @@ class _RegistryReader:
             return RegistryVerdict(error=error.reason)
         return replace(verdict, subject=subject)
 
+    def _with_new_references(
+        self,
+        subject: LiveSubject,
+        schema: RegisteredSchema,
+        applied: Compatibility | None,
+        declared: Mapping[str, RegisteredSchema],
+    ) -> RegistryVerdict:
+        """Return whether a schema is compatible that refers to ``declared`` ones, which the registry does not have."""
+        if applied is None:
+            return RegistryVerdict(error="the level that applies is not known")
+        try:
+            return replace(self._checkers_verdict(subject.name, schema, applied, declared), subject=subject)
+        except RegistryError as error:
+            return RegistryVerdict(error=error.reason)
+
     def _registry_verdict(self, subject: str, schema: RegisteredSchema, level: Compatibility | None) -> RegistryVerdict:
         """Return the registry's verdict. A schema that it cannot use is one of its reasons."""
         try:
@@ -203,12 +220,18 @@ class _RegistryReader:
                 raise
             return RegistryVerdict((error.reason,))
 
-    def _checkers_verdict(self, subject: str, schema: RegisteredSchema, level: Compatibility) -> RegistryVerdict:
+    def _checkers_verdict(
+        self,
+        subject: str,
+        schema: RegisteredSchema,
+        level: Compatibility,
+        declared: Mapping[str, RegisteredSchema] = NO_SCHEMAS,
+    ) -> RegistryVerdict:
         versions = registered_versions(self._client, subject)
         schemas = [schema, *(each.schema for each in versions)]
         new, *earlier = (
             ResolvedSchema(each.format, each.text, references)
-            for each, references in zip(schemas, referenced_texts(self._client, schemas), strict=True)
+            for each, references in zip(schemas, referenced_texts(self._client, schemas, declared), strict=True)
         )
         return self._checkers.verdict(Comparison(new, tuple(earlier), level))
 
@@ -226,7 +249,7 @@ _SERVER_ERROR: Final = 500
 
 @dataclass(frozen=True)
 class SchemaCheckers:
-    """Compares schemas where a registry cannot: by a level that it does not have yet, or with references.
+    """Compares schemas where a registry cannot: by a level, or with references, that it does not have yet.
 
     ``command`` returns that of the checkers. It raises Refusal if they are not installed.
     """
@@ -240,4 +263,6 @@ class SchemaCheckers:
         except (Refusal, OSError) as error:
             return RegistryVerdict(error=f"the registry cannot compare these schemas, and {error}")
         reasons = tuple(f"{each.path}: {each.message}" for each in verdict.incompatibilities)
-        return RegistryVerdict(reasons, "the checkers of Apicurio Registry, with the declared level", verdict.error)
+        return RegistryVerdict(
+            reasons, "the checkers of Apicurio Registry, with the level that will apply", verdict.error
+        )

@@ -1,7 +1,8 @@
 """``incompatible``: the new schema breaks the compatibility level of its subject.
 
 The registry decides, with its own rules, if the level that applies is the one that it has now. If the deploy changes
-the level, the same rules are applied here (``record_schemas``), because a registry compares only by its present level.
+the level, or registers a schema that the new one refers to, the same rules are applied here (``record_schemas``): a
+registry compares only by its present level, and only with references that it has.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ GUARDS: tuple[ChangeGuard, ...] = (
     ChangeGuard(
         "a new schema is not compatible by the level that will apply",
         (),
-        "the registry's own verdict; for a level that the deploy changes, that of Apicurio's checkers; refused",
+        "the registry's own verdict; that of Apicurio's checkers for a level or a reference that the deploy changes; "
+        "refused",
     ),
 )
 
