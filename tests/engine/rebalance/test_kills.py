@@ -40,7 +40,7 @@ def test_the_next_run_completes_a_killed_one(stack_of: Callable[[str, int], Stac
             f"kill {number}: to {factor}, {alive_s:.1f} s after {since}: {moving} moving, {throttled}, said: {output!r}"
         )
 
-        done = stack.rebalance("--yes")
+        done = stack.rebalance("--yes", "--throttle", "50MiB")
         assert done.returncode == 0, done.stdout + done.stderr
         replicas = stack.replicas()
         assert {len(set(brokers)) for brokers in replicas.values()} == {factor}

@@ -183,7 +183,7 @@ def test_a_broker_lost_during_the_audit(stack_of: Deploy, sandbox: Sandbox, come
             output, _ = moving.communicate(timeout=60)
             assert moving.returncode == 1
             assert "still moving, throttled" in output
-            done = stack.rebalance("--yes")
+            done = stack.rebalance("--yes", "--throttle", "50MiB")
             assert done.returncode == 1, done.stdout + done.stderr
             assert victim not in {broker for brokers in stack.replicas().values() for broker in brokers}
             assert f"broker {victim} may keep a replication throttle, because it is lost" in done.stdout
@@ -194,7 +194,7 @@ def test_a_broker_lost_during_the_audit(stack_of: Deploy, sandbox: Sandbox, come
         assert moving.returncode == 0, output
         assert f"broker {victim} is back" in output
     else:
-        done = stack.rebalance("--yes")
+        done = stack.rebalance("--yes", "--throttle", "50MiB")
         assert done.returncode == 0, done.stdout + done.stderr
     assert {len(set(brokers)) for brokers in stack.replicas().values()} == {3}
     assert stack.contents() == contents

@@ -12,6 +12,8 @@ import pytest
 from topicwarden.cli import rebalance as command
 from topicwarden.deploy.rebalance.reassignment import ReassignmentResult
 from topicwarden.deploy.rebalance.throttling import ThrottleRemoval
+from topicwarden.kafka.write.throttle_admin import ThrottleLists
+from topicwarden.kafka_facts.throttle_settings import RATES
 from topicwarden.model.topic import Topic
 from topicwarden.operations.rebalance import Rebalance
 from topicwarden.plan.placement.replica_placement import ReplicaMove
@@ -50,6 +52,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         target = SimpleNamespace(reductions=[], placement=placement, missing=(), under_way=())
         operation: Any = SimpleNamespace(
             rate=None,
+            keeps_rate=False,
             targets=lambda: target,
             move=call("move", outcome),
             complete=call("complete", ()),
@@ -58,7 +61,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         monkeypatch.setattr(command, "confirmed", lambda _: outcome is not None)
         monkeypatch.setattr(command, "require_terminal", lambda _: None)
         options = command.RebalanceOptions("unlimited")
-        return command._move(operation, "dev", options, stop, "run it again"), calls
+        return command._move(operation, options, stop, "topicwarden rebalance"), calls
 
     return moving
 
@@ -87,3 +90,52 @@ def test_a_stopped_rebalance_says_what_moves_and_which_throttles_stay(
     shown = capsys.readouterr().out
     assert "stopped: " in shown
     assert ("may keep a replication throttle" in shown) is bool(waiting)
+
+
+OWN = ThrottleLists(frozenset({1, 2, 3}), marked=True)
+
+
+@pytest.mark.parametrize(
+    ("lists", "rates", "expected"),
+    [
+        ({"a": OWN}, {1: "300", 2: "200"}, 200),
+        ({"a": OWN}, {}, 50),
+        ({"a": ThrottleLists(frozenset({1}))}, {1: "300"}, 50),  # another tool wrote the list
+        ({"b": OWN}, {1: "300"}, 50),  # a topic of another stack
+        ({"a": OWN}, {3: "100", 1: "300"}, 300),  # broker 3 is lost
+    ],
+)
+def test_a_resumed_rebalance_keeps_the_throttle_of_the_earlier_run(
+    lists: dict[str, ThrottleLists], rates: dict[int, str], expected: int
+) -> None:
+    session: Any = SimpleNamespace(
+        reassignment=SimpleNamespace(ongoing=dict, brokers=lambda: {1: True, 2: True, 3: False}),
+        throttle=SimpleNamespace(
+            lists=lambda: (lists, frozenset()),
+            rates=lambda brokers: {broker: dict.fromkeys(RATES, rates[broker]) for broker in brokers & rates.keys()},
+        ),
+    )
+    declared: Any = [SimpleNamespace(topic=Topic("a", 1, 1))]
+    unused: Any = None
+    resumed = Rebalance(session, declared, (), 50, None, None, unused).with_rate_in_force()
+    assert (resumed.rate, resumed.keeps_rate) == (expected, expected != 50)
+
+
+def test_the_throttle_of_a_resumed_rebalance_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    placement = SimpleNamespace(problems=[], stuck=[], moves=[])
+    move = ReplicaMove("a", 0, (1,), (2,), 1, 1)
+    target: Any = SimpleNamespace(reductions=[], placement=placement, missing=(), under_way=[move])
+    for kept in (True, False):
+        operation: Any = SimpleNamespace(rate=300 * 1024, keeps_rate=kept)
+        command._show_targets(operation, target)
+        shown = capsys.readouterr().out
+        assert "already in progress: 1 partition\nthrottle: 300.0 KiB per second" in shown
+        assert ("as an earlier run set it" in shown) is kept
+
+
+def test_the_command_that_resumes_has_the_selected_topics_and_the_throttle() -> None:
+    options = command.RebalanceOptions("200KiB")
+    assert command._command("dev", ["pay.*", "!pay.x"], options) == (
+        "topicwarden rebalance --stack dev --topics 'pay.*' --topics '!pay.x' --throttle 200KiB"
+    )
+    assert command._command("dev", (), command.RebalanceOptions(None)) == "topicwarden rebalance --stack dev"

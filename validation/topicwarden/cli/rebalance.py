@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event
@@ -28,13 +29,14 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 UNLIMITED = "unlimited"
+DEFAULT_THROTTLE = "50MiB"
 
 
 @dataclass(frozen=True)
 class RebalanceOptions:
     """The command-line options besides the stack and the topics."""
 
-    throttle: str
+    throttle: str | None
     dry_run: bool = False
     cancel: bool = False
     yes: bool = False
@@ -44,20 +46,22 @@ class RebalanceOptions:
 @app.command(
     epilog="Example: topicwarden rebalance --stack prod --topics 'orders.*' --throttle 20MiB\n\n"
     "After Ctrl-C or SIGTERM, the command starts no further moves and ends; Kafka continues the ongoing moves, "
-    "throttled. Run the same command again to resume, also after a crash. It removes the throttle at the end."
+    "throttled. Run the same command again to resume, also after a crash. Without --throttle, it keeps the throttle of "
+    "the earlier run. It removes the throttle at the end."
 )
 def rebalance(
     stack: Stack,
     topics: Topics = None,
     throttle: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--throttle",
             metavar="BYTES",
             help="Bytes per second into and out of each broker, or unlimited. Must be above the write rate of the "
-            "topics, or the moves never end.",
+            "topics, or the moves never end. Default: that of an earlier run that it resumes, else "
+            f"{DEFAULT_THROTTLE}.",
         ),
-    ] = "50MiB",
+    ] = None,
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the moves.")] = False,
     cancel: Annotated[
@@ -73,29 +77,45 @@ def rebalance(
     from topicwarden.operations.rebalance import rebalancing
 
     options = RebalanceOptions(throttle, dry_run, cancel, yes, refresh)
-    rate = _rate(options.throttle)
+    rate = _rate(options.throttle or DEFAULT_THROTTLE)
+    resuming = options.throttle is None and not options.cancel
     refreshing = options.refresh and not (options.dry_run or options.cancel)
-    again = f"run `topicwarden rebalance --stack {stack}` again"
+    command = _command(stack, topics or (), options)
     stop = Event()
     with rebalancing(
-        find_project(), stack, topics or (), rate=rate, refreshing=refreshing, listener=TERMINAL
+        find_project(), stack, topics or (), rate=rate, resuming=resuming, refreshing=refreshing, listener=TERMINAL
     ) as operation:
         if operation.remark:
             write_line(operation.remark)
         if options.cancel:
-            return _cancel(operation, stop, again)
-        return _move(operation, stack, options, stop, again)
+            return _cancel(operation, stop, _again(command))
+        return _move(operation, options, stop, command)
 
 
-def _move(operation: Rebalance, stack: str, options: RebalanceOptions, stop: Event, again: str) -> int:
+def _command(stack: str, topics: Sequence[str], options: RebalanceOptions) -> str:
+    """Return the command that resumes this one."""
+    parts = ["topicwarden", "rebalance", "--stack", stack]
+    for glob in topics:
+        parts += ["--topics", glob]
+    if options.throttle is not None:
+        parts += ["--throttle", options.throttle]
+    return shlex.join(parts)
+
+
+def _again(command: str) -> str:
+    return f"run `{command}` again"
+
+
+def _move(operation: Rebalance, options: RebalanceOptions, stop: Event, command: str) -> int:
     """Print the moves and, unless it is a dry run, carry them out; return the exit code."""
+    again = _again(command)
     target = operation.targets()
     _show_targets(operation, target)
     code = 1 if target.placement.problems or target.placement.stuck else 0
     if options.dry_run:
         return code
     if target.placement.moves and not options.yes:
-        require_terminal(f"topicwarden rebalance --stack {stack} --dry-run")
+        require_terminal(f"{command} --dry-run")
         if not confirmed(f"Move {counted(len(target.placement.moves), 'partition')}?"):
             return code
     if target.placement.moves or target.under_way:
@@ -129,8 +149,10 @@ def _show_targets(operation: Rebalance, target: Targets) -> None:
     if target.under_way:
         write_line(f"already in progress: {counted(len(target.under_way), 'partition')}")
     if target.placement.moves:
-        shown.show(target.placement.moves, operation.rate)
-    elif not (target.under_way or target.placement.problems or target.placement.stuck):
+        shown.show(target.placement.moves, operation.rate, kept=operation.keeps_rate)
+    elif target.under_way:
+        write_line(shown.throttle_text(operation.rate, kept=operation.keeps_rate))
+    elif not (target.placement.problems or target.placement.stuck):
         write_line(f"nothing to move: {counted(len(operation.chosen) - len(target.missing), 'topic')} as declared")
 
 

@@ -26,10 +26,19 @@ from topicwarden.report.terminal_output import VERBOSITY, is_capable_terminal, n
 _MAX_ROWS = 50
 
 
-def show(moves: Sequence[ReplicaMove], rate: int | None) -> None:
+def throttle_text(rate: int | None, *, kept: bool) -> str:
+    """Return the throttle, ``rate`` in bytes per second. ``kept``: an earlier run has set it."""
+    if rate is None:
+        return "throttle: none; brokers copy at full speed"
+    origin = ", as an earlier run set it (--throttle changes it)" if kept else ""
+    return f"throttle: {size(rate)} per second into and out of each broker{origin}"
+
+
+def show(moves: Sequence[ReplicaMove], rate: int | None, *, kept: bool) -> None:
     """Print the moves, one row for each partition, then the bytes for each broker, and the estimated duration.
 
-    ``rate`` is the throttle in bytes per second; None for no throttle. Prints at most 50 rows.
+    ``rate`` is the throttle in bytes per second; None for no throttle. ``kept``: an earlier run has set it. Prints at
+    most 50 rows.
     """
     table = Table("topic", "partition", "replicas", "", "bytes to copy", box=None, pad_edge=False)
     for move in moves[:_MAX_ROWS]:
@@ -42,11 +51,8 @@ def show(moves: Sequence[ReplicaMove], rate: int | None) -> None:
     print(f"to copy: {size(sum(move.bytes_to_copy or 0 for move in moves))}{f' ({by_broker})' if by_broker else ''}")
     if unknown := sum(move.bytes_to_copy is None for move in moves):
         print(f"not counted: {counted(unknown, 'partition')} whose size the brokers do not report")
-    if rate is None:
-        print("throttle: none; brokers copy at full speed")
-    else:
-        minimum = duration(1000 * seconds(moves, rate)) if received(moves) else NOTHING
-        print(f"throttle: {size(rate)} per second into and out of each broker; duration: at least {minimum}")
+    minimum = duration(1000 * seconds(moves, rate)) if rate is not None and received(moves) else NOTHING
+    print(throttle_text(rate, kept=kept) + ("" if rate is None else f"; duration: at least {minimum}"))
 
 
 @contextmanager

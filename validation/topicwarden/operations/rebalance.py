@@ -33,7 +33,7 @@ class Rebalance:
 
     ``declared`` are all topics of the stack, ``chosen`` the selected ones. ``rate`` is the throttle in bytes per
     second; None for no throttle. ``engine`` is None if Pulumi's state is not refreshed afterwards. ``remark`` is what
-    could not be compared with the cluster of the last deploy.
+    could not be compared with the cluster of the last deploy. ``keeps_rate``: an earlier run has set the rate.
     """
 
     session: ReassignmentSession
@@ -43,11 +43,17 @@ class Rebalance:
     engine: PulumiEngine | None
     remark: str | None
     listener: ProgressListener
+    keeps_rate: bool = False
 
     @property
     def names(self) -> frozenset[str]:
         """The names of all topics of the stack."""
         return frozenset(declaration.topic.name for declaration in self.declared)
+
+    def with_rate_in_force(self) -> Rebalance:
+        """Return this rebalance with the throttle of an earlier run, if one is still set."""
+        rate = self._throttle().rate_in_force()
+        return self if rate is None else replace(self, rate=rate, keeps_rate=True)
 
     def targets(self) -> Targets:
         """Return the moves that the selected topics need, and what prevents others. Moves nothing."""
@@ -110,13 +116,15 @@ def rebalancing(
     patterns: Sequence[str] = (),
     *,
     rate: int | None,
+    resuming: bool = False,
     refreshing: bool = True,
     listener: ProgressListener = SILENT,
 ) -> Iterator[Rebalance]:
     """Yield a rebalance of the topics that match the globs ``patterns``, throttled to ``rate`` bytes per second.
 
-    Raises Refusal, before anything moves, if the declarations have errors, if no topic matches, if Pulumi does not know
-    the stack, if the cluster is another one than that of the last deploy, or if its service cannot move replicas.
+    ``resuming``: the throttle of an earlier run applies instead of ``rate``, if it is still set. Raises Refusal, before
+    anything moves, if the declarations have errors, if no topic matches, if Pulumi does not know the stack, if the
+    cluster is another one than that of the last deploy, or if its service cannot move replicas.
     """
     connection = connect_to(project, stack)
     declarations = declared(project, stack, "placed")
@@ -129,7 +137,8 @@ def rebalancing(
     with open_reassignment_session(connection) as session:
         _check_service(session)
         remark = _check_cluster(project, stack, connection, session)
-        yield Rebalance(session, declarations, chosen, rate, engine, remark, listener)
+        rebalance = Rebalance(session, declarations, chosen, rate, engine, remark, listener)
+        yield rebalance.with_rate_in_force() if resuming else rebalance
 
 
 def _check_service(session: ReassignmentSession) -> None:

@@ -156,6 +156,15 @@ class ReplicationThrottle:
             copies.setdefault(move.topic, []).append(ReplicaCopy(move.partition, sources + lost, move.added))
         self._throttle.apply(copies, _brokers(throttled) & alive, self._rate)
 
+    def rate_in_force(self) -> int | None:
+        """Return the rate of an earlier run, in bytes per second: the lowest of the brokers that its lists name.
+
+        None without a throttle of an earlier run, or if this user may not see it.
+        """
+        named = frozenset[int]().union(*self._current_use().own.values())
+        rates_by_broker = self._throttle.rates(named & self._alive())
+        return min((int(rate) for rates in rates_by_broker.values() for rate in rates.values()), default=None)
+
     def remove(self) -> ThrottleRemoval:
         """Remove topicwarden's throttle from topics that do not move, and from the brokers that its lists name.
 
