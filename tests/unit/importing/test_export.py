@@ -220,12 +220,26 @@ def test_managed_schemas_survive_an_export_to_odcs(tmp_path: Path) -> None:
     assert imported(tmp_path / "again", *files, settings=_with_subjects(root)) == resolved(root)
 
 
-def test_without_an_address_of_the_registry_no_schema_ids_are_exported(tmp_path: Path) -> None:
-    secret = "config: {'topicwarden:schemaRegistry': {url: {secure: v1:abc}}}\nencryptionsalt: v1:x\n"
-    done = export(project(tmp_path, MANAGED | {"stacks/Pulumi.dev.yaml": secret}), "--to", "asyncapi")
-    assert "contents.value.registry (3 topics)" in done.err
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "config: {'topicwarden:schemaRegistry': {url: {secure: v1:abc}}}\nencryptionsalt: v1:x\n",
+        "config: {'topicwarden:schemaRegistry': sandbox}\n",
+    ],
+)
+def test_without_an_address_of_the_registry_no_schema_ids_are_exported(tmp_path: Path, settings: str) -> None:
+    done = export(project(tmp_path, MANAGED | {"stacks/Pulumi.dev.yaml": settings}), "--to", "asyncapi")
+    reason = "AsyncAPI needs the URL of the Schema Registry, and the stack's settings do not show one"
+    assert f"not exported, because {reason}: contents.value.registry (3 topics)" in done.err
+    assert f"{reason}: contents.key.registry" in done.err
     assert "schemaIdLocation" not in done.out
     assert "servers" not in done.out
+
+
+def test_the_word_sandbox_is_no_address_of_a_server(tmp_path: Path) -> None:
+    settings = "config: {'topicwarden:cluster': sandbox, 'topicwarden:schemaRegistry': 'http://registry:8081'}\n"
+    done = export(project(tmp_path, MANAGED | {"stacks/Pulumi.dev.yaml": settings}), "--to", "asyncapi")
+    assert yaml.safe_load(done.out)["servers"]["kafka"]["host"] == "localhost:9092"
 
 
 def test_settings_that_cannot_be_exported_are_reported_at_their_line(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.operations.declared_topics import declared
 from topicwarden.specs.stacks.stack_file import read_stack_file
 from topicwarden.specs.stacks.stack_selection import only_stack
+from topicwarden.specs.stacks.stack_settings import SANDBOX
 
 STANDARDS: Final = {"asyncapi": "AsyncAPI", "odcs": "ODCS"}
 
@@ -59,7 +60,7 @@ def _asyncapi(
     stack_file = read_stack_file(project, stack)
     server = None
     if stack_file.registry_url:
-        host = min(stack_file.addresses, default="localhost:9092")
+        host = min(stack_file.addresses - {SANDBOX}, default="localhost:9092")
         server = KafkaServer(host, stack_file.registry_url, tls=stack_file.tls)
     document, lost = asyncapi_document.document(f"Kafka topics of stack {stack}", topics, server)
     return {"asyncapi.yaml": _yaml(document)}, lost

@@ -45,6 +45,9 @@ _STRATEGIES: Final = {
 """The names of Confluent's strategies, without their package."""
 
 
+_NO_URL: Final = "AsyncAPI needs the URL of the Schema Registry, and the stack's settings do not show one"
+
+
 @dataclass(frozen=True)
 class KafkaServer:
     """The cluster and the Schema Registry of a stack. ``tls``: clients connect with TLS."""
@@ -65,8 +68,8 @@ def document(
     schemas: dict[str, Any] = {}
     lost: list[LostSetting] = []
     for exported in topics:
-        channels[exported.topic.name] = _channel(exported, schemas, with_registry=server is not None)
-        lost += _lost(exported, channels[exported.topic.name])
+        channels[exported.topic.name] = channel = _channel(exported, schemas, with_registry=server is not None)
+        lost += _lost(exported, channel, with_registry=server is not None)
     root: dict[str, Any] = {"asyncapi": _VERSION, "info": {"title": title, "version": "1.0.0"}}
     if server and any(_registries(exported) for exported in topics):
         root["servers"] = {"kafka": _server(server)}
@@ -218,7 +221,7 @@ def _prefixed(value: Any, prefix: str) -> Any:
     }
 
 
-def _lost(exported: ExportedTopic, channel: Mapping[str, Any]) -> Iterator[LostSetting]:
+def _lost(exported: ExportedTopic, channel: Mapping[str, Any], *, with_registry: bool) -> Iterator[LostSetting]:
     message = channel.get("messages", {}).get("record", {})
     kept = {("headers", "required")}
     if "contentType" in message:
@@ -227,5 +230,10 @@ def _lost(exported: ExportedTopic, channel: Mapping[str, Any]) -> Iterator[LostS
         kept.add(("value", "schema"))
     if "key" in message.get("bindings", {}).get("kafka", {}):
         kept |= {("key", "format"), ("key", "schema")}
-    kept |= {(part, "registry") for part in message.get(REGISTRY, {})}
+    # Without a schema, a part has no place for its registry either.
+    registries = [part for part in _registries(exported) if (part, "schema") in kept]
+    kept |= {(part, "registry") for part in registries}
+    for part in () if with_registry else registries:
+        path = ("contents", part, "registry")
+        yield LostSetting(exported.declaration.locations.at(path), ".".join(path), _NO_URL)
     yield from exported.lost_settings(kept)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple
 
 from topicwarden.model.problem import Level, Location, Problem, Refusal
 from topicwarden.model.topic import Topic
@@ -13,8 +13,17 @@ from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
 from topicwarden.specs.write import explicit_contents
 
-LostSetting: TypeAlias = tuple[Location, str]
-"""The location of a setting in YAML, and its path, such as ``contents.key.partitioner``."""
+
+class LostSetting(NamedTuple):
+    """A setting that is not exported: its location in YAML, and its path, such as ``contents.key.partitioner``.
+
+    ``reason`` is None if the standard has no place for it.
+    """
+
+    location: Location
+    setting: str
+    reason: str | None = None
+
 
 _NEVER_EXPORTED: Final = ("access", "allow")
 """Settings of a topic that no standard has a place for."""
@@ -37,12 +46,12 @@ class ExportedTopic:
             for key in value if isinstance(value, dict) else ():
                 if (part, key) not in (kept or ()):
                     path = ("contents", part, key)
-                    yield self.declaration.locations.at(path), ".".join(path)
+                    yield LostSetting(self.declaration.locations.at(path), ".".join(path))
             if not isinstance(value, dict):
-                yield self.declaration.locations.at(("contents", part)), f"contents.{part}"
+                yield LostSetting(self.declaration.locations.at(("contents", part)), f"contents.{part}")
         locations = self.declaration.locations
         yield from (
-            (locations.at(path), ".".join(map(str, path)))
+            LostSetting(locations.at(path), ".".join(map(str, path)))
             for path, value in locations.settings.items()
             if path[0] in _NEVER_EXPORTED and value
         )
@@ -56,18 +65,19 @@ def with_schemas(declarations: Sequence[Declaration], root: Path) -> list[Export
 
 def warnings(lost: Sequence[LostSetting], standard: str) -> list[Problem]:
     """Return one warning for each setting that is not exported, at its first location."""
-    by_setting: dict[str, list[Location]] = {}
-    for location, setting in lost:
-        by_setting.setdefault(setting, []).append(location)
+    by_setting: dict[tuple[str, str], list[Location]] = {}
+    for location, setting, reason in lost:
+        key = setting, reason or f"{standard} has no place for it"
+        by_setting.setdefault(key, []).append(location)
     return [
         Problem(
             min(locations),
-            f"not exported, because {standard} has no place for it: {setting}"
+            f"not exported, because {reason}: {setting}"
             + (f" ({len(locations):,} topics)" if len(locations) > 1 else ""),
             "not-exported",
             Level.WARNING,
         )
-        for setting, locations in sorted(by_setting.items())
+        for (setting, reason), locations in sorted(by_setting.items())
     ]
 
 
