@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
+
+import pytest
 
 from tests.support.repeated_audits import DIRTY, ROLLED, one_key
-from tests.support.subjects import counted
+from tests.support.subjects import counted, subject
 from tests.unit.checks.cases import FAIL, UNDECIDABLE
 from topicwarden.audit.check import CheckResult
+from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.checks.common.content_faults import AT_MOST, counted_fault, results_of_faults
 from topicwarden.audit.checks.common.superseded_reasons import reasons
+from topicwarden.audit.judge import results_of
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
+from topicwarden.model.contents import Contents, ValueContents
+from topicwarden.model.topic import Allowance, AllowedChange
 
 
 def fault(reason: str, count: int, *offsets: int, excerpt: str = "", **bounds: bool) -> ContentFault:
@@ -107,3 +114,21 @@ def test_records_of_several_partitions_are_counted_together_without_offsets() ->
     )
     (reason,) = reasons(two, [0, 1])
     assert reason.startswith("198: their segments have rolled")
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+@pytest.mark.parametrize("other", [False, True])
+def test_a_record_that_a_later_schema_cannot_read_is_not_called_its_producers_fault(allowed: bool, other: bool) -> None:
+    earlier = ContentFault(
+        "value-schema", "written by a schema that the declared one cannot read", 1, (4,), "schema id 9"
+    )
+    faults = (earlier, *([ContentFault("value-schema", "no JSON", 1, (5,))] if other else []))
+    contents = Contents(value=ValueContents(format="avro"))
+    of = subject(PartitionCounts(records=9, faults=faults), contents=contents)
+    assert of.declared
+    allow = frozenset({Allowance(AllowedChange.BREAK_READERS, date(2026, 1, 1))} if allowed else ())
+    (found,) = results_of(CHECKS["value-schema"], replace(of, declared=replace(of.declared, allow=allow))) or ()
+    assert found.verdict is FAIL
+    assert "if the schema with this id was declared when the records were written" in found.remedy
+    assert found.remedy.startswith("find the producer; consumers stop at that offset; ") is other
+    assert any("break-readers" in reason for reason in found.because) is allowed

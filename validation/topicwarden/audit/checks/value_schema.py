@@ -29,7 +29,8 @@ Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messa
 prints the value of the finding's offset.
 
 Remedy: find the producer; a consumer that trusts the contract stops at that offset. Skip the record, or correct it with
-a later record of the same key.
+a later record of the same key. A record that was written by a schema that the declared one cannot read may be right: a
+change of the schema that ``allow: [break-readers]`` allowed makes all such records a ``fail``.
 
 Prevent: use a serializer that validates; review changes of the schema in pull requests.
 

@@ -10,6 +10,7 @@ from topicwarden.audit.evidence import CommittedCounts
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
 from topicwarden.audit.scan.key_placement import KeyPlacement
 from topicwarden.model.message_text import first_lines, first_of
+from topicwarden.model.topic import AllowedChange
 from topicwarden.model.verdict import Verdict
 
 _MAX_REASONS = 5
@@ -25,15 +26,48 @@ _AT_LEAST = (
 )
 _UNCONFIRMED = "it is not known whether any of these records is committed"
 _NARROWER = "audit fewer topics at once (--topics), so that more records of each topic can be read again"
+_OTHER_WRITER = "written by a schema that the declared one cannot read"
+"""The reason that the reader of records gives; see ``ConfluentCodec.java``."""
+_BREAKING_SCHEMA = (
+    "if the schema with this id was declared when the records were written, their producer is right: declare a schema "
+    "that can read them, or keep consumers with that schema until they expire; if not, find the producer; consumers "
+    "with the declared schema stop at that offset"
+)
+_ALLOWED = (
+    f"the YAML has {AllowedChange.BREAK_READERS.value} in `allow`, with which a schema is deployed that cannot read "
+    "retained records"
+)
 
 
 def judge_format(subject: CommittedCounts, part: str, remedy: str) -> Iterator[CheckResult]:
-    """Yield the results of ``judge_faults`` for the declared format of ``part``, which is ``key`` or ``value``."""
+    """Yield the results of ``judge_faults`` for the declared format of ``part``, which is ``key`` or ``value``.
+
+    Records that the declared schema cannot read may have been right when they were written: ``remedy`` is not theirs.
+    """
     declared = subject.contents.encoding(part)
     where = " by the registry" if declared.registry else ""
     path = ("contents", part, "schema" if declared.schema_file else "format")
     what = f"whose {part} is not {declared.format} as declared{where}"
-    return judge_faults(subject, f"{part}-schema", what, path, remedy)
+    rule = f"{part}-schema"
+    reasons = {
+        fault.reason
+        for counts in subject.committed.values()
+        for fault in counts.faults
+        if fault.rule == rule and not (fault.unconfirmed or fault.undecided)
+    }
+    for result in judge_faults(subject, rule, what, path, remedy):
+        if result.verdict is Verdict.FAIL and _OTHER_WRITER in reasons:
+            others = f"{remedy}; records that are {_OTHER_WRITER}: " if len(reasons) > 1 else ""
+            allowed = subject.declared is not None and any(
+                each.change is AllowedChange.BREAK_READERS for each in subject.declared.allow
+            )
+            yield replace(
+                result,
+                because=(*result.because, *([_ALLOWED] if allowed else [])),
+                remedy=f"{others}{_BREAKING_SCHEMA}",
+            )
+        else:
+            yield result
 
 
 def judge_faults(
