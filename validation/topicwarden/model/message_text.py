@@ -99,22 +99,27 @@ class Suggestions:
         self._folded = dict(sorted(folded.items(), reverse=True))
         self._left = max(1, _MOST_COMPARISONS // max(1, len(self._folded)))
 
-    def nearest(self, word: str) -> str | None:
-        """Return the known word that is most similar to ``word``; None if no word is similar enough."""
+    def nearest(self, word: str, other_than: str | None = None) -> str | None:
+        """Return the known word that is most similar to ``word``; None if no word is similar enough.
+
+        ``other_than`` is a known word that makes no sense here.
+        """
         if self._left == 0:
             return None
         self._left -= 1
         matcher = SequenceMatcher[str](b=self._fold(word))
         best = _LEAST_SIMILAR, ""
-        for name in self._folded:  # The last name wins a tie, so others are not compared in full.
+        for name, known in self._folded.items():  # The last name wins a tie, so others are not compared in full.
+            if known == other_than:
+                continue
             matcher.set_seq1(name)
             if (matcher.real_quick_ratio(), name) > best and (matcher.quick_ratio(), name) > best:
                 best = max(best, (matcher.ratio(), name))
         return self._folded[best[1]] if best[1] else None
 
-    def did_you_mean(self, word: str) -> str:
+    def did_you_mean(self, word: str, other_than: str | None = None) -> str:
         """Return ``; did you mean X?`` to end a message about an unknown word, or empty text without a suggestion."""
-        suggestion = self.nearest(word)
+        suggestion = self.nearest(word, other_than)
         return f"; did you mean {suggestion}?" if suggestion else ""
 
 

@@ -339,7 +339,7 @@ class _Collector:
             for reference, location in zip(claim.schema.references, claim.reference_locations, strict=True):
                 known = reference.subject in subjects or reference.subject in self.incomplete
                 if not known and reference.version is None:
-                    suggestion = suggestions.did_you_mean(reference.subject)
+                    suggestion = suggestions.did_you_mean(reference.subject, other_than=claim.name)
                     message = (
                         f"the subject {quoted(reference.subject)} of the reference {quoted(reference.name)} is not "
                         "declared, and the reference has no version"
