@@ -378,3 +378,18 @@ def test_a_schema_is_compared_with_references_that_the_deploy_registers(monkeypa
     assert bills.new.references == {"Line": '"Money"', "Money": '"string"'}
     assert bills.earlier[0].references == {"Line": '"Money"', "Money": '"long"'}
     assert bills.level is Compatibility.BACKWARD
+
+
+def test_the_checkers_give_the_reasons_of_a_registry_that_gives_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Apicurio gives none for JSON Schema. Its refusal counts, also if the checkers find none either."""
+    schema = RegisteredSchema("json", "{}")
+    live = LiveSubject("s", SubjectVersion(1, 1, schema))
+    reader = _RegistryReader(cast("Any", None), SchemaCheckers(lambda: []))
+    monkeypatch.setattr(before, "registered_versions", lambda *_: [SubjectVersion(1, 1, schema)])
+    monkeypatch.setattr(before, "refusal", lambda *_: before.NO_REASON)
+    added = (Incompatibility("/properties/zip", "added"),)
+    for found, reasons in (added, ("/properties/zip: added",)), ((), before.NO_REASON):
+        monkeypatch.setattr(before, "incompatibilities", lambda *_, found=found: [CompatibilityVerdict(found)])
+        verdict = reader._compatible(live, schema, Compatibility.BACKWARD, Compatibility.BACKWARD)
+        assert verdict.reasons == reasons
+        assert verdict.judge.startswith("the registry")

@@ -151,7 +151,8 @@ def schema(entry: Mapping[str, Any]) -> RegisteredSchema:
             each if isinstance(each, list) else (each, None) for each in entry.get("references", ())
         )
     )
-    return RegisteredSchema("avro", json.dumps({"type": "record", "name": "R", "fields": fields}), references)
+    text = json.dumps({"type": "record", "name": "R", "fields": fields})
+    return RegisteredSchema(entry.get("format", "avro"), text, references)
 
 
 def level_of(entry: Mapping[str, Any]) -> Compatibility | None:

@@ -20,6 +20,8 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 FORMATS: Final = {"avro": "AVRO", "json": "JSON", "protobuf": "PROTOBUF"}
 """The API's ``schemaType`` of each format."""
+NO_REASON: Final = ("the registry gives no reason",)
+"""The reasons of a registry that only says that a schema is not compatible."""
 _FORMAT_OF: Final = {schema_type: format for format, schema_type in FORMATS.items()}
 
 
@@ -203,7 +205,7 @@ def refusal(
     messages = answer.get("messages")
     texts = [each for each in messages if isinstance(each, str)] if isinstance(messages, list) else []
     reasons = [reason for text in texts if (reason := _reason(text))]
-    return tuple(reasons) or ("the registry gives no reason",)
+    return tuple(reasons) or NO_REASON
 
 
 def referenced_texts(

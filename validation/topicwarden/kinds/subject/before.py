@@ -14,6 +14,7 @@ from typing import Final
 
 from topicwarden.kafka.registry.client import RegistryClient
 from topicwarden.kafka.registry.read import (
+    NO_REASON,
     each_of,
     find_version,
     read_mode,
@@ -192,6 +193,10 @@ class _RegistryReader:
                 # Apicurio resolves references when it registers a schema, but not when it only compares.
                 own = self._checkers_verdict(subject.name, schema, applied)
                 verdict = verdict if own.error else own
+            elif verdict.reasons == NO_REASON and applied is not None:
+                own = self._checkers_verdict(subject.name, schema, applied)
+                judge = f"{verdict.judge}; the reasons are those of {own.judge}"
+                verdict = replace(verdict, reasons=own.reasons, judge=judge) if own.reasons else verdict
         except RegistryError as error:
             return RegistryVerdict(error=error.reason)
         return replace(verdict, subject=subject)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final
 
-from topicwarden.kinds.subject.evidence import SubjectContext, TopicReaders
+from topicwarden.kinds.subject.evidence import SubjectContext
 from topicwarden.model.message_text import counted, counted_more
 from topicwarden.model.planned_change import Consequence, GroupEffect, PartitionEffect, Severity
 from topicwarden.model.problem import Location
@@ -54,19 +54,20 @@ def evaluate(context: SubjectContext) -> Iterable[Consequence]:
             message = f"it was not judged whether {_whose(found)} can be read with the new schema: {found.error}"
             yield _unjudged(message, location, allowed=allowed)
         elif found.unreadable:
-            yield _broken(found, evidence.readers.get(found.topic), context.today, location, allowed=allowed)
+            yield _broken(found, context, location, allowed=allowed)
         elif not found.complete:
             yield _partly_judged(found, location, allowed=allowed)
 
 
-def _broken(
-    found: Readability, readers: TopicReaders | None, today: date, location: Location | None, *, allowed: bool
-) -> Consequence:
+def _broken(found: Readability, context: SubjectContext, location: Location | None, *, allowed: bool) -> Consequence:
+    readers = context.evidence.readers.get(found.topic)
+    is_avro = context.change.schema is not None and context.change.schema.format == "avro"
+    example = ", such as with a default for a new field" if is_avro else ""
     first = min(found.partitions, key=lambda each: each.partition)
     reason = next(iter(found.reasons), "")
     cause = f": {reason}" if len(found.reasons) == 1 else f"; most often: {reason}" if reason else ""
     groups = _unread(readers.groups if readers else _NO_READERS, found)
-    expiry = _expiry(found, readers.topic.topic, today) if readers else ""
+    expiry = _expiry(found, readers.topic.topic, context.today) if readers else ""
     return Consequence(
         kind=KIND,
         severity=Severity.DANGER if allowed else Severity.REFUSED,
@@ -87,8 +88,8 @@ def _broken(
         + ("" if found.scanned >= found.retained else "; only the newest of each partition"),
         remedy=""
         if allowed
-        else "change the schema so that it can read them, such as with a default for a new field; or deploy it when "
-        f"they have expired; if every reader can do without them, write {AllowedChange.BREAK_READERS.line}",
+        else f"change the schema so that it can read them{example}; or deploy it when they have expired; if every "
+        f"reader can do without them, write {AllowedChange.BREAK_READERS.line}",
         evidence={
             "topic": found.topic,
             "part": found.part,

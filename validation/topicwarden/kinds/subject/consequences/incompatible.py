@@ -8,7 +8,9 @@ registry compares only by its present level, and only with references that it ha
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
+from topicwarden.kinds.subject.change import SubjectChange
 from topicwarden.kinds.subject.evidence import SubjectContext
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.change_guard import ChangeGuard
@@ -22,6 +24,17 @@ GUARDS: tuple[ChangeGuard, ...] = (
         "refused",
     ),
 )
+
+
+_HINTS: Final = {
+    "avro": ", such as with a default for a new field",
+    "json": ": by BACKWARD, all that the earlier version accepts must stay valid, and without `additionalProperties: "
+    "false` it accepts any value of a new property; by FORWARD, the reverse",
+}
+
+
+def _hint(change: SubjectChange) -> str:
+    return _HINTS.get(change.schema.format, "") if change.schema else ""
 
 
 def evaluate(context: SubjectContext) -> Iterable[Consequence]:
@@ -53,7 +66,7 @@ def evaluate(context: SubjectContext) -> Iterable[Consequence]:
             + f" by the level of the subject{applies}",
             because=list(verdict.reasons),
             measured=verdict.judge,
-            remedy="make the schema compatible, such as with a default for a new field; or declare "
-            "another `compatibility`, if every reader and writer can handle it",
+            remedy=f"make the schema compatible{_hint(change)}; or declare another `compatibility`, if every reader "
+            "and writer can handle it",
             location=location,
         )
