@@ -219,6 +219,8 @@ def test_every_format_tells_what_was_settled_and_what_limits_the_audit() -> None
     report = reports.rich()
     limits = digest(report).limits
     assert [limit.split()[0] for limit in limits] == ["This", "95.12%", "Retention", "The"]
+    # A full audit that read the same records does not count.
+    assert "; earlier audits with --since last had read " in limits[0]
     seen = printed(report, 400)
     marked = FORMATS["markdown"](report, ReportBackground())
     page = html(report)

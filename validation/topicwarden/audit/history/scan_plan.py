@@ -117,7 +117,9 @@ def _step(read: PartitionRead, live: LiveTopic, rules: Contracts, history: Histo
     by_key = counted_by_key(read, rules)
     start = 0 if by_key else read.range.start
     if before is None or before.known is None or state is None:
-        return _full_step(read, live.id, "no earlier audit with --since last has read it", start)
+        return _full_step(
+            read, live.id, "not read by an earlier audit with --since last (other audits keep no counts for it)", start
+        )
     reason = _reason_for_full_read(read, live, before.known, rules, history) or _cleaned(
         read, state, before, live, history.still_present.get(read.topic_partition, frozenset())
     )

@@ -256,7 +256,7 @@ def _limits(report: AuditReport) -> Iterator[str]:
         yield f"Only topics in the scope of the stack were audited: {', '.join(report.scope)}."
     if report.read is ReadScope.LAST:
         yield (
-            f"This audit read {counted(report.scanned_records, 'record')}; earlier audits had read "
+            f"This audit read {counted(report.scanned_records, 'record')}; earlier audits with --since last had read "
             f"{counted(report.remembered_records, 'other record')}."
         )
     if report.coverage < 1:
