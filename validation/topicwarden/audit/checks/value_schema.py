@@ -30,7 +30,7 @@ prints the value of the finding's offset.
 
 Remedy: find the producer; a consumer that trusts the contract stops at that offset. Skip the record, or correct it with
 a later record of the same key. A record that was written by a schema that the declared one cannot read may be right: a
-change of the schema that ``allow: [break-readers]`` allowed makes all such records a ``fail``.
+new schema that ``break-readers`` allowed makes all such records a ``fail``.
 
 Prevent: use a serializer that validates; review changes of the schema in pull requests.
 
