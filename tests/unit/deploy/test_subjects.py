@@ -17,6 +17,7 @@ from tests.support.http_answers import Request, answering, failing, http
 from tests.support.subject_changes import change
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.kafka.registry.read import NO_REASON
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject import before
 from topicwarden.kinds.subject.before import SchemaCheckers, SubjectsBefore, _RegistryReader, subjects_before
@@ -386,9 +387,9 @@ def test_the_checkers_give_the_reasons_of_a_registry_that_gives_none(monkeypatch
     live = LiveSubject("s", SubjectVersion(1, 1, schema))
     reader = _RegistryReader(cast("Any", None), SchemaCheckers(lambda: []))
     monkeypatch.setattr(before, "registered_versions", lambda *_: [SubjectVersion(1, 1, schema)])
-    monkeypatch.setattr(before, "refusal", lambda *_: before.NO_REASON)
+    monkeypatch.setattr(before, "refusal", lambda *_: NO_REASON)
     added = (Incompatibility("/properties/zip", "added"),)
-    for found, reasons in (added, ("/properties/zip: added",)), ((), before.NO_REASON):
+    for found, reasons in (added, ("/properties/zip: added",)), ((), NO_REASON):
         monkeypatch.setattr(before, "incompatibilities", lambda *_, found=found: [CompatibilityVerdict(found)])
         verdict = reader._compatible(live, schema, Compatibility.BACKWARD, Compatibility.BACKWARD)
         assert verdict.reasons == reasons
