@@ -10,7 +10,7 @@ import ssl
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -77,6 +77,66 @@ def test_a_lost_broker_is_named(error: KafkaError, reason: str) -> None:
         clients.open_admin(Connection(("127.0.0.1:1",), tls=False)),
     ):
         raise error
+
+
+class _AdminOf:
+    """A client that reaches the cluster of the first server, by the map ``clusters``, and counts its requests."""
+
+    clusters: Mapping[str, str | None]
+    requests: int
+
+    def __init__(self, bootstrap_servers: list[str], **_: object) -> None:
+        self._server = bootstrap_servers[0]
+
+    def describe_cluster(self) -> dict[str, str | None]:
+        type(self).requests += 1
+        return {"cluster_id": self.clusters[self._server]}
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("clusters", "required", "refused"),
+    [
+        ({"a:1": "A", "b:1": "A", "c:1": "B"}, None, "c:1: cluster B"),
+        ({"a:1": "A", "b:1": "A", "c:1": "B"}, "A", "c:1: cluster B"),
+        ({"a:1": "B", "b:1": "A"}, "A", "a:1: cluster B"),
+        ({"a:1": "B"}, "A", "a:1: cluster B"),
+        ({"a:1": "B", "b:1": "B"}, "A", "a:1, b:1: cluster B"),
+        ({"a:1": "A", "b:1": "A", "c:1": "A"}, "A", ""),
+        ({"a:1": "A", "b:1": "A", "c:1": None}, "A", ""),
+        ({"a:1": None, "b:1": None}, "A", ""),
+        ({"a:1": "A"}, None, ""),
+    ],
+)
+def test_a_server_of_another_cluster_is_refused(
+    clusters: dict[str, str | None], required: str | None, refused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client takes any of the servers, so some commands would read the other cluster, or some connections of one."""
+    monkeypatch.setattr(clients, "KafkaAdminClient", _AdminOf)
+    monkeypatch.setattr(_AdminOf, "clusters", clusters, raising=False)
+    monkeypatch.setattr(_AdminOf, "requests", 0, raising=False)
+    monkeypatch.setattr(clients, "advertised_addresses", lambda _: ["a:1"])
+    for sandbox, remedy in (
+        (False, "name servers of one cluster only in kafka:boot"),
+        (True, "`topicwarden sandbox down`"),
+    ):
+        connection = Connection(tuple(clusters), tls=False, sandbox=sandbox, cluster_id=required)
+        if refused:
+            with pytest.raises(Refusal, match=rf"\({refused}\), and .* is cluster A: nothing .*{remedy}"):
+                clients.open_admin(connection).__enter__()
+        else:
+            with clients.open_admin(connection):
+                pass
+
+
+def test_servers_that_the_cluster_advertises_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "KafkaAdminClient", _AdminOf)
+    monkeypatch.setattr(_AdminOf, "clusters", {"a:1": "A", "b:1": "A"}, raising=False)
+    monkeypatch.setattr(_AdminOf, "requests", 0, raising=False)
+    monkeypatch.setattr(clients, "advertised_addresses", lambda _: ["a:1", "b:1"])
+    with clients.open_admin(Connection(("a:1", "b:1"), tls=False)):
+        assert _AdminOf.requests == 0
 
 
 def test_an_address_that_hangs_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import threading
@@ -22,6 +23,7 @@ from topicwarden.kafka.connect.sasl import sasl_settings
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+from topicwarden.model.sandbox_folder import ADDRESS_FILE, STATE_FILE
 from topicwarden.specs.stacks.connection_settings import AwsSettings
 
 
@@ -139,6 +141,17 @@ def test_a_sandbox_stack_has_no_other_cluster_settings(tmp_path: Path) -> None:
     settings = "config: {'topicwarden:cluster': sandbox, 'kafka:bootstrapServers': [prod:9093]}"
     with pytest.raises(Refusal, match="selects the sandbox, and kafka:bootstrapServers another cluster; remove one"):
         connect_to(project(tmp_path, settings), "prod")
+
+
+def test_a_sandbox_is_the_cluster_of_its_own_state(tmp_path: Path) -> None:
+    """Another sandbox may have taken the port of a broker that is down."""
+    sandbox = Project(tmp_path).cache / "sandbox"
+    sandbox.mkdir(parents=True)
+    (sandbox / ADDRESS_FILE).write_text("127.0.0.1:1\n", encoding="utf-8")
+    of_sandbox = project(tmp_path, "config: {'topicwarden:cluster': sandbox}")
+    assert connect_to(of_sandbox, "prod").cluster_id is None
+    (sandbox / STATE_FILE).write_text(json.dumps({"directory": str(sandbox), "cluster_id": "c"}), encoding="utf-8")
+    assert connect_to(of_sandbox, "prod").cluster_id == "c"
 
 
 @pytest.mark.parametrize("text", ["- a", "config: [a]", "sandbox"])

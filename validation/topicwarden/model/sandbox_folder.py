@@ -49,11 +49,21 @@ def refuse_copy(folder: Path) -> None:
     )
 
 
+def sandbox_cluster(folder: Path) -> str | None:
+    """Return Kafka's id of the cluster of the sandbox in ``folder``; None if the state file does not say."""
+    return _saved(folder / STATE_FILE, "cluster_id")
+
+
 def _directory(state_file: Path) -> Path | None:
     """Return the folder in which the brokers were started; None if the state file does not say."""
+    directory = _saved(state_file, "directory")
+    return None if directory is None else Path(directory)
+
+
+def _saved(state_file: Path, name: str) -> str | None:
     try:
         state = json.loads(state_file.read_bytes())
     except (OSError, ValueError):
         return None
-    directory = state.get("directory") if isinstance(state, dict) else None
-    return Path(directory) if isinstance(directory, str) else None
+    value = state.get(name) if isinstance(state, dict) else None
+    return value if isinstance(value, str) else None

@@ -21,12 +21,13 @@ from kafka.errors import KafkaError, NodeNotReadyError, UnknownBrokerIdError
 from topicwarden.kafka.connect.broker_probe import probe
 from topicwarden.kafka.connect.client_internals import advertised_addresses
 from topicwarden.kafka.connect.connection import Connection, tls_context
-from topicwarden.kafka.connect.request_errors import first_line
+from topicwarden.kafka.connect.request_errors import first_line, retry_transient
 from topicwarden.kafka.connect.sasl import refused_by_listener, sasl_settings
 from topicwarden.model.problem import Refusal
 
 _TIMEOUT_MS = 20_000
 _BOOTSTRAP_MS = 10_000
+_ONE_SERVER_MS = 5_000
 _NO_TOPICS: Final = {"allow_auto_create_topics": False}
 _CLIENT_ID: Final = "topicwarden"
 """The ``client.id`` of each client. kafka-python names the thread of a client after it."""
@@ -43,8 +44,9 @@ def open_admin(connection: Connection) -> Iterator[KafkaAdminClient]:
     uses the client is raised unchanged.
     """
     servers = ",".join(connection.bootstrap_servers)
-    admin = _open(connection)
+    admin, answering = _open(connection)
     try:
+        _refuse_other_cluster(connection, admin, answering)
         yield admin
     except (KafkaError, RuntimeError) as error:
         if not isinstance(error, KafkaError) and not _raised_by_client(error):
@@ -54,8 +56,11 @@ def open_admin(connection: Connection) -> Iterator[KafkaAdminClient]:
         _close(admin)
 
 
-def _open(connection: Connection) -> KafkaAdminClient:
-    """Return a client that has the cluster's metadata and can reach one of its brokers, or raise Refusal."""
+def _open(connection: Connection) -> tuple[KafkaAdminClient, Sequence[str]]:
+    """Return a client that has the cluster's metadata and can reach one of its brokers, or raise Refusal.
+
+    Also return which of the servers answer.
+    """
     probed = probe(connection, connection.bootstrap_servers)
     if not probed.answering:
         raise Refusal(f"no Kafka cluster answers at {_listed(probed.failures)}")
@@ -71,7 +76,59 @@ def _open(connection: Connection) -> KafkaAdminClient:
                 f"the brokers at {','.join(probed.answering)} advertise addresses that do not answer: "
                 f"{_listed(reachable.failures)}; or correct advertised.listeners of the brokers"
             )
-    return admin
+    return admin, probed.answering
+
+
+def _refuse_other_cluster(connection: Connection, admin: KafkaAdminClient, answering: Sequence[str]) -> None:
+    """Refuse servers of another cluster than the required one; without that one, servers of different clusters.
+
+    Each client asks one of the servers, by chance, which brokers there are: now of this cluster, then of the other. The
+    servers that the brokers of the cluster advertise are its own. Only the others are asked.
+    """
+    own = advertised_addresses(admin)
+    unknown = [server for server in answering if server not in own] if len(answering) > 1 else []
+    if not unknown and connection.cluster_id is None:
+        return
+    reached = retry_transient(lambda: _cluster_id(admin))
+    required = connection.cluster_id or reached
+    if reached is None or required is None:
+        return
+    found = {server: _cluster_at(connection, server) for server in (unknown if reached == required else answering)}
+    foreign = {server: f"cluster {each}" for server, each in found.items() if each not in (None, required)}
+    if reached != required and not foreign:
+        foreign = {",".join(answering): f"cluster {reached}"}
+    if not foreign:
+        return
+    remedy = (
+        "another program uses the port of a broker: stop it, or let `topicwarden sandbox down` and "
+        "`topicwarden sandbox up` choose other ports"
+        if connection.sandbox
+        else f"name servers of one cluster only in {connection.names.servers}"
+    )
+    raise Refusal(
+        f"servers of another cluster answer ({_listed(foreign)}), and {connection.source} is cluster {required}: "
+        f"nothing is read or changed; {remedy}"
+    )
+
+
+def _cluster_id(admin: KafkaAdminClient) -> str | None:
+    answered: str | None = admin.describe_cluster()["cluster_id"]
+    return answered
+
+
+def _cluster_at(connection: Connection, server: str) -> str | None:
+    """Return the id of the cluster that answers at ``server``; None if none does, or if it has no id."""
+    settings = client_settings(connection, [server]) | {"bootstrap_timeout_ms": _ONE_SERVER_MS}
+    try:
+        admin = KafkaAdminClient(**settings)
+    except (KafkaError, OSError, ValueError):
+        return None
+    try:
+        return _cluster_id(admin)
+    except KafkaError:
+        return None
+    finally:
+        _close(admin)
 
 
 def _bootstrapped(connection: Connection, servers: Sequence[str]) -> KafkaAdminClient:

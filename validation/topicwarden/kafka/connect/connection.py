@@ -33,7 +33,8 @@ class Connection:
     to, according to its settings. ``profile`` is the service that the settings name, or whose host names they have;
     None if only the cluster can tell. ``aws`` is the identity that signs tokens for Amazon MSK.
     ``verify_hosts``: the host names of brokers must be those of their certificates. ``origin`` is the setting, or the
-    option, that selects the cluster, and ``names`` calls the settings as the user's file does.
+    option, that selects the cluster, and ``names`` calls the settings as the user's file does. ``cluster_id`` is
+    Kafka's id of the cluster that must answer; None if any may.
     """
 
     bootstrap_servers: tuple[str, ...]
@@ -54,6 +55,7 @@ class Connection:
     profile: ServiceProfile | None = field(default=None, hash=False)  # has mappings
     origin: str = STACK_FILE.servers
     names: RemedySettings = STACK_FILE
+    cluster_id: str | None = None
 
     def __repr__(self) -> str:
         return f"Connection({','.join(self.bootstrap_servers)}, {self.security_protocol})"

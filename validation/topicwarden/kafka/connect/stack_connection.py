@@ -19,7 +19,7 @@ from topicwarden.kafka_facts.services import by_hosts
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.problem import Refusal, limited
 from topicwarden.model.project import Project
-from topicwarden.model.sandbox_folder import ADDRESS_FILE, REGISTRY_FILE, refuse_copy, refuse_link
+from topicwarden.model.sandbox_folder import ADDRESS_FILE, REGISTRY_FILE, refuse_copy, refuse_link, sandbox_cluster
 from topicwarden.specs.stacks.connection_settings import NAMES, SERVERS, read_connection_settings
 from topicwarden.specs.stacks.registry_settings import SANDBOX as SANDBOX_REGISTRY
 from topicwarden.specs.stacks.registry_settings import RegistrySettings, read_registry_settings
@@ -68,7 +68,14 @@ def connection_from(project: Project, origin: str, settings: Mapping[str, Any]) 
     if settings.get(CLUSTER) == SANDBOX:
         if settings.get(SERVERS) is not None:
             raise Refusal(f"{origin}: {CLUSTER}: {TWO_CLUSTERS}")
-        return Connection(sandbox_servers(project), tls=False, sandbox=True, moved_to=moved_to, profile=profile)
+        return Connection(
+            sandbox_servers(project),
+            tls=False,
+            sandbox=True,
+            moved_to=moved_to,
+            profile=profile,
+            cluster_id=sandbox_cluster(project.cache / "sandbox"),
+        )
     read, problems = read_connection_settings(settings, project.root)
     refuse_problems(problems, origin)
     if not read.servers:
