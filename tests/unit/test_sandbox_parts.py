@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import socket
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ import pytest
 from confluent_kafka import KafkaError, Producer
 
 from tests.support.clients import until
+from topicwarden.extensions.sandbox import broker_fleet
 from topicwarden.extensions.sandbox.broker import BrokerProcess, spawn
 from topicwarden.extensions.sandbox.broker_fleet import BrokerFleet
 from topicwarden.extensions.sandbox.jvm import Jvm
@@ -99,6 +101,34 @@ def test_a_start_without_a_number_takes_the_existing_sandbox_as_it_is(
         )
         with pytest.raises(Refusal, match=f"not 2: {remedy}"):
             sandbox.up(brokers=2)
+
+
+@pytest.mark.parametrize("purpose", ["port", "controller_port", "user_port"])
+def test_a_start_on_a_taken_port_names_it_and_the_remedy(
+    purpose: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another sandbox may have started meanwhile, and taken the ports of a broker that was killed."""
+    monkeypatch.setattr(Jvm, "require", lambda _: None)
+    sandbox, of = Sandbox(tmp_path, tmp_path / "java", tmp_path), state(tmp_path, 3)
+    of.model_copy(update={"authorizer": True}).save(tmp_path)
+    port = getattr(of.brokers[2], purpose)
+    remedy = "sandbox down` and then `topicwarden sandbox up`" if purpose == "controller_port" else "run `topicwarden s"
+    message = f"broker 3 cannot start: another program uses port {port}; .*{remedy}"
+    with socket.create_server(("127.0.0.1", port)):
+        with pytest.raises(Refusal, match=message):
+            sandbox.start(3)
+        with pytest.raises(Refusal, match=message):
+            fleet(tmp_path, "").join(of.model_copy(update={"authorizer": True}), [3], lambda _: None)
+
+
+def test_brokers_are_asked_again_after_one_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client may ask the lost broker, which is listed until its session times out."""
+    answers: list[set[int]] = [set(), {1, 2}]
+    monkeypatch.setattr(broker_fleet, "unfenced_brokers", lambda *_: answers.pop(0))
+    monkeypatch.setattr(broker_fleet, "is_free", lambda _: False)
+    assert fleet(tmp_path, "").listed(state(tmp_path, 2).brokers) == {1, 2}
+    monkeypatch.setattr(broker_fleet, "is_free", lambda _: True)
+    assert fleet(tmp_path, "").listed(state(tmp_path, 2).brokers) == set()
 
 
 def test_a_broker_whose_copy_was_interrupted_is_formatted_again(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from topicwarden.model.problem import Refusal
 
 _READY_S = 120.0
 _PROBE_S = 3.0
+_ANSWER_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,33 @@ class BrokerFleet:
         """Return the ids of the brokers in the cluster's metadata, from the brokers of ``broker_ports`` that listen."""
         listening = [ports.address for ports in broker_ports if not is_free(ports.port)]
         return unfenced_brokers(listening, _PROBE_S) if listening else set()
+
+    def listed(self, broker_ports: Collection[BrokerPorts]) -> set[int]:
+        """Return what ``joined`` does; ask again while no broker answers, for some seconds.
+
+        A client may ask the broker that was lost a moment ago: the metadata lists it until its session times out.
+        """
+        deadline = time.monotonic() + _ANSWER_S
+        while not (found := self.joined(broker_ports)) and time.monotonic() < deadline:
+            if all(is_free(ports.port) for ports in broker_ports):
+                break
+            time.sleep(0.1)
+        return found
+
+    def refuse_taken(self, state: SandboxState, ports: BrokerPorts) -> None:
+        """Refuse to start a broker, which does not run, if one of its ports is in use."""
+        remedy = "stop that program, or run `topicwarden sandbox up`, which selects another port"
+        if ports.controller_port is not None and not is_free(ports.controller_port):
+            remedy = (
+                "stop that program, or run `topicwarden sandbox down` and then `topicwarden sandbox up`, which selects "
+                "other ports"
+            )
+        numbers = (ports.port, ports.controller_port, ports.user_port if state.authorizer else None)
+        if taken := [str(number) for number in numbers if number is not None and not is_free(number)]:
+            raise Refusal(
+                f"broker {ports.id} cannot start: another program uses {'port' if len(taken) == 1 else 'ports'} "
+                f"{', '.join(taken)}; {remedy}"
+            )
 
     def prepare(self, state: SandboxState, broker_ports: Collection[BrokerPorts], say: Say) -> None:
         """Write each broker's properties, and format all new folders."""
@@ -110,6 +138,8 @@ class BrokerFleet:
         started = time.monotonic()
         while waiting:
             for ports in waiting:
+                if not self.runs(ports):
+                    self.refuse_taken(state, ports)
                 self.broker(ports).require_alive()
             ready = [ports for ports in waiting if set(ids) <= self.joined([ports])]
             waiting = [ports for ports in waiting if ports not in ready]

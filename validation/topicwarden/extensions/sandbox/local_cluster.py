@@ -141,7 +141,7 @@ class Sandbox:
         state = states.load(self._directory)
         if state is None:
             return SandboxStatus()
-        joined = self._fleet.joined([ports for ports in state.brokers if self._fleet.runs(ports)])
+        joined = self._fleet.listed([ports for ports in state.brokers if self._fleet.runs(ports)])
         return SandboxStatus(tuple(self._status_of(ports, joined) for ports in state.brokers))
 
     def stop(self, broker_id: int, say: Say = _silent) -> None:
@@ -164,13 +164,14 @@ class Sandbox:
         """Start one broker of the cluster, and return when it has joined.
 
         Without a quorum of running controllers, the broker cannot join. Then report this to ``say``, and return at
-        once.
+        once. Raises Refusal if one of the broker's ports is in use.
         """
         self._jvm.require()
         with self._own(say):
             state = self._state()
             ports = self._ports(state, broker_id)
             if not self._fleet.runs(ports):
+                self._fleet.refuse_taken(state, ports)
                 self._fleet.start(state, [ports], say)
             voters = state.brokers[:QUORUM]
             running = [voter for voter in voters if self._fleet.runs(voter)]
