@@ -10,8 +10,10 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.support import reports
 from tests.support.http_answers import Request, answering, failing, http
@@ -20,13 +22,17 @@ from topicwarden.audit.history.audit_history import AuditHistory, registry_state
 from topicwarden.audit.history.known_placements import known_placements
 from topicwarden.audit.history.outcomes import selection_key, trend, with_changes
 from topicwarden.audit.history.scan_plan import terms_digest
+from topicwarden.audit.request import AuditRequest
+from topicwarden.audit.run import audit
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.key_scan import TopicKeys
 from topicwarden.audit.scan.offset_ranges import OffsetRange
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.contents import Contents, KeyContents
 from topicwarden.model.finding import AuditReport, Finding
-from topicwarden.model.verdict import Verdict
+from topicwarden.model.problem import Refusal
+from topicwarden.model.verdict import ReadScope, Verdict
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 from topicwarden.usage.history_files import VERSION
 
@@ -181,3 +187,33 @@ def test_a_registry_that_does_not_answer_is_a_change() -> None:
     contracts = Contracts({"t": TERMS}, settings("http://127.0.0.1:9"))
     assert registry_states(contracts).keys() == {"t"}
     assert registry_states(replace(contracts, registry=None)) == {}
+
+
+def test_a_history_of_another_cluster_is_refused_unless_the_stack_moved(history: AuditHistory) -> None:
+    """An address of the bootstrap servers may lead to another cluster, whose topics would be judged as the stack's."""
+    connection = Connection(("prod:9092",))
+    with pytest.raises(
+        Refusal, match=rf"about cluster {CLUSTER}, but kafka:bootstrapServers .* other: .*:movedTo other"
+    ):
+        history.require_cluster("other", connection, "dev")
+    history.require_cluster("other", replace(connection, moved_to="other"), "dev")
+    history.require_cluster("other", replace(connection, sandbox=True), "dev")
+    history.require_cluster(CLUSTER, connection, "dev")
+    history.require_cluster(None, connection, "dev")
+    AuditHistory(no_spark, None).require_cluster("other", connection, "dev")
+
+
+def test_an_audit_of_another_cluster_than_the_history_ends_before_it_saves(
+    history: AuditHistory, tmp_path: Path
+) -> None:
+    observed = Mock(snapshot=Mock(cluster_id="other", taken_at=LAST + 1_000))
+    request = AuditRequest("dev", Connection(("prod:9092",)), (), history=str(tmp_path), since=ReadScope.LAST)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(Refusal, match=f"about cluster {CLUSTER}"):
+        audit(no_spark, request, lambda share: None, observed)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert history.last_states(CLUSTER)
+
+
+def no_spark() -> SparkSession:
+    raise AssertionError("a history on this machine needs no Spark")

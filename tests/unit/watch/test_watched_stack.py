@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,22 @@ def test_each_audit_has_the_declarations_and_the_secrets_of_now(
     assert {each.since for each in requests} == {ReadScope.LAST}
 
 
+def test_each_audit_insists_on_the_cluster_of_the_last_one_unless_the_stack_moved(
+    folder: Path, watched: WatchedStack, requests: list[AuditRequest]
+) -> None:
+    """Else an audit of another cluster, whose server one of the addresses is, resolves findings and makes new ones."""
+    watched.read_declarations()
+    watched.audit()
+    watched.audit()
+    settings = folder / "stacks" / "Pulumi.dev.yaml"
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text(text.replace("config: {", "config: {'topicwarden:movedTo': new, "), encoding="utf-8")
+    watched.read_declarations()
+    watched.audit()
+    assert empty().cluster_id
+    assert [each.connection.cluster_id for each in requests] == [None, empty().cluster_id, "new"]
+
+
 def test_broken_declarations_are_refused_and_the_last_valid_ones_are_used(
     folder: Path, watched: WatchedStack, requests: list[AuditRequest]
 ) -> None:
@@ -106,7 +123,7 @@ def test_a_broken_stack_file_leaves_the_last_connection(
     (folder / "stacks" / "Pulumi.dev.yaml").write_text("config: {'kafka:bootstrapServers': [\n", encoding="utf-8")
     assert "stacks/Pulumi.dev.yaml" in (watched.read_declarations() or "")
     watched.audit()
-    assert requests[1].connection == requests[0].connection
+    assert replace(requests[1].connection, cluster_id=None) == requests[0].connection
 
 
 def test_settings_of_receivers_that_cannot_be_used_leave_the_declarations_valid(

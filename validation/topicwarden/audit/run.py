@@ -53,7 +53,8 @@ def audit(
     there is something to read. ``observed`` is the cluster a moment ago; by default, it is read now.
 
     Raises:
-        Refusal: the driver and the executors do not share the history, the cluster is unreachable, or Spark failed.
+        Refusal: the driver and the executors do not share the history, the cluster is unreachable or another one than
+            that of the history, or Spark failed.
     """
     observed = observed or request.observe()
     started = observed.snapshot.taken_at
@@ -62,6 +63,10 @@ def audit(
     ready = SparkOnce(session, history.require_shared)
     if request.since is ReadScope.ALL:
         ready()
+    cluster_id = observed.snapshot.cluster_id
+    if request.declared:
+        history.require_cluster(cluster_id, request.connection, request.stack)
+    request = replace(request, connection=replace(request.connection, cluster_id=cluster_id))
     logs = read_authorizer_logs(ready(), log, request.log_time_zone) if (log := request.authorizer_log) else None
     context = UseContext(
         request.access,

@@ -18,11 +18,13 @@ from topicwarden.audit.history.store import HistoryStore, HistoryUnavailable
 from topicwarden.audit.history.topic_state import TopicState
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.spark_source import SparkSource
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.registry.client import RegistryClient
 from topicwarden.kafka.registry.read import each_of, subject_state
 from topicwarden.kafka.registry.registry_error import RegistryError
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
+from topicwarden.specs.stacks.stack_settings import MOVED_TO
 from topicwarden.usage.use_history import UseHistory
 
 
@@ -58,6 +60,27 @@ class AuditHistory:
             "share (--history s3a://bucket/history, or topicwarden:history of the stack), or turn the history off "
             "(--history none)"
         )
+
+    def require_cluster(self, cluster_id: str | None, connection: Connection, stack: str) -> None:
+        """Raise ``Refusal`` if all audits of the history were of other clusters than ``cluster_id``.
+
+        ``connection`` is the one that leads there. A stack may move to another cluster if its settings say so. The
+        sandbox knows its own cluster.
+        """
+        confirmed = connection.sandbox or connection.moved_to == cluster_id
+        if self._store is None or cluster_id is None or confirmed:
+            return
+        try:
+            before = self._store.cluster_instead_of(cluster_id)
+        except HistoryUnavailable:  # noted by ``last_states``
+            return
+        if before is not None:
+            raise Refusal(
+                f"the history at {self._url} is about cluster {before}, but {connection.source} leads to cluster "
+                f"{cluster_id}: nothing is judged there. Correct the setting; if the stack really moved, confirm it "
+                f"with `pulumi config set {MOVED_TO} {cluster_id} --stack {stack}`; if this is the history of another "
+                "stack, choose another one with --history or topicwarden:history"
+            )
 
     def last_states(self, cluster_id: str | None, before: int | None = None) -> dict[str, TopicState]:
         """Return the last saved state of each topic of this cluster, by topic name.

@@ -113,6 +113,22 @@ class HistoryStore(HistoryParts):
         except FAILURES as error:
             raise HistoryUnavailable(reason_of(error)) from error
 
+    def cluster_instead_of(self, cluster_id: str) -> str | None:
+        """Return the cluster of the last audits if none was of ``cluster_id``; raises ``HistoryUnavailable``.
+
+        None if one was, or if there are no audits.
+        """
+        last: str | None = None
+        try:
+            for part in reversed(self.parts("states")):
+                clusters = {cluster for cluster, _ in self._topics(part)}
+                if cluster_id in clusters:
+                    return None
+                last = last or next(iter(clusters), None)
+        except FAILURES as error:
+            raise HistoryUnavailable(reason_of(error)) from error
+        return last
+
     def has_audit_since(self, time: int) -> bool:
         """Return whether an audit of ``time`` (ms) or later has saved states; raises ``HistoryUnavailable``."""
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from topicwarden.audit.run import audit
@@ -56,6 +57,7 @@ class WatchedStack:
         self._problem: str | None = None
         self._request: AuditRequest | None = None
         self._history: str | None = None
+        self._cluster_id: str | None = None
         self._deliveries: ReportDeliveries | None = None
         self._resources = ExitStack()
 
@@ -120,15 +122,20 @@ class WatchedStack:
         self.auditing = True
         try:
             self.open()
-            return audit(self._spark, self._current_request(), lambda share: None)
+            report = audit(self._spark, self._current_request(), lambda share: None)
         except Exception:
             self._spark.after_failure()
             raise
         finally:
             self.auditing = False
+        self._cluster_id = report.cluster_id
+        return report
 
     def _current_request(self) -> AuditRequest:
-        """Return the request for one audit. If the stack's file is broken, its last valid settings are used."""
+        """Return the request for one audit. If the stack's file is broken, its last valid settings are used.
+
+        The cluster must be that of the last audit, unless the settings say that the stack has moved.
+        """
         if self._checked is None:
             raise Refusal(f"no declarations have been valid yet: {self._problem}")
         options = AuditOptions(self._history, ReadScope.LAST, self._bounds)
@@ -137,7 +144,12 @@ class WatchedStack:
         except Refusal:
             if self._problem is None or self._request is None:
                 raise
-        return self._request
+        connection = self._request.connection
+        if connection.sandbox:  # knows its cluster
+            return self._request
+        return replace(
+            self._request, connection=replace(connection, cluster_id=connection.moved_to or self._cluster_id)
+        )
 
 
 def _history(project: Project, stack: str, option: str | None) -> str:

@@ -21,9 +21,11 @@ from kafka.errors import KafkaError, NodeNotReadyError, UnknownBrokerIdError
 from topicwarden.kafka.connect.broker_probe import probe
 from topicwarden.kafka.connect.client_internals import advertised_addresses
 from topicwarden.kafka.connect.connection import Connection, tls_context
+from topicwarden.kafka.connect.remedy_settings import STACK_FILE
 from topicwarden.kafka.connect.request_errors import first_line, retry_transient
 from topicwarden.kafka.connect.sasl import refused_by_listener, sasl_settings
 from topicwarden.model.problem import Refusal
+from topicwarden.specs.stacks.stack_settings import MOVED_TO
 
 _TIMEOUT_MS = 20_000
 _BOOTSTRAP_MS = 10_000
@@ -105,6 +107,8 @@ def _refuse_other_cluster(connection: Connection, admin: KafkaAdminClient, answe
         if connection.sandbox
         else f"name servers of one cluster only in {connection.names.servers}"
     )
+    if connection.cluster_id is not None and not connection.sandbox and connection.names is STACK_FILE:
+        remedy += f"; if the stack really moved, set {MOVED_TO} to the id of its cluster"
     raise Refusal(
         f"servers of another cluster answer ({_listed(foreign)}), and {connection.source} is cluster {required}: "
         f"nothing is read or changed; {remedy}"

@@ -327,7 +327,8 @@ SETTINGS: Final = {
         _parts(read_receivers, may_be_empty=False),
     ),
     MOVED_TO: StackSetting(
-        "Kafka's id of the cluster that the stack moved to. It confirms a deploy to another cluster than the last one.",
+        "Kafka's id of the cluster that the stack moved to. It confirms that deploys and audits are "
+        "of another cluster than the last ones.",
         {"anyOf": [_TEXT, ENCRYPTED]},
         _text("the id of a Kafka cluster"),
     ),
