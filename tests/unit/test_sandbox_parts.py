@@ -121,7 +121,7 @@ def test_a_start_on_a_taken_port_names_it_and_the_remedy(
             fleet(tmp_path, "").join(of.model_copy(update={"authorizer": True}), [3], lambda _: None)
 
 
-def test_brokers_are_asked_again_after_one_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_of_brokers_is_read_again_after_one_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client may ask the lost broker, which is listed until its session times out."""
     answers: list[set[int]] = [set(), {1, 2}]
     monkeypatch.setattr(broker_fleet, "unfenced_brokers", lambda *_: answers.pop(0))

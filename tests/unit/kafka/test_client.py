@@ -130,7 +130,7 @@ def test_a_server_of_another_cluster_is_refused(
                 pass
 
 
-def test_servers_that_the_cluster_advertises_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_request_goes_to_servers_that_the_cluster_advertises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clients, "KafkaAdminClient", _AdminOf)
     monkeypatch.setattr(_AdminOf, "clusters", {"a:1": "A", "b:1": "A"}, raising=False)
     monkeypatch.setattr(_AdminOf, "requests", 0, raising=False)
