@@ -98,11 +98,11 @@ class _AdminOf:
 @pytest.mark.parametrize(
     ("clusters", "required", "refused"),
     [
-        ({"a:1": "A", "b:1": "A", "c:1": "B"}, None, "c:1: cluster B"),
-        ({"a:1": "A", "b:1": "A", "c:1": "B"}, "A", "c:1: cluster B"),
-        ({"a:1": "B", "b:1": "A"}, "A", "a:1: cluster B"),
-        ({"a:1": "B"}, "A", "a:1: cluster B"),
-        ({"a:1": "B", "b:1": "B"}, "A", "a:1, b:1: cluster B"),
+        ({"a:1": "A", "b:1": "A", "c:1": "B"}, None, "c:1: leads to cluster B"),
+        ({"a:1": "A", "b:1": "A", "c:1": "B"}, "A", "c:1: leads to cluster B"),
+        ({"a:1": "B", "b:1": "A"}, "A", "a:1: leads to cluster B"),
+        ({"a:1": "B"}, "A", "a:1: leads to cluster B"),
+        ({"a:1": "B", "b:1": "B"}, "A", "a:1, b:1: leads to cluster B"),
         ({"a:1": "A", "b:1": "A", "c:1": "A"}, "A", ""),
         ({"a:1": "A", "b:1": "A", "c:1": None}, "A", ""),
         ({"a:1": None, "b:1": None}, "A", ""),
@@ -123,7 +123,7 @@ def test_a_server_of_another_cluster_is_refused(
     ):
         connection = Connection(tuple(clusters), tls=False, sandbox=sandbox, cluster_id=required)
         if refused:
-            with pytest.raises(Refusal, match=rf"\({refused}\), and .* is cluster A: nothing .*{remedy}"):
+            with pytest.raises(Refusal, match=rf"{refused}, but .* A: nothing .*{remedy}"):
                 clients.open_admin(connection).__enter__()
         else:
             with clients.open_admin(connection):

@@ -96,9 +96,9 @@ def _refuse_other_cluster(connection: Connection, admin: KafkaAdminClient, answe
     if reached is None or required is None:
         return
     found = {server: _cluster_at(connection, server) for server in (unknown if reached == required else answering)}
-    foreign = {server: f"cluster {each}" for server, each in found.items() if each not in (None, required)}
+    foreign = {server: f"leads to cluster {each}" for server, each in found.items() if each not in (None, required)}
     if reached != required and not foreign:
-        foreign = {",".join(answering): f"cluster {reached}"}
+        foreign = {",".join(answering): f"leads to cluster {reached}"}
     if not foreign:
         return
     remedy = (
@@ -109,9 +109,9 @@ def _refuse_other_cluster(connection: Connection, admin: KafkaAdminClient, answe
     )
     if connection.cluster_id is not None and not connection.sandbox and connection.names is STACK_FILE:
         remedy += f"; if the stack really moved, set {MOVED_TO} to the id of its cluster"
+    expected = "the other servers lead to" if connection.cluster_id is None else "the cluster must be"
     raise Refusal(
-        f"servers of another cluster answer ({_listed(foreign)}), and {connection.source} is cluster {required}: "
-        f"nothing is read or changed; {remedy}"
+        f"{connection.source}: {_listed(foreign)}, but {expected} {required}: nothing is read or changed; {remedy}"
     )
 
 
