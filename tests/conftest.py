@@ -70,6 +70,8 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # With this variable, each process that a test starts would compile all its modules again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # Commands follow it in a pipe, too. Workers get that of the terminal; tests of a width set it themselves.
+    os.environ.pop("COLUMNS", None)
     sys.dont_write_bytecode = False
     # JVMs of tests end before the optimising compiler, which takes half of their CPU time, is of use.
     os.environ.setdefault(JAVA_OPTIONS, "-XX:TieredStopAtLevel=1")
