@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from itertools import product
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -28,13 +31,18 @@ from tests.support.access_names import (
     user_properties,
 )
 from tests.support.access_parts import declared_access, live_access
-from topicwarden.deploy.access_program import missing_line
-from topicwarden.deploy.access_state import deployed_access, recorded_access
-from topicwarden.kinds.access_resource import ACCESS_SET_TYPE, AccessBefore
+from topicwarden.deploy.access_program import access_before, missing_line
+from topicwarden.deploy.access_resources import AccessResources
+from topicwarden.deploy.access_state import ACCESS_RESOURCES, deployed_access, recorded_access
+from topicwarden.deploy.lean_registration import Registered
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kinds.access_resource import ACCESS_SET_TYPE, AccessBefore, KindWrites
 from topicwarden.kinds.acl.resource import CREATE_TOGETHER, last_acls
 from topicwarden.kinds.acl.resource import RESOURCE as ACLS
 from topicwarden.kinds.announced_writes import Intent, UnfinishedWrites
 from topicwarden.kinds.quota.levels import QuotaEntity
+from topicwarden.kinds.scram_user.change import USERS as USERS_PART
+from topicwarden.kinds.scram_user.change import own_passwords
 from topicwarden.kinds.scram_user.resource import PROTECT_CREDENTIALS
 from topicwarden.kinds.scram_user.resource import RESOURCE as USERS
 from topicwarden.model.access import (
@@ -51,9 +59,10 @@ from topicwarden.model.access import (
     ScramUser,
     SecretReference,
 )
-from topicwarden.model.planned_change import PlanSection
+from topicwarden.model.planned_change import Action, PlanSection
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import Allowance, AllowedChange
+from topicwarden.plan.access_change import ACCESS_PARTS, access_change
 
 READ = Acl("User:CN=a|b,OU=c", "*", Operation.READ, PermissionType.ALLOW, ResourceType.TOPIC, "orders")
 WRITE = Acl(
@@ -109,7 +118,7 @@ def test_the_state_gives_the_access_that_was_registered() -> None:
         allow={"access/a.yaml": frozenset({Allowance(AllowedChange.REVOKE_ACCESS, date(2030, 1, 2))})},
     )
     state: list[Mapping[str, Any]] = [
-        resource(ACCESS_SET_TYPE, "dev", **recorded_access(declared, [("a", "SCRAM-SHA-512")])),
+        resource(ACCESS_SET_TYPE, "dev", **recorded_access(declared, {("a", "SCRAM-SHA-512"): 8192})),
         *(resource(ACL_TYPE, acl_name(acl), **acl_properties(acl)) for acl in declared.acls),
         *(
             resource(quota_type(entity), quota_name(entity), **quota_properties(entity, rates))
@@ -131,6 +140,7 @@ def test_the_state_gives_the_access_that_was_registered() -> None:
         homes={READ: ("orders",), **dict.fromkeys([WRITE, *quotas, ("a", "SCRAM-SHA-512"), "billing"], (HERE.file,))},
         allow=declared.allow,
         passwords=frozenset({("a", "SCRAM-SHA-512")}),
+        iterations={("a", "SCRAM-SHA-512"): 8192},
     )
 
 
@@ -201,6 +211,8 @@ REPLACE = {HERE.file: frozenset({Allowance(AllowedChange.REPLACE_CREDENTIAL)})}
         ("other", True, True, True, False),
         ("other", True, False, False, True),
         ("written", True, False, True, False),
+        ("written by hand", True, False, False, True),  # somebody has written other iterations since
+        ("written by hand", True, True, False, False),
         ("adopted", False, False, False, False),  # gone, and nothing creates it again
         ("adopted refreshed", False, False, True, False),  # gone, and the refresh tells the engine
         ("adopted refreshed", True, False, False, True),
@@ -215,7 +227,8 @@ def test_only_a_password_that_a_deploy_has_written_is_ours(
         declared_access(parts={"users": {KEY: (USER, HERE)}}, allow=REPLACE if allowed else {}),
         access_parts.deployed_access(
             parts={} if deployed == "no" else {"users": {KEY: other if deployed == "other" else USER}},
-            passwords=frozenset({KEY} if deployed == "written" else ()),
+            passwords=frozenset({KEY} if deployed.startswith("written") else ()),
+            iterations={KEY: 8192} if deployed == "written by hand" else {},
         ),
         live_access(parts={"users": {KEY: other if deployed == "other" else USER} if live else {}}),
         refreshed=deployed.endswith(" refreshed"),
@@ -277,6 +290,69 @@ def test_only_a_user_of_somebody_else_that_is_as_declared_is_adopted(
         UnfinishedWrites(PlanSection.ACCESS, intents),
     )
     assert USERS.writes(access).import_ids == ({KEY: "a|SCRAM-SHA-512||secret@1"} if adopted else {})
+
+
+@pytest.mark.parametrize("refreshed", [False, True])
+@pytest.mark.parametrize(
+    ("intents", "own"),
+    [
+        ((), False),
+        ((user_name(*KEY),), False),
+        ((f"{user_name(*KEY)}@8192",), False),
+        ((f"{user_name(*KEY)}@5000",), True),
+    ],
+)
+def test_other_iterations_than_a_deploy_has_written_or_begun_to_write_are_of_somebody_else(
+    intents: tuple[str, ...], own: bool, refreshed: bool
+) -> None:
+    """A deploy wrote 4,096 iterations, one that was killed announced ``intents``, and the cluster has 5,000."""
+    live = live_access(
+        parts={**{part.name: {} for part in ACCESS_PARTS}, "users": {KEY: ScramUser(*KEY, 5000)}},
+    )
+    access = access_before(
+        cast("Cluster", SimpleNamespace(access=lambda _: live)),
+        dict.fromkeys(intents, Intent.CREATE),
+        declared_access(parts={"users": {KEY: (USER, HERE)}}),
+        access_parts.deployed_access(
+            parts={"users": {KEY: USER}}, passwords=frozenset({KEY}), iterations={KEY: USER.iterations}
+        ),
+        refreshed=refreshed,
+    )
+    assert (KEY in own_passwords(access.deployed, live)) is own
+    assert [*access.unfinished.intents] == [*intents] * own
+    change = access_change(access.declared, access.deployed, live)
+    assert change.of(USERS_PART) == {KEY: Action.UPDATE if refreshed else Action.DRIFT}
+    writes = USERS.writes(access)
+    assert (writes.written, writes.replaced) == (({KEY: 4096}, {KEY: 5000}) if own else ({}, {}))
+    assert writes.prepare[PROTECT_CREDENTIALS] == ([] if own else ["|".join(KEY)])
+
+
+@pytest.mark.parametrize(
+    ("answer", "before", "recorded"),
+    [
+        (Registered(user_properties(USER), failed=False), 5000, 4096),
+        (Registered(user_properties(replace(USER, iterations=5000)), failed=False), 5000, 5000),  # no target
+        (Registered({}, failed=True), 5000, 5000),
+        (Registered({}, failed=True), None, None),
+    ],
+)
+def test_iterations_that_were_not_written_are_not_recorded(
+    answer: Registered, before: int | None, recorded: int | None
+) -> None:
+    async def answers() -> dict[str, Registered]:
+        return {user_name(*KEY): answer}
+
+    async def passwords() -> dict[str, int]:
+        resources = object.__new__(AccessResources)
+        resources._access = declared_access(parts={"users": {KEY: (USER, HERE)}})
+        resources._writes = {
+            each.part: KindWrites(written={KEY: 4096}, replaced={KEY: before}) if each is USERS else KindWrites()
+            for each in ACCESS_RESOURCES
+        }
+        resources._others_done = asyncio.ensure_future(answers())
+        return await resources._passwords()
+
+    assert asyncio.run(passwords()) == ({} if recorded is None else {user_name(*KEY): recorded})
 
 
 def test_declared_and_deployed_access_that_is_gone_is_named() -> None:

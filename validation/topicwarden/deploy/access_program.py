@@ -13,6 +13,7 @@ from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kinds.access_resource import AccessBefore, SecretProperty
 from topicwarden.kinds.announced_writes import Intent, unfinished_writes
 from topicwarden.kinds.group_config.change import requested_groups
+from topicwarden.kinds.scram_user.resource import as_refreshed, written_since
 from topicwarden.model.access import AccessKey, DeclaredAccess, DeployedAccess
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Problem
@@ -21,18 +22,26 @@ from topicwarden.plan.consequence_text import shorten
 
 
 def access_before(
-    cluster: Cluster, intents: Mapping[str, Intent], declared: DeclaredAccess, deployed: DeployedAccess
+    cluster: Cluster,
+    intents: Mapping[str, Intent],
+    declared: DeclaredAccess,
+    deployed: DeployedAccess,
+    *,
+    refreshed: bool = False,
 ) -> AccessBefore:
     """Return the access before the deploy; reads nothing from the cluster if the stack has none.
 
     ``intents`` are those of earlier deploys. A password that one was about to write when it was killed counts as
-    written.
+    written. ``refreshed``: the engine has read the access into the state first.
     """
     if declared.empty and deployed.empty and not intents:
-        return AccessBefore(declared, deployed)
+        return AccessBefore(declared, deployed, refreshed=refreshed)
     live = cluster.access(requested_groups(declared, deployed))
+    if refreshed:
+        deployed = as_refreshed(deployed, live)
     if not intents:
-        return AccessBefore(declared, deployed, live)  # the names of ten thousands of live ACLs take a while
+        # The names of ten thousands of live ACLs take a while.
+        return AccessBefore(declared, deployed, live, refreshed=refreshed)
     titles = resource_names(live)
     unfinished = unfinished_writes(
         PlanSection.ACCESS,
@@ -50,8 +59,15 @@ def access_before(
         for key in declared.part(kind.part)
         if kind.name(key) in unfinished.intents and kind.name(key) in titles
     }
-    deployed = replace(deployed, passwords=deployed.passwords | begun)
-    return AccessBefore(declared, deployed, live, unfinished)
+    since = written_since(deployed, live, intents)
+    deployed = replace(
+        deployed,
+        passwords=deployed.passwords | begun,
+        iterations={**deployed.iterations, **{key: number for key, (_, number) in since.items()}},
+    )
+    announced = dict.fromkeys((name for name, _ in since.values()), Intent.CREATE)
+    unfinished = replace(unfinished, intents={**unfinished.intents, **announced})
+    return AccessBefore(declared, deployed, live, unfinished, refreshed)
 
 
 def missing_line(access: AccessBefore, stack: str, *, reverts: bool) -> str:

@@ -26,11 +26,12 @@ from typing import Any
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.deploy.access_state import ACCESS_RESOURCES, DENIALS_TYPE, recorded_access
-from topicwarden.deploy.lean_registration import LeanResource, known_output, prepare, register
+from topicwarden.deploy.access_state import ACCESS_RESOURCES, DENIALS_TYPE, WITH_SECRETS, recorded_access
+from topicwarden.deploy.lean_registration import LeanResource, Registered, known_output, prepare, register
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE, AccessBefore
 from topicwarden.kinds.acl.resource import ACL_TYPE, CREATE_TOGETHER, acl_of, acl_properties
 from topicwarden.kinds.acl.resource import RESOURCE as ACL
+from topicwarden.kinds.difference import has_values
 from topicwarden.kinds.properties import secret
 from topicwarden.model.access import ACLS, AccessKey, AccessSource, Acl, PermissionType
 
@@ -73,10 +74,11 @@ class AccessResources(pulumi.ComponentResource):
             self._denials = _Denials(f"{name}/denials", pulumi.ResourceOptions(parent=self))
         self._prepared = asyncio.ensure_future(self._prepare())
         self.acls = asyncio.ensure_future(self._register_acls())
+        self._others_done = asyncio.ensure_future(self._register_others())
         self.done = known_output(self._registered())
-        written = {key for each in self._writes.values() for key in each.written}
-        record = recorded_access(self._access, written, access.deployed)
-        self.register_outputs({key: known_output(_known(value)) for key, value in record.items()})
+        record = recorded_access(self._access, departing=access.deployed)
+        values = {key: _known(value) for key, value in record.items()} | {"passwords": self._passwords()}
+        self.register_outputs({key: known_output(value) for key, value in values.items()})
 
     async def _prepare(self) -> None:
         for each in self._writes.values():
@@ -85,8 +87,30 @@ class AccessResources(pulumi.ComponentResource):
                     await prepare(function, value, self._kafka)
 
     async def _registered(self) -> None:
+        await asyncio.gather(self.acls, self._others_done)
+
+    async def _register_others(self) -> dict[str, Registered]:
+        """Register everything but ACLs; return the engine's answers by the name of the resource."""
         await self._prepared
-        await asyncio.gather(self.acls, register(self._others(), self._kafka, self._root))
+        others = list(self._others())
+        answers = await register(others, self._kafka, self._root)
+        return {each.name: answer for each, answer in zip(others, answers, strict=True)}
+
+    async def _passwords(self) -> dict[str, int]:
+        """Return the record of passwords. Only where it depends on writes, which may fail, it waits for them."""
+        written = {key: number for each in self._writes.values() for key, number in each.written.items()}
+        if any(each.replaced for each in self._writes.values()):
+            await asyncio.wait([self._others_done])
+            answers = {} if self._others_done.exception() else self._others_done.result()
+            for kind, _ in WITH_SECRETS:
+                for key, number in self._writes[kind.part].replaced.items():
+                    answer = answers.get(kind.name(key))
+                    properties = kind.properties(key, self._access.part(kind.part)[key])
+                    if answer is None or answer.failed or not has_values(properties, answer.outputs):
+                        del written[key]
+                        written |= {} if number is None else {key: number}
+        passwords: dict[str, int] = recorded_access(self._access, written)["passwords"]
+        return passwords
 
     async def _register_acls(self) -> None:
         await self._prepared

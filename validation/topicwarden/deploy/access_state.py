@@ -52,6 +52,7 @@ _TITLES: Final = {part.name: part.title for part in ACCESS_PARTS}
 
 Properties: TypeAlias = Mapping[str, Any]
 NOT_DEPLOYED: Final = DeployedAccess()
+NOTHING: Final[Mapping[Any, int]] = {}
 
 
 def resource_names(access: DeclaredAccess | DeployedAccess | LiveAccess) -> dict[str, str]:
@@ -74,12 +75,12 @@ def resource_locations(access: DeclaredAccess) -> dict[str, Location]:
 
 
 def recorded_access(
-    access: DeclaredAccess, written: Collection[Any] = (), departing: DeployedAccess = NOT_DEPLOYED
+    access: DeclaredAccess, written: Mapping[Any, int] = NOTHING, departing: DeployedAccess = NOT_DEPLOYED
 ) -> dict[str, Any]:
     """Return the record of ``access`` for the state: where each entry is declared, and what is allowed there.
 
-    Of values by name, it has the names that are declared. ``written`` are the users whose password a deploy has
-    written. The record of what is ``departing`` stays, in case that its deletion fails.
+    Of values by name, it has the names that are declared. ``written`` has the users whose password a deploy has
+    written, with the number of iterations. The record of what is ``departing`` stays, in case that its deletion fails.
     """
     gone = {key: homes for key, homes in departing.homes.items() if key not in access.homes}
     homes = {**gone, **access.homes}
@@ -92,7 +93,7 @@ def recorded_access(
             for resource, key, value in [*_entries(departing, gone), *_entries(access, access.homes)]
         },
         "allow": {file: recorded_allowances(words) for file, words in sorted(allow.items())},
-        "passwords": sorted(resource.name(key) for resource, key, _ in _entries(access, written)),
+        "passwords": {resource.name(key): written[key] for resource, key, _ in _entries(access, written)},
     }
 
 
@@ -125,7 +126,7 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
     found: dict[str, dict[Any, Any]] = {}
     records: dict[str, Mapping[str, Any]] = {}
     allow: dict[str, frozenset[Allowance]] = {}
-    passwords: Collection[str] = ()
+    passwords: Collection[str] | Mapping[str, Any] = ()
     resources = list(resources)
     for outputs in component_outputs(resources, ACCESS_SET_TYPE):
         records, passwords = outputs.get("declared") or {}, outputs.get("passwords") or ()
@@ -156,11 +157,17 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
         tainted = bool(resource.get("taint"))
         if tainted or not as_declared:
             undeclared.append(UndeclaredResource(urn, key, access_title(key, type), registered, tainted, as_declared))
-    names = {*passwords}
-    written = frozenset(
-        key for kind, _ in WITH_SECRETS for key in found.get(kind.part, ()) if key in homes and kind.name(key) in names
+    # Earlier versions recorded a list of names, without the iterations: those of the state were written last.
+    numbers = passwords if isinstance(passwords, Mapping) else dict.fromkeys(passwords)
+    written = {
+        key: int(number) if isinstance(number := numbers[kind.name(key)], int | float) else user.iterations
+        for kind, _ in WITH_SECRETS
+        for key, user in found.get(kind.part, {}).items()
+        if key in homes and kind.name(key) in numbers
+    }
+    return DeployedAccess(
+        found, homes, allow, passwords=frozenset(written), iterations=written, undeclared=tuple(undeclared)
     )
-    return DeployedAccess(found, homes, allow, passwords=written, undeclared=tuple(undeclared))
 
 
 def component_outputs(resources: Iterable[Mapping[str, Any]], type: str) -> list[Properties]:

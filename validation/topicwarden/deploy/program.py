@@ -198,8 +198,13 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
     with open_cluster(declared.connection) as cluster:
         live = _live(run, cluster, names)
         remark = check_cluster(stack, declared.connection, deployed, live)
-        access = access_before(cluster, _intents(run, PlanSection.ACCESS), declared.access, deployed.access)
-        access = replace(access, refreshed=_refreshes())
+        access = access_before(
+            cluster,
+            _intents(run, PlanSection.ACCESS),
+            declared.access,
+            deployed.access,
+            refreshed=_refreshes(),
+        )
         deployed = replace(deployed, access=access.deployed)
         prediction = predict(
             cluster,

@@ -84,12 +84,15 @@ class KindWrites:
 
     - ``prepare``: the value for each of the kind's ``functions`` that the program calls first.
     - ``import_ids``: the ids of entries that exist as declared, and that the deploy takes over as they are, by key.
-    - ``written``: entries whose secret this deploy, or an earlier one, has written.
+    - ``written``: entries whose secret this deploy, or an earlier one, has written, with the number of iterations.
+    - ``replaced``: the present number of those to which this deploy gives another one, or None for a secret of somebody
+      else. It stays if the write fails.
     """
 
     prepare: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     import_ids: Mapping[Any, str] = field(default_factory=dict)
-    written: frozenset[Any] = frozenset()
+    written: Mapping[Any, int] = field(default_factory=dict)
+    replaced: Mapping[Any, int | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

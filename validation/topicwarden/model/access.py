@@ -344,6 +344,7 @@ class DeployedAccess:
       came into the state in another way, such as by `pulumi import`, and nothing allows its removal.
     - ``allow``: what each file below ``access/`` allowed at the last deploy, by file.
     - ``passwords``: the users whose password a deploy has written. Others were adopted with a password of their own.
+    - ``iterations``: with how many a deploy has written it, as far as that is known. A refresh does not change it.
     - ``undeclared``: resources that the engine would remove or replace although no deploy has declared that.
     """
 
@@ -351,6 +352,7 @@ class DeployedAccess:
     homes: Mapping[AccessKey, tuple[str, ...]] = field(default_factory=dict)
     allow: Mapping[str, frozenset[Allowance]] = field(default_factory=dict)
     passwords: frozenset[tuple[str, str]] = frozenset()
+    iterations: Mapping[tuple[str, str], int] = field(default_factory=dict)
     undeclared: tuple[UndeclaredResource, ...] = ()
 
     def part(self, part: Part[Key, Value]) -> Mapping[Key, Value]:

@@ -52,7 +52,7 @@ ALLOWED_BY = {
     AllowedChange.OPEN_ACCESS: "A principal outside of the owner's may write, or everyone may read.",
     AllowedChange.THROTTLE_CLIENTS: "A limit of clients is lower than the rate that they have now.",
     AllowedChange.REMOVE_CREDENTIAL: "A user loses the credential of a mechanism.",
-    AllowedChange.REPLACE_CREDENTIAL: "The credential of an adopted user gets the password of the stack.",
+    AllowedChange.REPLACE_CREDENTIAL: "A credential that was adopted, or written by hand, gets the stack's password.",
     AllowedChange.BREAK_READERS: "Retained records cannot be read with the new schema.",
     AllowedChange.DELETE_SUBJECT: "The subject is soft-deleted in the Schema Registry when its YAML is removed.",
 }

@@ -172,7 +172,9 @@ files declare one ACL, each of them needs it."""
 _ACCESS = """\
 Only access that the last deploy has declared is ever removed, of every kind. Pulumi's state records where each entry
 was declared, and what was allowed there. All others are counted in the plan, and stay. A
-password may be changed if a deploy has written it; an adopted user keeps the one that it has.
+password may be changed if a deploy has written it; an adopted user keeps the one that it has. Brokers show the
+iterations of a credential, and never its password. So a credential with other iterations than a deploy has written
+counts as somebody else's. One that was written by hand with the same iterations cannot be told from the stack's own.
 
 A plan decides with the model of Kafka's authorizer who gains and who loses what, from the ACLs before to the ACLs
 after. It reads consumer groups with members and addresses, transactional ids and producers only if an ACL changes.

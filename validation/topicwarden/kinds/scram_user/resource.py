@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from topicwarden.kafka.write.access_admin import (
@@ -19,8 +20,15 @@ from topicwarden.kinds.announced_writes import Announce, announce_writes
 from topicwarden.kinds.batches import Batches, EngineCalls
 from topicwarden.kinds.properties import UNKNOWN, Properties
 from topicwarden.kinds.resource_type import Failure, Kind, PropertyType, PulumiType, one_of
-from topicwarden.kinds.scram_user.change import USERS, user_title
-from topicwarden.model.access import FEWEST_ITERATIONS, DeclaredAccess, ScramUser, SecretReference
+from topicwarden.kinds.scram_user.change import USERS, own_passwords, user_title
+from topicwarden.model.access import (
+    FEWEST_ITERATIONS,
+    DeclaredAccess,
+    DeployedAccess,
+    LiveAccess,
+    ScramUser,
+    SecretReference,
+)
 from topicwarden.model.problem import Refusal
 from topicwarden.model.timestamps import today
 from topicwarden.model.topic import AllowedChange, allowed_on
@@ -29,6 +37,7 @@ SCRAM_TYPE: Final = "kafka:index/userScramCredential:UserScramCredential"
 _BETWEEN: Final = "@"
 """Separates the name of a secret and its version in ``passwordWoVersion``."""
 _BATCH: Final = 4_000
+ITERATIONS: Final = "scramIterations"
 
 PROTECT_CREDENTIALS: Final = "kafka:index:protectCredentials"
 """A function that only this provider has: it takes the credentials that no deploy may write now."""
@@ -40,7 +49,7 @@ def user_properties(user: ScramUser) -> dict[str, Any]:
     return {
         "username": user.name,
         "scramMechanism": user.mechanism,
-        "scramIterations": float(user.iterations),
+        ITERATIONS: float(user.iterations),
         **password,
     }
 
@@ -55,7 +64,7 @@ def _user(properties: Mapping[str, Any]) -> ScramUser:
     return ScramUser(
         str(properties["username"]),
         str(properties["scramMechanism"]),
-        int(properties["scramIterations"]),
+        int(properties[ITERATIONS]),
         SecretReference(name, version) if name else None,
     )
 
@@ -80,7 +89,7 @@ SCRAM: Final = PulumiType(
     properties={
         "username": PropertyType(required=True, replaces=True),
         "scramMechanism": PropertyType(required=True, replaces=True, check=one_of(MECHANISMS)),
-        "scramIterations": PropertyType(Kind.NUMBER, default=float(FEWEST_ITERATIONS), check=_iterations),
+        ITERATIONS: PropertyType(Kind.NUMBER, default=float(FEWEST_ITERATIONS), check=_iterations),
         "password": PropertyType(secret=True, check=_not_blank),
         "passwordWo": PropertyType(secret=True, write_only=True, check=_not_blank),
         "passwordWoVersion": PropertyType(),
@@ -114,7 +123,7 @@ class Credentials:
         """Write a credential."""
         if (id := SCRAM.id_of(inputs)) in self._protected:
             raise Refusal(
-                f"no deploy of this stack has written the password of {id}, so a deploy does not replace it: write "
+                f"no deploy of this stack has written {id} as it is, so a deploy does not replace its password: write "
                 f"{AllowedChange.REPLACE_CREDENTIAL.line} into the file below access/ that declares the user"
             )
         credential = Credential(inputs["username"], inputs["scramMechanism"])
@@ -130,7 +139,7 @@ class Credentials:
         iterations = await self._reads.submit(Credential(user, mechanism), None)
         if iterations is None:
             return None
-        read = {"username": user, "scramMechanism": mechanism, "scramIterations": float(iterations)}
+        read = {"username": user, "scramMechanism": mechanism, ITERATIONS: float(iterations)}
         # Kafka does not give a password back, so the declared one stays.
         declared = declared or {"password": password, "passwordWoVersion": version}
         return {**{key: declared.get(key) for key in ("password", "passwordWoVersion")}, **read}
@@ -141,8 +150,13 @@ class Credentials:
         await self._writes.submit(user, (Credential(user, mechanism), None))
 
     def _write(self, writes: Mapping[str, tuple[Credential, Password | None]]) -> Mapping[str, Exception | None]:
-        written = {RESOURCE.name((each.user, each.mechanism)): {"": password} for each, password in writes.values()}
-        announce_writes(self._announce, written)
+        announced: dict[str, dict[str, object]] = {}
+        for credential, password in writes.values():
+            name = RESOURCE.name((credential.user, credential.mechanism))
+            announced[name] = {"": password}
+            if password is not None:
+                announced[_announced(name, password.iterations)] = {"": password}
+        announce_writes(self._announce, announced)
         errors = self._session.write(write_credentials, wait_for_credentials, dict(writes.values()))
         return {credential.user: error for credential, error in errors.items()}
 
@@ -151,7 +165,7 @@ def _password(inputs: Properties) -> Password:
     text = inputs.get("password") or inputs["passwordWo"]
     if text == UNKNOWN:
         raise ValueError("the password is not known yet")
-    return Password(text, int(inputs.get("scramIterations") or FEWEST_ITERATIONS))
+    return Password(text, int(inputs.get(ITERATIONS) or FEWEST_ITERATIONS))
 
 
 def parsed_credential_id(id: str) -> tuple[str, str, str | None, str | None]:
@@ -164,6 +178,38 @@ def parsed_credential_id(id: str) -> tuple[str, str, str | None, str | None]:
     return "|".join(parts[:at]), parts[at], password or None, version or None
 
 
+def _announced(name: str, iterations: int) -> str:
+    """Return what a deploy announces beside the name of a resource before it writes the credential."""
+    return f"{name}{_BETWEEN}{iterations}"
+
+
+def written_since(
+    deployed: DeployedAccess, live: LiveAccess, intents: Collection[str]
+) -> dict[tuple[str, str], tuple[str, int]]:
+    """Return the iterations that killed deploys, which announced ``intents``, have written, with what they announced.
+
+    The key is that of the credential. The state has another number.
+    """
+    found = live.part(USERS) or {}
+    return {
+        key: (announced, found[key].iterations)
+        for key, number in deployed.iterations.items()
+        if key in found
+        and found[key].iterations != number
+        and (announced := _announced(RESOURCE.name(key), found[key].iterations)) in intents
+    }
+
+
+def as_refreshed(deployed: DeployedAccess, live: LiveAccess) -> DeployedAccess:
+    """Return the access of a state into which the engine has read the credentials. Its file may not have them yet."""
+    found = live.part(USERS) or {}
+    users = {
+        key: replace(user, iterations=found[key].iterations) if key in found else user
+        for key, user in deployed.part(USERS).items()
+    }
+    return replace(deployed, parts={**deployed.parts, USERS: users})
+
+
 def _writes(access: AccessBefore) -> KindWrites:
     """Return whose password a deploy writes: Kafka never returns one, so that of somebody else must not be replaced.
 
@@ -171,8 +217,10 @@ def _writes(access: AccessBefore) -> KindWrites:
     provider refuses to write the password of users that exist with one of somebody else, which no file allows.
     """
     adopted: dict[tuple[str, str], str] = {}
-    written, protected = set(), []
-    existing, before, ours = access.live.part(USERS), access.deployed.part(USERS), access.deployed.passwords
+    written: dict[tuple[str, str], int] = {}
+    protected = []
+    existing, before = access.live.part(USERS), access.deployed.part(USERS)
+    ours = own_passwords(access.deployed, access.live)
     for key, user in access.declared.part(USERS).items():
         adopts, replaceable = _adopts(key, user, access), _replaceable(key, access.declared)
         gone = existing is not None and key not in existing
@@ -180,10 +228,16 @@ def _writes(access: AccessBefore) -> KindWrites:
         if adopts:
             adopted[key] = f"{SCRAM.id_of(user_properties(user))}||{user_properties(user)['passwordWoVersion']}"
         if key in ours or created or (not adopts and before.get(key) != user and replaceable):
-            written.add(key)
+            written[key] = user.iterations
         if key not in ours and (existing is None or key in existing) and not replaceable:
             protected.append(SCRAM.id_of(user_properties(user)))
-    return KindWrites({PROTECT_CREDENTIALS: sorted(protected)}, adopted, frozenset(written))
+    numbers = {key: user.iterations for key, user in (before if existing is None else existing).items()}
+    replaced = {
+        key: numbers.get(key) if key in ours else None
+        for key, iterations in written.items()
+        if key in numbers and (key not in ours or numbers[key] != iterations)
+    }
+    return KindWrites({PROTECT_CREDENTIALS: sorted(protected)}, adopted, written, replaced)
 
 
 def _adopts(key: tuple[str, str], user: ScramUser, access: AccessBefore) -> bool:

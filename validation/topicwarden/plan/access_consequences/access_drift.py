@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from topicwarden.kinds.scram_user.change import row_name, written_by_others
 from topicwarden.model.message_text import counted, first_lines
-from topicwarden.model.planned_change import Action, Consequence, Severity
+from topicwarden.model.planned_change import AccessKind, Action, Consequence, Severity
 from topicwarden.plan.access_change import ACCESS_PARTS
 from topicwarden.plan.access_context import AccessContext
 from topicwarden.plan.change_guard import ChangeGuard
@@ -23,8 +24,13 @@ _MOST = 5
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return one note for each kind of access that differs from the YAML and from Pulumi's state."""
+    dangers = {row_name(key) for key in written_by_others(context.change)}  # see ``credential-replaced``
     for part in ACCESS_PARTS:
-        drifted = [item for item in context.change.rows[part.name] if item.action is Action.DRIFT]
+        drifted = [
+            item
+            for item in context.change.rows[part.name]
+            if item.action is Action.DRIFT and not (part.kind is AccessKind.SCRAM_USER and item.name in dangers)
+        ]
         if not drifted:
             continue
         names = [

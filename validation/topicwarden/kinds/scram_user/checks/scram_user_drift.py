@@ -9,8 +9,9 @@ Example: ``orders-service`` is declared with 8192 iterations, and has 4096.
 
 Confirm: ``kafka-configs --describe --entity-type users`` prints mechanisms and iterations.
 
-Remedy: `topicwarden up --refresh` writes the declared credential. For a password that was changed by hand, declare a
-new version of the secret.
+Remedy: `topicwarden up --refresh` writes the declared credential. If somebody else has written it since a deploy, its
+password may be another one, and clients with that would be locked out: this needs ``replace-credential``. To keep it,
+declare its number of iterations, and run `topicwarden refresh`.
 
 Prevent: grant Alter on the Cluster resource to nobody but the user of deploys.
 
@@ -23,6 +24,7 @@ from topicwarden.audit.access_check import AccessResult, AuditedAccess, DriftChe
 from topicwarden.kinds.scram_user.change import PART
 from topicwarden.model.access import ScramUser
 from topicwarden.model.message_text import counted
+from topicwarden.model.topic import AllowedChange
 from topicwarden.model.verdict import Verdict
 
 
@@ -33,7 +35,12 @@ def _differences(key: tuple[str, str], user: ScramUser, found: ScramUser | None)
         yield message, "run `topicwarden up --refresh`, or remove the declaration"
     elif found.iterations != user.iterations:
         message = f"{credential} has {found.iterations:,} iterations, declared {user.iterations:,}"
-        yield message, "run `topicwarden up --refresh`, or declare the live number"
+        yield (
+            message,
+            "run `topicwarden up --refresh`, which also writes the declared password, and if somebody else has written "
+            f"the present one, needs {AllowedChange.REPLACE_CREDENTIAL.line}; or declare the live number, and run "
+            "`topicwarden refresh`",
+        )
 
 
 def _passwords(access: AuditedAccess, live: Mapping[tuple[str, str], ScramUser]) -> Iterator[AccessResult]:

@@ -2,13 +2,17 @@
 
 Open connections stay until ``connections.max.reauth.ms``, or until they break. A new password is a danger: clients that
 have the old one cannot connect again. Kafka never returns passwords, and does not report who is connected.
+
+``credential-replaced``: the deploy writes a credential that no deploy has written as it is, so its password may be
+another one than any that this stack knows. That somebody has written a credential since a deploy did shows only in its
+number of iterations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from topicwarden.kinds.scram_user.change import USERS
+from topicwarden.kinds.scram_user.change import USERS, own_passwords, user_title, written_by_others
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.model.topic import AllowedChange
@@ -23,9 +27,10 @@ GUARDS: tuple[ChangeGuard, ...] = (
         "clients cannot authenticate again; another password is a danger, which needs no word",
     ),
     ChangeGuard(
-        "a deploy replaces the password of a user, which no deploy of this stack has written",
+        "a deploy replaces the password of a user, which no deploy of this stack has written, or somebody else since",
         (AllowedChange.REPLACE_CREDENTIAL,),
-        "an adopted user has a password of somebody else: its clients cannot connect again",
+        "an adopted user has a password of somebody else: its clients cannot connect again; that somebody has written "
+        "it since a deploy shows in its iterations only: until `topicwarden up --refresh`, a danger",
         "credential-replaced",
     ),
 )
@@ -34,6 +39,7 @@ _MEASURED = "the credentials and ACLs of the cluster; Kafka does not report whic
 
 def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return each credential that is deleted, or gets another password."""
+    others = written_by_others(context.change)
     live, actions = context.change.live.part(USERS) or {}, context.change.of(USERS)
     remaining: dict[str, list[str]] = {}
     for user, mechanism in sorted({*live, *context.change.declared.part(USERS)}):
@@ -46,6 +52,8 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
             yield _deleted(context, *key, remaining.get(key[0], []))
         elif action is Action.UPDATE:
             yield from _changed(context, *key)
+        elif key in others:
+            yield _left(context, *key)
 
 
 def _deleted(context: AccessContext, user: str, mechanism: str, remaining: Sequence[str]) -> Consequence:
@@ -73,7 +81,7 @@ def _changed(context: AccessContext, user: str, mechanism: str) -> Iterable[Cons
     deployed = context.change.deployed.part(USERS).get((user, mechanism))
     if declared.password is None:
         return
-    if (user, mechanism) not in context.change.deployed.passwords:
+    if (user, mechanism) not in own_passwords(context.change.deployed, context.change.live):
         yield _replaced(context, user, mechanism)
         return
     if deployed is not None and declared.password == deployed.password:
@@ -102,19 +110,60 @@ def _replaced(context: AccessContext, user: str, mechanism: str) -> Consequence:
         message=f"the deploy replaces the password of User:{user} for {mechanism} with that of the stack's "
         "configuration: clients with the present password cannot connect again",
         because=[
-            "no deploy of this stack has written its password, so it may be another one",
+            _unknown(context, user, mechanism),
             *_connection(context, user, mechanism),
             *_acls(context, user),
         ],
         measured=_MEASURED,
-        remedy=context.remedy(
-            AllowedChange.REPLACE_CREDENTIAL,
-            "declare its iterations as they are, and the password version that was adopted",
-            [(user, mechanism)],
-        ),
+        remedy=context.remedy(AllowedChange.REPLACE_CREDENTIAL, _kept(context, user, mechanism), [(user, mechanism)]),
         evidence={"user": user, "mechanism": mechanism},
         location=context.change.declared.location(USERS, (user, mechanism)),
     )
+
+
+def _left(context: AccessContext, user: str, mechanism: str) -> Consequence:
+    """Return that somebody has written a credential since the last deploy, which only a refresh would replace."""
+    key = (user, mechanism)
+    keep = _kept(context, *key)
+    refused = context.remedy(AllowedChange.REPLACE_CREDENTIAL, keep, [key])
+    return Consequence(
+        kind="credential-replaced",
+        severity=Severity.DANGER,
+        message=f"somebody has written the {user_title(key)} since the last deploy: `topicwarden up --refresh` would "
+        "replace its password, and clients with the present one could not connect again",
+        because=[
+            _unknown(context, *key),
+            "this deploy leaves it, unless it refreshes",
+            *_connection(context, *key),
+            *_acls(context, user),
+        ],
+        measured=_MEASURED,
+        remedy=refused or f"{keep}; to replace it, run `topicwarden up --refresh`, which is allowed",
+        evidence={"user": user, "mechanism": mechanism},
+        location=context.change.declared.location(USERS, key),
+    )
+
+
+def _unknown(context: AccessContext, user: str, mechanism: str) -> str:
+    """Return why the password of a credential may be another one than the stack's."""
+    key, deployed = (user, mechanism), context.change.deployed
+    if key not in deployed.passwords:
+        return "no deploy of this stack has written its password, so it may be another one"
+    found, wrote = (context.change.live.part(USERS) or {})[key], deployed.iterations[key]
+    return (
+        f"it has {found.iterations:,} iterations, and a deploy wrote it with {wrote:,}: somebody has written it since, "
+        "so its password may be another one"
+    )
+
+
+def _kept(context: AccessContext, user: str, mechanism: str) -> str:
+    """Return what keeps the password of a credential as it is on the cluster."""
+    key, deployed = (user, mechanism), context.change.deployed
+    found, recorded = (context.change.live.part(USERS) or {})[key], deployed.part(USERS).get(key)
+    if recorded is None or (recorded.iterations == found.iterations and key not in deployed.passwords):
+        return "declare its iterations as they are, and the password version that was adopted"
+    version = f" and {recorded.password.name} version {recorded.password.version}" if recorded.password else ""
+    return f"to keep it, declare {found.iterations:,} iterations{version}, and run `topicwarden refresh`"
 
 
 def _connection(context: AccessContext, user: str, mechanism: str) -> Iterable[str]:
