@@ -233,6 +233,22 @@ def test_drift_of_quotas_users_and_settings_of_groups() -> None:
     ]
 
 
+def test_no_deploy_is_said_to_remove_a_rate_that_nobody_declared() -> None:
+    entity = (("user", "a"),)
+    declared = declared_access(parts={"quotas": {entity: ({"consumer_byte_rate": 1.0}, AT)}})
+    live = replace(LIVE, parts={**LIVE.parts, "quotas": {entity: {"producer_byte_rate": 999.0}}})
+    remedies = [
+        each.remedy
+        for each in judge_access(AuditedAccess(declared, live), lambda _: True)
+        if each.check == "quota-drift"
+    ]
+    assert remedies == [
+        "run `topicwarden up --refresh`, or declare the live value",
+        "declare it, or remove it with `kafka-configs --alter --delete-config`: a deploy removes only what the YAML "
+        "declared before",
+    ]
+
+
 IDLE = UsagePolicy(idle_groups_after=2 * DAY_MS, exempt_groups=("console-*",))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol
 
 from topicwarden.audit.check import Evidence
-from topicwarden.kinds.difference import AccessPart
+from topicwarden.kinds.difference import NOT_DECLARED, AccessPart
 from topicwarden.model.access import Acl, DeclaredAccess, Key, LiveAccess, Value
 from topicwarden.model.finding import OF_CLUSTER
 from topicwarden.model.message_text import first_of
@@ -18,6 +18,7 @@ from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.usage.use_history import RememberedUse
 
 _SHOWN = 3
+_CHANGED = "run `topicwarden up --refresh`, or declare the live value"
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ def by_name(
             if not equal(name, *values):
                 expected, seen = ("not set" if each in (None, "") else text(each) for each in values)
                 message = f"{name} of {owner(key)} is {seen}, declared {expected}"
-                yield message, "run `topicwarden up --refresh`, or declare the live value"
+                yield message, _CHANGED if name in declared else NOT_DECLARED
 
     return differences
 

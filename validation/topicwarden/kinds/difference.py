@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 NOT_DEPLOYED: Final = DeployedAccess()
 UNREAD: Final = LiveAccess()
 Actions: TypeAlias = Mapping[Any, Action]
+NOT_DECLARED: Final = (
+    "declare it, or remove it with `kafka-configs --alter --delete-config`: a deploy removes only what the YAML "
+    "declared before"
+)
+"""The remedy for a value that nobody declared, of an entry that is declared."""
 ReadEntries: TypeAlias = tuple[Any, str | None]
 """The entries that were read, and why some of them may be missing."""
 T = TypeVar("T")

@@ -8,7 +8,8 @@ Example: ``interval.ms`` is declared as 30s, and was set to 1000 with ``kafka-cl
 
 Confirm: ``kafka-client-metrics --describe --name NAME`` prints the settings.
 
-Remedy: `topicwarden up --refresh` writes the declared value; or declare the live value.
+Remedy: `topicwarden up --refresh` writes the declared value; or declare the live value. A setting that nobody declared
+stays: declare it, or remove it with ``kafka-configs --alter --delete-config``.
 
 Prevent: grant AlterConfigs on the Cluster resource to nobody but the user of deploys.
 

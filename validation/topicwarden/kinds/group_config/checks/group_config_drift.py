@@ -8,7 +8,8 @@ Example: ``consumer.session.timeout.ms`` is declared as 60s, and was set to 4500
 
 Confirm: ``kafka-configs --describe --entity-type groups --entity-name G`` prints the settings.
 
-Remedy: `topicwarden up --refresh` writes the declared value; or declare the live value.
+Remedy: `topicwarden up --refresh` writes the declared value; or declare the live value. A setting that nobody declared
+stays: declare it, or remove it with ``kafka-configs --alter --delete-config``.
 
 Prevent: grant AlterConfigs on groups to nobody but the user of deploys.
 

@@ -9,7 +9,8 @@ Example: ``producer_byte_rate`` of a user is declared as 1MiB, and was set to 10
 
 Confirm: ``kafka-configs --describe --entity-type users --entity-type clients`` prints the quotas.
 
-Remedy: `topicwarden up --refresh` writes the declared value; or declare the live value.
+Remedy: `topicwarden up --refresh` writes the declared value; or declare the live value. A rate that nobody declared
+stays: declare it, or remove it with ``kafka-configs --alter --delete-config``.
 
 Prevent: grant AlterConfigs on the Cluster resource to nobody but the user of deploys.
 
