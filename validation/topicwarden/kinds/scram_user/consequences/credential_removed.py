@@ -41,37 +41,40 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
     """Return each credential that is deleted, or gets another password."""
     others = written_by_others(context.change)
     live, actions = context.change.live.part(USERS) or {}, context.change.of(USERS)
-    remaining: dict[str, list[str]] = {}
+    remaining, deleted = dict[str, list[str]](), dict[str, list[str]]()
     for user, mechanism in sorted({*live, *context.change.declared.part(USERS)}):
-        if actions.get((user, mechanism)) is not Action.DELETE:
-            remaining.setdefault(user, []).append(mechanism)
+        goes = actions.get((user, mechanism)) is Action.DELETE
+        (deleted if goes else remaining).setdefault(user, []).append(mechanism)
+    for user, mechanisms in deleted.items():
+        yield _deleted(context, user, mechanisms, remaining.get(user, []))
     for key, action in sorted(actions.items()):
         if key not in live:
             continue
-        if action is Action.DELETE:
-            yield _deleted(context, *key, remaining.get(key[0], []))
-        elif action is Action.UPDATE:
+        if action is Action.UPDATE:
             yield from _changed(context, *key)
         elif key in others:
             yield _left(context, *key)
 
 
-def _deleted(context: AccessContext, user: str, mechanism: str, remaining: Sequence[str]) -> Consequence:
+def _deleted(context: AccessContext, user: str, mechanisms: Sequence[str], remaining: Sequence[str]) -> Consequence:
+    keys = [(user, mechanism) for mechanism in mechanisms]
+    none = "it has no SCRAM credential any more" if len(mechanisms) > 1 else "it has no other SCRAM credential"
     return Consequence(
         kind=KIND,
-        severity=context.severity(AllowedChange.REMOVE_CREDENTIAL, [(user, mechanism)]),
-        message=f"clients of User:{user} can no longer authenticate with {mechanism}",
+        severity=context.severity(AllowedChange.REMOVE_CREDENTIAL, keys),
+        message=f"clients of User:{user} can no longer authenticate with {' or '.join(mechanisms)}",
         because=[
-            f"it still has {' and '.join(remaining)}" if remaining else "it has no other SCRAM credential",
+            f"it still has {' and '.join(remaining)}" if remaining else none,
             *_acls(context, user),
         ],
         measured=_MEASURED,
         remedy=context.remedy(
             AllowedChange.REMOVE_CREDENTIAL,
-            "declare the credential until no client uses it any more",
-            [(user, mechanism)],
+            f"declare the credential{'s' if len(mechanisms) > 1 else ''} until no client uses "
+            f"{'them' if len(mechanisms) > 1 else 'it'} any more",
+            keys,
         ),
-        evidence={"user": user, "mechanism": mechanism},
+        evidence={"user": user, "mechanism": " and ".join(mechanisms)},
     )
 
 
