@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -31,10 +32,11 @@ from tests.support.access_names import (
     user_properties,
 )
 from tests.support.access_parts import declared_access, live_access
-from topicwarden.deploy.access_program import access_before, missing_line
+from topicwarden.deploy.access_program import access_before, missing_line, secrets
 from topicwarden.deploy.access_resources import AccessResources
 from topicwarden.deploy.access_state import ACCESS_RESOURCES, deployed_access, recorded_access
 from topicwarden.deploy.lean_registration import Registered
+from topicwarden.kafka.connect.stack_connection import NO_PULUMI
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE, AccessBefore, KindWrites
 from topicwarden.kinds.acl.resource import CREATE_TOGETHER, last_acls
@@ -353,6 +355,25 @@ def test_iterations_that_were_not_written_are_not_recorded(
         return await resources._passwords()
 
     assert asyncio.run(passwords()) == ({} if recorded is None else {user_name(*KEY): recorded})
+
+
+@pytest.mark.parametrize("on_path", [False, True])
+def test_a_secret_that_is_missing_is_named_once(on_path: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One message for both mechanisms of a user; and ``pulumi``, which sets the secret, may not be on the PATH."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if on_path:
+        (tmp_path / "pulumi").touch(0o755)
+    users = {(name, each): ScramUser(name, each, 4096, USER.password) for name in "ab" for each in ("S256", "S512")}
+    found, problems = secrets(declared_access(parts={"users": {key: (users[key], HERE) for key in users}}), "dev")
+    messages = [
+        f"the password of user {name} is the secret secret, which stack dev does not have: `pulumi config set --secret "
+        "secret --stack dev` sets it"
+        for name in "ab"
+    ]
+    assert (found, [each.message for each in problems]) == (
+        {},
+        [messages[0], messages[1] + f"; {NO_PULUMI}" * (not on_path)],
+    )
 
 
 def test_declared_and_deployed_access_that_is_gone_is_named() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pulumi
 
 from topicwarden.deploy.access_state import WITH_SECRETS, resource_names
+from topicwarden.kafka.connect.stack_connection import NO_PULUMI
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kinds.access_resource import AccessBefore, SecretProperty
 from topicwarden.kinds.announced_writes import Intent, unfinished_writes
@@ -88,17 +90,23 @@ def missing_line(access: AccessBefore, stack: str, *, reverts: bool) -> str:
 
 
 def secrets(access: DeclaredAccess, stack: str) -> tuple[dict[AccessKey, str], list[Problem]]:
-    """Return the secret of each entry that has one from the stack's configuration, and the problems with secrets."""
+    """Return the secret of each entry that has one from the stack's configuration, and the problems with secrets.
+
+    The mechanisms of a user have the same secret, so the same problem. The last one says how to get ``pulumi``.
+    """
     found: dict[AccessKey, str] = {}
-    problems = []
+    problems: dict[Problem, None] = {}
     for kind, of_kind in WITH_SECRETS:
         for key, value in access.part(kind.part).items():
             secret = _secret(of_kind, value, access.sources(kind.part, key)[0].location, stack)
             if isinstance(secret, Problem):
-                problems.append(secret)
+                problems[secret] = None
             else:
                 found[key] = secret
-    return found, problems
+    if problems and shutil.which("pulumi") is None:
+        last, _ = problems.popitem()
+        problems[replace(last, message=f"{last.message}; {NO_PULUMI}")] = None
+    return found, [*problems]
 
 
 def _secret(kind: SecretProperty, entry: Any, location: Location, stack: str) -> str | Problem:
