@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.plan.consequences.scenario import DAY, NOW, Scenario, hourly
-from topicwarden.deploy.dangers import dangers, drift_line
+from topicwarden.deploy.dangers import access_drift_line, dangers, drift_line
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
 from topicwarden.kinds.topic.change import changes
 from topicwarden.kinds.topic.consequences import CONSEQUENCES, drift, unseen
 from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence, union
 from topicwarden.kinds.topic.predict import _plan
 from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
-from topicwarden.model.planned_change import Action, Severity, TopicPlan, planned_parts
+from topicwarden.model.planned_change import AccessItem, AccessKind, Action, Severity, TopicPlan, planned_parts
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
@@ -152,6 +152,30 @@ def test_a_deploy_that_leaves_a_topic_recreated_by_hand_moves_no_keys_and_names_
     assert line is not None
     assert line.startswith("t (partitions is 3, declared 12): changed by hand, and this deploy leaves it")
     assert "`topicwarden up --refresh --stack dev` reverts it" in line
+
+
+@pytest.mark.parametrize(("reverts", "end"), [(True, "and this deploy reverts it"), (False, "reverts it")])
+def test_a_deploy_names_access_that_was_changed_by_hand(reverts: bool, end: str) -> None:
+    quota, settings = (
+        AccessItem(kind=kind, action=Action.DRIFT, name=name, before=before, after=after)
+        for kind, name, before, after in (
+            (AccessKind.QUOTA, "user billing", "producer_byte_rate 2,048", "producer_byte_rate 1,048,576"),
+            (AccessKind.GROUP_CONFIG, "billing", "share.session.timeout.ms 1", "share.session.timeout.ms 2"),
+        )
+    )
+    others = [
+        quota.model_copy(update={"action": Action.UPDATE}),
+        quota.model_copy(update={"before": None}),  # gone: it has a line of its own
+        quota.model_copy(update={"kind": AccessKind.SCRAM_USER}),  # a danger
+    ]
+    line = access_drift_line([quota, settings, *others], "dev", reverts=reverts)
+    assert line is not None
+    assert line.startswith(
+        "quota of user billing (producer_byte_rate 2,048, declared producer_byte_rate 1,048,576), group settings of "
+        "billing (share.session.timeout.ms 1, declared share.session.timeout.ms 2): changed by hand, and this deploy"
+    )
+    assert line.endswith(end)
+    assert access_drift_line(others, "dev", reverts=reverts) is None
 
 
 def test_a_deploy_that_adds_partitions_still_warns_of_moved_keys() -> None:

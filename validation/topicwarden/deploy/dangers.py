@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from topicwarden.kinds.subject.predict import OF_REGISTRY
 from topicwarden.model.message_text import counted_more
-from topicwarden.model.planned_change import Action, PlannedPart, PlanSection, Severity, TopicPlan
+from topicwarden.model.planned_change import (
+    AccessItem,
+    AccessKind,
+    Action,
+    PlannedPart,
+    PlanSection,
+    Severity,
+    TopicPlan,
+)
 from topicwarden.plan.consequence_text import shorten
 
 MOST: Final = 100
@@ -44,6 +52,23 @@ def drift_line(plans: Iterable[TopicPlan], stack: str, *, reverts: bool) -> str 
         for plan in plans
         if plan.action is Action.DRIFT and (changed := [*_changed_by_hand(plan)])
     ]
+    return _changes(drifted, stack, reverts=reverts)
+
+
+def access_drift_line(items: Iterable[AccessItem], stack: str, *, reverts: bool) -> str | None:
+    """Return a line about the manual changes of declared access, which a deploy leaves or ``reverts``; None without.
+
+    What is gone has a line of its own, and so has a credential, which is a danger: see ``credential-replaced``.
+    """
+    drifted = [
+        f"{each.kind} of {each.name} ({each.before}, declared {each.after})"
+        for each in items
+        if each.action is Action.DRIFT and each.before is not None and each.kind is not AccessKind.SCRAM_USER
+    ]
+    return _changes(drifted, stack, reverts=reverts)
+
+
+def _changes(drifted: Sequence[str], stack: str, *, reverts: bool) -> str | None:
     if not drifted:
         return None
     if reverts:

@@ -16,7 +16,7 @@ import pulumi_kafka as kafka
 
 from topicwarden.deploy.access_program import access_before, missing_line, secrets
 from topicwarden.deploy.access_resources import AccessResources
-from topicwarden.deploy.dangers import dangers, drift_line
+from topicwarden.deploy.dangers import access_drift_line, dangers, drift_line
 from topicwarden.deploy.intent_log import IntentLog, intent_log
 from topicwarden.deploy.program_execution import fail_unless_complete
 from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Purpose, Refused, current_run
@@ -343,7 +343,9 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
     lines = dangers(observed.prediction.parts, stack)
     reverts = _refreshes()
     missing, drift = missing_line(observed.access, stack, reverts=reverts), drift_line(plans, stack, reverts=reverts)
-    remarks = filter(None, (observed.remark, missing, drift))
+    of_access = observed.prediction.access
+    access_drift = access_drift_line(of_access.plan.items if of_access else (), stack, reverts=reverts)
+    remarks = filter(None, (observed.remark, missing, drift, access_drift))
     unseen = predicted_subjects.unseen if predicted_subjects else ()
     for line in (*remarks, *observed.prediction.remarks, *unseen, *lines):
         pulumi.warn(line)

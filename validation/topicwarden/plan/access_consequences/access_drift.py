@@ -39,8 +39,11 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
         ]
         if not drifted:
             continue
+        first = drifted[0].location
         names = [
-            f"{item.name}: {item.before} in place of {item.after}" if item.before else item.name for item in drifted
+            (f"{item.name}: {item.before} in place of {item.after}" if item.before else item.name)
+            + (f" ({item.location})" if item.location and first and item.location.file != first.file else "")
+            for item in drifted
         ]
         gone = all(item.before is None for item in drifted)
         yield Consequence(
@@ -51,7 +54,7 @@ def evaluate(context: AccessContext) -> Iterable[Consequence]:
             because=first_lines(names, _MOST),
             measured="the cluster, Pulumi's state and the YAML",
             remedy="run `topicwarden up --refresh`, which deploys the YAML again; or change the YAML",
-            location=drifted[0].location,
+            location=first,
         )
 
 
