@@ -224,8 +224,8 @@ def test_drift_of_quotas_users_and_settings_of_groups() -> None:
         "@access/users.yaml:2:3",
         "scram-user-drift (cluster) fail: the SCRAM-SHA-256 credential of user o1 is in the scope of the stack, but "
         "not declared",
-        "scram-user-drift (cluster) pass: the mechanisms and iterations of 1 declared credential were compared, and not "
-        "the passwords: Kafka never returns one",
+        "scram-user-drift (cluster) pass: the mechanisms and iterations of 1 declared credential were compared, and "
+        "not the passwords: Kafka never returns one",
         "group-config-drift (cluster) fail: consumer.session.timeout.ms of group billing is 45000, declared 60000 "
         "@topics/orders.yaml:5:7",
         "group-config-drift (cluster) fail: share.auto.offset.reset of group billing is latest, declared not set "
@@ -233,7 +233,7 @@ def test_drift_of_quotas_users_and_settings_of_groups() -> None:
     ]
 
 
-def test_no_deploy_is_said_to_remove_a_rate_that_nobody_declared() -> None:
+def test_the_remedy_for_a_rate_that_nobody_declared_is_no_deploy() -> None:
     entity = (("user", "a"),)
     declared = declared_access(parts={"quotas": {entity: ({"consumer_byte_rate": 1.0}, AT)}})
     live = replace(LIVE, parts={**LIVE.parts, "quotas": {entity: {"producer_byte_rate": 999.0}}})
