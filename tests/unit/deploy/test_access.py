@@ -34,7 +34,7 @@ from tests.support.access_names import (
 from tests.support.access_parts import declared_access, live_access
 from topicwarden.deploy.access_program import access_before, missing_line, secrets
 from topicwarden.deploy.access_resources import AccessResources
-from topicwarden.deploy.access_state import ACCESS_RESOURCES, deployed_access, recorded_access
+from topicwarden.deploy.access_state import ACCESS_RESOURCES, CREDENTIALS_TYPE, deployed_access, recorded_access
 from topicwarden.deploy.lean_registration import Registered
 from topicwarden.kafka.connect.stack_connection import NO_PULUMI
 from topicwarden.kafka.read.cluster import Cluster
@@ -120,7 +120,7 @@ def test_the_state_gives_the_access_that_was_registered() -> None:
         allow={"access/a.yaml": frozenset({Allowance(AllowedChange.REVOKE_ACCESS, date(2030, 1, 2))})},
     )
     state: list[Mapping[str, Any]] = [
-        resource(ACCESS_SET_TYPE, "dev", **recorded_access(declared, {("a", "SCRAM-SHA-512"): 8192})),
+        resource(ACCESS_SET_TYPE, "dev", **recorded_access(declared, [("a", "SCRAM-SHA-512")])),
         *(resource(ACL_TYPE, acl_name(acl), **acl_properties(acl)) for acl in declared.acls),
         *(
             resource(quota_type(entity), quota_name(entity), **quota_properties(entity, rates))
@@ -144,6 +144,23 @@ def test_the_state_gives_the_access_that_was_registered() -> None:
         passwords=frozenset({("a", "SCRAM-SHA-512")}),
         iterations={("a", "SCRAM-SHA-512"): 8192},
     )
+
+
+@pytest.mark.parametrize(("recorded", "iterations"), [(None, 5000), ({user_name("a", "S"): 4096.0}, 4096), ("", 5000)])
+def test_a_refresh_does_not_change_with_how_many_iterations_a_password_was_written(
+    recorded: object, iterations: int
+) -> None:
+    """The state has 5,000, which a refresh has read, or which an earlier version has written."""
+    user = ScramUser("a", "S", 5000, SecretReference("secret", "1"))
+    declared, key = declared_access(parts={"users": {("a", "S"): (user, HERE)}}), ("a", "S")
+    component = resource(CREDENTIALS_TYPE, "dev", iterations=recorded)
+    state = [
+        resource(ACCESS_SET_TYPE, "dev", **recorded_access(declared, [key])),
+        resource(SCRAM_TYPE, user_name(*key), **user_properties(user)),
+        *([] if recorded is None else [component]),
+    ]
+    deployed = deployed_access(state)
+    assert (deployed.passwords, deployed.iterations) == ({key}, {key: iterations})
 
 
 DECLARED = declared_access(
@@ -344,7 +361,7 @@ def test_iterations_that_were_not_written_are_not_recorded(
     async def answers() -> dict[str, Registered]:
         return {user_name(*KEY): answer}
 
-    async def passwords() -> dict[str, int]:
+    async def iterations() -> dict[str, int]:
         resources = object.__new__(AccessResources)
         resources._access = declared_access(parts={"users": {KEY: (USER, HERE)}})
         resources._writes = {
@@ -352,9 +369,9 @@ def test_iterations_that_were_not_written_are_not_recorded(
             for each in ACCESS_RESOURCES
         }
         resources._others_done = asyncio.ensure_future(answers())
-        return await resources._passwords()
+        return await resources._iterations()
 
-    assert asyncio.run(passwords()) == ({} if recorded is None else {user_name(*KEY): recorded})
+    assert asyncio.run(iterations()) == ({} if recorded is None else {user_name(*KEY): recorded})
 
 
 @pytest.mark.parametrize("on_path", [False, True])

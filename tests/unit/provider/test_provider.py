@@ -422,7 +422,7 @@ STATE = [
                 QUOTAS.name(ENTITY): {"in": ["access/a.yaml"], "names": ["producer_byte_rate"]},
             },
             "allow": {"access/a.yaml": []},
-            "passwords": {},
+            "passwords": [],
         },
     },
     {

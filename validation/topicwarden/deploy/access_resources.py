@@ -26,7 +26,14 @@ from typing import Any
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.deploy.access_state import ACCESS_RESOURCES, DENIALS_TYPE, WITH_SECRETS, recorded_access
+from topicwarden.deploy.access_state import (
+    ACCESS_RESOURCES,
+    CREDENTIALS_TYPE,
+    DENIALS_TYPE,
+    WITH_SECRETS,
+    recorded_access,
+    recorded_iterations,
+)
 from topicwarden.deploy.lean_registration import LeanResource, Registered, known_output, prepare, register
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE, AccessBefore
 from topicwarden.kinds.acl.resource import ACL_TYPE, CREATE_TOGETHER, acl_of, acl_properties
@@ -42,6 +49,14 @@ class _Denials(pulumi.ComponentResource):
     def __init__(self, name: str, opts: pulumi.ResourceOptions) -> None:
         super().__init__(DENIALS_TYPE, name, None, opts)
         self.register_outputs({})
+
+
+class _Credentials(pulumi.ComponentResource):
+    """The record of the iterations of passwords. That of all access does not wait until they are written."""
+
+    def __init__(self, name: str, iterations: pulumi.Output[dict[str, int]], opts: pulumi.ResourceOptions) -> None:
+        super().__init__(CREDENTIALS_TYPE, name, None, opts)
+        self.register_outputs({"iterations": iterations})
 
 
 class AccessResources(pulumi.ComponentResource):
@@ -76,9 +91,11 @@ class AccessResources(pulumi.ComponentResource):
         self.acls = asyncio.ensure_future(self._register_acls())
         self._others_done = asyncio.ensure_future(self._register_others())
         self.done = known_output(self._registered())
-        record = recorded_access(self._access, departing=access.deployed)
-        values = {key: _known(value) for key, value in record.items()} | {"passwords": self._passwords()}
-        self.register_outputs({key: known_output(value) for key, value in values.items()})
+        written = {key for each in self._writes.values() for key in each.written}
+        record = recorded_access(self._access, written, access.deployed)
+        self.register_outputs({key: known_output(_known(value)) for key, value in record.items()})
+        if written:
+            _Credentials(name, known_output(self._iterations()), pulumi.ResourceOptions(parent=self))
 
     async def _prepare(self) -> None:
         for each in self._writes.values():
@@ -96,21 +113,19 @@ class AccessResources(pulumi.ComponentResource):
         answers = await register(others, self._kafka, self._root)
         return {each.name: answer for each, answer in zip(others, answers, strict=True)}
 
-    async def _passwords(self) -> dict[str, int]:
-        """Return the record of passwords. Only where it depends on writes, which may fail, it waits for them."""
+    async def _iterations(self) -> dict[str, int]:
+        """Return the record of the iterations of passwords, when they are written: a write may fail."""
         written = {key: number for each in self._writes.values() for key, number in each.written.items()}
-        if any(each.replaced for each in self._writes.values()):
-            await asyncio.wait([self._others_done])
-            answers = {} if self._others_done.exception() else self._others_done.result()
-            for kind, _ in WITH_SECRETS:
-                for key, number in self._writes[kind.part].replaced.items():
-                    answer = answers.get(kind.name(key))
-                    properties = kind.properties(key, self._access.part(kind.part)[key])
-                    if answer is None or answer.failed or not has_values(properties, answer.outputs):
-                        del written[key]
-                        written |= {} if number is None else {key: number}
-        passwords: dict[str, int] = recorded_access(self._access, written)["passwords"]
-        return passwords
+        await asyncio.wait([self._others_done])
+        answers = {} if self._others_done.exception() else self._others_done.result()
+        for kind, _ in WITH_SECRETS:
+            for key, number in self._writes[kind.part].replaced.items():
+                answer = answers.get(kind.name(key))
+                properties = kind.properties(key, self._access.part(kind.part)[key])
+                if answer is None or answer.failed or not has_values(properties, answer.outputs):
+                    del written[key]
+                    written |= {} if number is None else {key: number}
+        return recorded_iterations(self._access, written)
 
     async def _register_acls(self) -> None:
         await self._prepared

@@ -33,6 +33,8 @@ from topicwarden.model.topic import Allowance
 from topicwarden.plan.access_change import ACCESS_PARTS
 
 DENIALS_TYPE: Final = "topicwarden:index:Denials"
+CREDENTIALS_TYPE: Final = "topicwarden:index:Credentials"
+"""The component that records with how many iterations passwords were written, once they are."""
 if "pulumi" not in sys.modules and find_spec("pulumi") is None:  # else the Kafka client, of the same extra, is named
     raise ModuleNotFoundError("No module named 'pulumi'", name="pulumi")
 ACCESS_RESOURCES: Final[tuple[AccessResource, ...]] = tuple(each.RESOURCE for each in modules("resource"))
@@ -52,7 +54,6 @@ _TITLES: Final = {part.name: part.title for part in ACCESS_PARTS}
 
 Properties: TypeAlias = Mapping[str, Any]
 NOT_DEPLOYED: Final = DeployedAccess()
-NOTHING: Final[Mapping[Any, int]] = {}
 
 
 def resource_names(access: DeclaredAccess | DeployedAccess | LiveAccess) -> dict[str, str]:
@@ -75,12 +76,12 @@ def resource_locations(access: DeclaredAccess) -> dict[str, Location]:
 
 
 def recorded_access(
-    access: DeclaredAccess, written: Mapping[Any, int] = NOTHING, departing: DeployedAccess = NOT_DEPLOYED
+    access: DeclaredAccess, written: Collection[Any] = (), departing: DeployedAccess = NOT_DEPLOYED
 ) -> dict[str, Any]:
     """Return the record of ``access`` for the state: where each entry is declared, and what is allowed there.
 
-    Of values by name, it has the names that are declared. ``written`` has the users whose password a deploy has
-    written, with the number of iterations. The record of what is ``departing`` stays, in case that its deletion fails.
+    Of values by name, it has the names that are declared. ``written`` are the users whose password a deploy has
+    written. The record of what is ``departing`` stays, in case that its deletion fails.
     """
     gone = {key: homes for key, homes in departing.homes.items() if key not in access.homes}
     homes = {**gone, **access.homes}
@@ -93,8 +94,13 @@ def recorded_access(
             for resource, key, value in [*_entries(departing, gone), *_entries(access, access.homes)]
         },
         "allow": {file: recorded_allowances(words) for file, words in sorted(allow.items())},
-        "passwords": {resource.name(key): written[key] for resource, key, _ in _entries(access, written)},
+        "passwords": sorted(resource.name(key) for resource, key, _ in _entries(access, written)),
     }
+
+
+def recorded_iterations(access: DeclaredAccess, written: Mapping[Any, int]) -> dict[str, int]:
+    """Return the record of the iterations with which deploys have ``written`` passwords, for the state."""
+    return {resource.name(key): written[key] for resource, key, _ in _entries(access, written)}
 
 
 def _entries(
@@ -126,13 +132,16 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
     found: dict[str, dict[Any, Any]] = {}
     records: dict[str, Mapping[str, Any]] = {}
     allow: dict[str, frozenset[Allowance]] = {}
-    passwords: Collection[str] | Mapping[str, Any] = ()
+    passwords: Collection[str] = ()
+    iterations: Mapping[str, Any] = {}
     resources = list(resources)
     for outputs in component_outputs(resources, ACCESS_SET_TYPE):
         records, passwords = outputs.get("declared") or {}, outputs.get("passwords") or ()
         by_file = outputs.get("allow") or {}
         # Earlier versions recorded a list: what all files together allow.
         allow = {file: allowances(each) for file, each in by_file.items()} if isinstance(by_file, dict) else {}
+    for outputs in component_outputs(resources, CREDENTIALS_TYPE):
+        iterations = outputs["iterations"] if isinstance(outputs.get("iterations"), Mapping) else {}
     homes: dict[AccessKey, tuple[str, ...]] = {}
     undeclared = []
     for resource in resources:
@@ -157,13 +166,13 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
         tainted = bool(resource.get("taint"))
         if tainted or not as_declared:
             undeclared.append(UndeclaredResource(urn, key, access_title(key, type), registered, tainted, as_declared))
-    # Earlier versions recorded a list of names, without the iterations: those of the state were written last.
-    numbers = passwords if isinstance(passwords, Mapping) else dict.fromkeys(passwords)
+    names = {*passwords}
+    # Without a record, as of earlier versions, those of the state were written last.
     written = {
-        key: int(number) if isinstance(number := numbers[kind.name(key)], int | float) else user.iterations
+        key: int(number) if isinstance(number := iterations.get(kind.name(key)), int | float) else user.iterations
         for kind, _ in WITH_SECRETS
         for key, user in found.get(kind.part, {}).items()
-        if key in homes and kind.name(key) in numbers
+        if key in homes and kind.name(key) in names
     }
     return DeployedAccess(
         found, homes, allow, passwords=frozenset(written), iterations=written, undeclared=tuple(undeclared)
