@@ -160,7 +160,7 @@ def test_a_refresh_does_not_change_with_how_many_iterations_a_password_was_writt
         *([] if recorded is None else [component]),
     ]
     deployed = deployed_access(state)
-    assert (deployed.passwords, deployed.iterations) == ({key}, {key: iterations})
+    assert (deployed.passwords, deployed.iterations) == (frozenset({key}), {key: iterations})
 
 
 DECLARED = declared_access(
