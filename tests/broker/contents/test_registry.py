@@ -77,7 +77,7 @@ def test_a_registry_that_does_not_answer_makes_records_undecidable(
 
 
 @pytest.mark.nightly("The suite keeps certificates in broker/schema_registry.", stays=("token",))
-@pytest.mark.parametrize("token", ["of the registry", None], ids=["token", "certificate"])
+@pytest.mark.parametrize("token", ["of-the-registry", None], ids=["token", "certificate"])
 def test_a_registry_with_a_ca_of_its_own_asks_for_a_token_or_a_certificate(
     project: Project, judged: AuditReport, registry_url: str, token: str | None
 ) -> None:
