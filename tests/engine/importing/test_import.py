@@ -185,6 +185,7 @@ def test_a_declared_topic_whose_replicas_move_is_adopted_with_the_others(
             until(lambda: {"moving.one", "moving.two"} <= {*list_topics(admin)}, "the topics exist")
             assert project.in_process("import", "--files-only", "moving.*").returncode == 0
             alter_settings(admin, {"moving.one": lists})
+            until(lambda: "0:1" in str(settings(cluster)["moving.one"]), "the brokers show the lists")
             done = project.in_process("import", "moving.*")
             assert done.returncode == 0, done.stdout + done.stderr
             assert adopted(project) == {"moving.one", "moving.two"}

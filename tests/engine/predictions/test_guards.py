@@ -83,7 +83,7 @@ def test_an_existing_topic_is_adopted_or_refused(
     there.write({"there/there.v1.yaml": _ONE.replace("7d", "6d")})
     foreign = one(there.plan(), "there.v1", "foreign")
     assert foreign.severity is Severity.REFUSED
-    assert "retention.ms is 604800000, declared 518400000" in there.refused("up --yes --skip-preview")
+    assert "retention.ms is 7d, declared 6d" in there.refused("up --yes --skip-preview")
 
     before = cluster.snapshot({"there.v1"}).topics
     there.write({"there/there.v1.yaml": _ONE})
