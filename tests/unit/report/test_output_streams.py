@@ -79,7 +79,7 @@ def test_the_exit_code_of_a_check_does_not_depend_on_a_reader(stream: str, close
 
 
 def test_what_an_encoding_does_not_have_is_escaped() -> None:
-    moves = "show([ReplicaMove('orders', 0, (1, 2), (3, 2), 1, 1)], None)"
+    moves = "show([ReplicaMove('orders', 0, (1, 2), (3, 2), 1, 1)], None, kept=False)"
     code = (
         "from topicwarden.cli.replica_moves_text import show\n"
         "from topicwarden.plan.placement.replica_placement import ReplicaMove\n"

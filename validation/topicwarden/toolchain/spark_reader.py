@@ -41,7 +41,7 @@ def problem(project: Project, pyspark: str | None) -> str | None:
         return f"the Spark reader is not built; {BUILD}"
     return (
         "this installation of topicwarden has no Spark reader: it was not installed from a wheel; "
-        "install one that `make wheel` has built in a clone of topicwarden"
+        "install one, which make wheel builds in a clone of topicwarden"
     )
 
 
