@@ -191,7 +191,7 @@ P256, OTHER_CURVE = (bytes.fromhex(f"06082a8648ce3d0301{last}") for last in ("07
 
 def with_another_curve(text: str) -> str:
     """Return the PEM of a key or certificate with a curve that no library reads."""
-    label, data = re.search(r"BEGIN ([A-Z ]+)-----(.*?)-----END", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    ((label, data),) = re.findall(r"BEGIN ([A-Z ]+)-----(.*?)-----END", text, re.DOTALL)
     changed = base64.b64encode(base64.b64decode(data).replace(P256, OTHER_CURVE)).decode()
     return f"-----BEGIN {label}-----\n" + "\n".join(textwrap.wrap(changed, 64)) + f"\n-----END {label}-----\n"
 

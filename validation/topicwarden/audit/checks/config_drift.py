@@ -25,6 +25,7 @@ from topicwarden.audit.check import CheckResult
 from topicwarden.audit.evidence import Declared, LiveSettings
 from topicwarden.kafka.read.snapshot import SET_BY_SERVICE, SET_ON_TOPIC
 from topicwarden.kafka_facts.configs import definition
+from topicwarden.kinds.difference import NOT_DECLARED
 from topicwarden.model.verdict import Verdict
 
 
@@ -39,9 +40,8 @@ _SOURCES = {
     "STATIC_BROKER_CONFIG": "from the broker's server.properties",
     "DEFAULT_CONFIG": "Kafka's default",
 }
-_NOT_DECLARED = (
-    "declare it, or remove it with `kafka-configs --alter --delete-config`: a deploy removes only what the YAML "
-    "declared before. If it stays, it comes from a deleted topic of this name: set it by hand once, then delete it"
+_REMOVE = (
+    f"{NOT_DECLARED}. If it stays, it comes from a deleted topic of this name: set it by hand once, then delete it"
 )
 
 _CHANGED = "`topicwarden up --refresh` writes the declared value; if the change was intended, declare it"
@@ -73,6 +73,6 @@ def judge(subject: Required) -> Iterable[CheckResult]:
                 Verdict.FAIL,
                 f"{name} was set on the topic to {live_value}, and is not declared",
                 path=("config",),
-                remedy=_NOT_DECLARED,
+                remedy=_REMOVE,
                 evidence={"setting": name, "declared": None, "live": live_value, "source": source},
             )

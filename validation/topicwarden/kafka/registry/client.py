@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Final
-from urllib.parse import SplitResult, quote, urlencode, urljoin, urlsplit
+from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool, Timeout
-from urllib3.connection import port_by_scheme
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from topicwarden.kafka.registry.registry_error import (
@@ -26,6 +25,7 @@ from topicwarden.kafka.registry.registry_error import (
 )
 from topicwarden.model.units import SIZE
 from topicwarden.specs.stacks.client_tls import client_context
+from topicwarden.specs.stacks.http_url import server_of
 from topicwarden.specs.stacks.limited_connections import limited
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
@@ -225,7 +225,7 @@ class RegistryClient:
         """Return the new target. Credentials go to no other server, and only 307 and 308 keep a method and a body."""
         try:
             location = urlsplit(urljoin(f"{self.origin}{target}", response.headers.get("Location", "")))
-            same = _server(location) == _server(urlsplit(self.origin))
+            same = server_of(location) == server_of(urlsplit(self.origin))
         except ValueError:
             same = False
         if not same:
@@ -269,11 +269,6 @@ class RegistryClient:
             return planned
         requested = float(retry_after)
         return max(planned, requested) if requested <= _LONGEST_PAUSE_S else None
-
-
-def _server(url: SplitResult) -> tuple[str, str | None, int | None]:
-    """Return the scheme, the host name and the port of a URL, also if the URL does not name the port."""
-    return url.scheme, url.hostname, url.port or port_by_scheme.get(url.scheme)
 
 
 def _is_html(content: bytes) -> bool:

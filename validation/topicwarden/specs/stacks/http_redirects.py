@@ -6,9 +6,8 @@ from http.client import HTTPMessage
 from typing import IO
 from urllib.request import HTTPRedirectHandler, Request
 
-from topicwarden.specs.stacks.http_url import split_url
+from topicwarden.specs.stacks.http_url import server_of, split_url
 
-_PORTS = {"http": 80, "https": 443}
 _CREDENTIALS = ("Authorization", "Proxy-authorization")  # as urllib spells them; it adds those of a proxy again
 
 
@@ -26,12 +25,12 @@ class RedirectsWithoutCredentials(HTTPRedirectHandler):
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> Request | None:
         redirected = super().redirect_request(req, fp, code, msg, headers, newurl)
-        if redirected is not None and _server(newurl) not in {_server(req.full_url)} - {None}:
+        if redirected is not None and not _same_server(newurl, req.full_url):
             for name in _CREDENTIALS:
                 redirected.remove_header(name)
         return redirected
 
 
-def _server(url: str) -> tuple[str, str | None, int] | None:
-    parts = split_url(url)
-    return parts and (parts.scheme, parts.hostname, parts.port or _PORTS[parts.scheme])
+def _same_server(url: str, other: str) -> bool:
+    first, second = split_url(url), split_url(other)
+    return first is not None and second is not None and server_of(first) == server_of(second)

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from urllib.parse import SplitResult, urlsplit
 
+_PORTS = {"http": 80, "https": 443}
+
 
 def has_user(url: str) -> bool:
     """Return whether ``url``, which may be incomplete or wrong, has a user name, and so perhaps a password."""
     return "@" in (url.partition("://")[2] or url).partition("/")[0]
+
+
+def server_of(url: SplitResult) -> tuple[str, str | None, int | None]:
+    """Return the scheme, the host and the port of a URL, also if it does not name the port."""
+    return url.scheme, url.hostname, url.port or _PORTS.get(url.scheme)
 
 
 def split_url(url: str) -> SplitResult | None:
