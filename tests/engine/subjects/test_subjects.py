@@ -17,8 +17,6 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from kafka import KafkaAdminClient
-from kafka.admin import NewTopic
 
 from tests.engine.subjects.conftest import SubjectStack
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
@@ -363,11 +361,12 @@ def test_a_read_only_registry_refuses_subjects_only(stack: SubjectStack) -> None
     assert stack.versions()
 
 
-def test_a_subject_waits_for_the_topic_that_failed(stack: SubjectStack, sandbox: Sandbox) -> None:
+def test_a_subject_waits_for_the_topic_that_failed(stack: SubjectStack) -> None:
     stack.declare(schema("id"))
-    with KafkaAdminClient(bootstrap_servers=sandbox.bootstrap_servers) as admin:
-        # Its metrics have the same names, so Kafka refuses the declared topic.
-        admin.create_topics([NewTopic(f"{stack.name}_orders", num_partitions=1, replication_factor=1)])
+    # A controller refuses more partitions in one request.
+    (stack.project.root / "topics/orders.yaml").write_text(
+        (stack.project.root / "topics/orders.yaml").read_text().replace("partitions: 1", "partitions: 12000")
+    )
     stack.write(
         {
             "subjects/shared.yaml": "subjects: {NAME.money: {format: avro, schema: schemas/money.avsc}}\n",

@@ -52,6 +52,7 @@ LEADS_TO = {
     "duplicate": ("duplicate", ""),
     "adopted": ("foreign", ""),
     "foreign": ("foreign", "config/retention.ms", "config/segment.ms", "partitions"),
+    "topic-collision": ("collision", ""),
     "retention-cut": ("retention-cut", "config/retention.ms", "config/retention.bytes"),
     "earlier-roll": ("earlier-roll", "config/{setting}"),
     "compaction": ("compaction", "config/{setting}"),

@@ -21,7 +21,7 @@ from tests.unit.plan.consequences.scenario import (
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.newest_records import NewestRecords
 from topicwarden.kafka.read.partition_functions import PARTITIONERS
-from topicwarden.kinds.topic.consequences import destroyed
+from topicwarden.kinds.topic.consequences import CONSEQUENCES, destroyed
 from topicwarden.kinds.topic.consequences.more_partitions import unmoved_share
 from topicwarden.kinds.topic.evidence import RequiredEvidence
 from topicwarden.model.contents import Contents, KeyContents
@@ -185,6 +185,17 @@ def test_a_topic_of_another_tool_is_adopted_only_unchanged() -> None:
     assert foreign.remedy.startswith("declare it as it is (`topicwarden import` writes this YAML)")
     for other in (Scenario({"segment.ms": "8"}, {}), Scenario({}, None, in_state=False)):
         assert predicted("foreign", other) == []
+
+
+def test_a_topic_with_the_metrics_of_another_is_refused() -> None:
+    new = Scenario({}, None, in_state=False, others={"orders.v1": 1})
+    assert predicted("collision", new) == []
+    change = replace(new.change(), name="orders_v1")
+    (refused,) = CONSEQUENCES["collision"].evaluate(change, new.evidence(RequiredEvidence()))
+    assert refused.severity is Severity.REFUSED
+    assert refused.message.startswith("it and the existing topic orders.v1 have the same name in Kafka's metrics")
+    same = replace(change, name="orders.v1")
+    assert not list(CONSEQUENCES["collision"].evaluate(same, new.evidence(RequiredEvidence())))
 
 
 KEYS = tuple(f"key-{number}".encode() for number in range(100))

@@ -92,6 +92,13 @@ CHANGES = {
         (),
         "refused unless it is exactly as declared; then it is adopted",
     ),
+    "a new topic differs from one of the cluster in `.` and `_` only": SettingEffect(
+        SettingRisk.ANY,
+        (DataLoss.AVAILABILITY,),
+        "topic-collision",
+        (),
+        "Kafka refuses it, because their metrics have the same names; refused before the deploy begins",
+    ),
     "a second resource of the topic is in Pulumi's state": SettingEffect(
         SettingRisk.ANY, (DataLoss.RECORDS,), "duplicate", (), "the engine would delete the topic itself; refused"
     ),

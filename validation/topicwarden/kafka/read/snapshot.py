@@ -10,6 +10,7 @@ from typing import Any
 
 from topicwarden.kafka_facts.services import APACHE
 from topicwarden.kafka_facts.services.profile import ServiceProfile
+from topicwarden.kafka_facts.topic_names import metric_name
 from topicwarden.model.topic import Topic
 
 
@@ -203,6 +204,11 @@ class Snapshot:
     def cordoned(self) -> frozenset[int]:
         """The brokers that take no new replicas; empty if access to the brokers' settings is denied."""
         return cordoned_brokers(self.broker_configs)
+
+    @cached_property
+    def by_metric_name(self) -> dict[str, str]:
+        """The name of each topic by its name in Kafka's metrics, of which a cluster has only one topic."""
+        return {metric_name(name): name for name in self.topics}
 
     @property
     def leaders(self) -> dict[tuple[str, int], int]:

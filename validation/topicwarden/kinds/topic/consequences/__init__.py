@@ -8,6 +8,7 @@ from typing import Protocol
 from topicwarden.kinds.topic.change import TopicChange
 from topicwarden.kinds.topic.consequences import (
     broker_defaults,
+    collision,
     compaction,
     dead_letters,
     decompressed_message,
@@ -61,6 +62,7 @@ CONSEQUENCES: dict[str, ConsequenceRule] = {
     "duplicate": duplicate,
     "outside-scope": outside_scope,
     "foreign": foreign,
+    "collision": collision,
     "retention-cut": retention_cut,
     "earlier-roll": earlier_roll,
     "fixed-policy": fixed_policy,
