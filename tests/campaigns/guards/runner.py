@@ -181,8 +181,18 @@ class Run:
         self._tally.weakened += result.weakened
         if plan is not None and command.runs_program:
             reached = frozenset(name for name in self._files.topics if not _left_out(name, command))
-            # Of a command that failed, the engine has still deployed the topics that it no longer protects.
-            self._note_deployed(reached if self._went_through else reached & self._files.unprotected())
+            self._note_deployed(reached if self._went_through else reached & self._unprotected_as_declared())
+
+    def _unprotected_as_declared(self) -> frozenset[str]:
+        """Return the topics of which a failed command has deployed a word of deletion: they are not protected.
+
+        Without the word in the YAML, an earlier deploy has lifted the protection, and its words still hold: the command
+        may have ended before it deployed anything.
+        """
+        topics = self._files.topics
+        return frozenset(
+            name for name in topics.keys() & self._files.unprotected() if AllowedChange.DELETE in topics[name].allowed()
+        )
 
     def _twins(self, step: Step) -> frozenset[object]:
         return self._cluster.twins(self._prefix) if "b" in step.servers else frozenset()
