@@ -83,6 +83,7 @@ def pytest_configure() -> None:
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         ports.BROKERS_FROM += 1_000 * (1 + int(worker.removeprefix("gw")))
         sandbox_state.PORT_LOCK = f"{worker}-{sandbox_state.PORT_LOCK}"
+        sandbox_state.SANDBOXES = f"{worker}-{sandbox_state.SANDBOXES}"
 
 
 class SharedFolder(pytest.Package):

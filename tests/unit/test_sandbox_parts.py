@@ -9,6 +9,7 @@ import re
 import shlex
 import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from confluent_kafka import KafkaError, Producer
 
 from tests.support.clients import until
 from topicwarden.extensions.sandbox import broker_fleet
+from topicwarden.extensions.sandbox import sandbox_state as states
 from topicwarden.extensions.sandbox.broker import BrokerProcess, spawn
 from topicwarden.extensions.sandbox.broker_fleet import BrokerFleet
 from topicwarden.extensions.sandbox.jvm import Jvm
@@ -29,6 +31,7 @@ from topicwarden.extensions.sandbox.sandbox_state import SandboxState
 from topicwarden.extensions.sandbox.scenarios import writer as module
 from topicwarden.extensions.sandbox.scenarios.writer import Writer, write_once_valid
 from topicwarden.model.problem import Refusal
+from topicwarden.model.sandbox_folder import STATE_FILE
 
 _META = "#\n#Sat Nov 28 11:16:04 UTC 2026\nnode.id=1\ndirectory.id=tiJAsB3Kvr68IEbv1WUevQ\nversion=1\ncluster.id=c\n"
 _TOOL = """\
@@ -119,6 +122,25 @@ def test_a_start_on_a_taken_port_names_it_and_the_remedy(
             sandbox.start(3)
         with pytest.raises(Refusal, match=message):
             fleet(tmp_path, "").join(of.model_copy(update={"authorizer": True}), [3], lambda _: None)
+
+
+def test_a_stopped_broker_of_a_running_sandbox_keeps_its_ports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise, another cluster would answer on a port of the list, and the broker could not start again."""
+    monkeypatch.setattr(states, "SANDBOXES", f"{tmp_path.name}-sandboxes.json")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    of = state(tmp_path / "first", 3)
+    of.save(tmp_path / "first")
+    assert states.other_sandboxes(tmp_path / "first") == ()
+    second = Sandbox(tmp_path / "second", tmp_path / "java", tmp_path)
+    runs = {1, 2}
+    monkeypatch.setattr(BrokerFleet, "runs", lambda _, ports: ports.id in runs)
+    taken = {number for ports in of.brokers for number in ports.numbers}
+    assert second._ports_of_others() == taken
+    assert taken.isdisjoint(number for ports in assign(3, None, reserved=taken) for number in ports.numbers)
+    runs.clear()
+    assert second._ports_of_others() == frozenset(), "it does not run"
+    (tmp_path / "first" / STATE_FILE).unlink()
+    assert states.other_sandboxes(tmp_path / "third") == (), "the second was never started, and the first is gone"
 
 
 def test_the_list_of_brokers_is_read_again_after_one_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
@@ -232,7 +232,7 @@ class Sandbox:
             return SandboxState(
                 directory=str(self._directory),
                 cluster_id=states.new_uuid(),
-                brokers=assign(_BROKERS if brokers is None else brokers, port),
+                brokers=assign(_BROKERS if brokers is None else brokers, port, reserved=self._ports_of_others()),
                 heap=heap or HEAP,
                 overrides=dict(overrides or {}),
                 authorizer=bool(authorizer),
@@ -251,11 +251,21 @@ class Sandbox:
         return SandboxState(
             directory=str(self._directory),
             cluster_id=state.cluster_id,
-            brokers=assign(len(state.brokers), port, state.brokers, running),
+            brokers=assign(len(state.brokers), port, state.brokers, running, self._ports_of_others()),
             heap=heap or state.heap,
             overrides=dict(state.overrides if overrides is None else overrides),
             authorizer=state.authorizer if authorizer is None else authorizer,
         )
+
+    def _ports_of_others(self) -> frozenset[int]:
+        """Return the ports of other running sandboxes. Their stopped brokers will start again on the same ports."""
+        numbers = set[int]()
+        for directory in states.other_sandboxes(self._directory):
+            with suppress(OSError, Refusal):
+                state, fleet = states.load(directory), BrokerFleet(directory, self._jvm)
+                if state is not None and any(map(fleet.runs, state.brokers)):
+                    numbers.update(number for ports in state.brokers for number in ports.numbers)
+        return frozenset(numbers)
 
     def _state(self) -> SandboxState:
         state = states.load(self._directory)

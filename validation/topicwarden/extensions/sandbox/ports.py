@@ -31,13 +31,17 @@ def is_free(port: int) -> bool:
 
 
 def assign(
-    brokers: int, port: int | None, previous: Sequence[BrokerPorts] = (), running: Collection[int] = ()
+    brokers: int,
+    port: int | None,
+    previous: Sequence[BrokerPorts] = (),
+    running: Collection[int] = (),
+    reserved: Collection[int] = (),
 ) -> tuple[BrokerPorts, ...]:
     """Return the ports of each of ``brokers``: from ``port`` on, else the previous ports, else free ports.
 
     ``previous`` are the ports of the last start. ``running`` are the ids of running brokers, which keep their ports.
-    Raises Refusal if a requested port is in use or invalid, or if the port of a controller changes while brokers run
-    that know this controller.
+    ``reserved`` are ports that count as in use. Raises Refusal if a requested port is in use or invalid, or if the port
+    of a controller changes while brokers run that know this controller.
     """
     if port is not None and not 1 <= port <= 65536 - brokers:
         raise Refusal(f"--port {port} is not possible with {brokers} brokers: expected 1 to {65536 - brokers}")
@@ -45,8 +49,7 @@ def assign(
     if port is not None and any(known[id].port != port + id - 1 for id in running):
         listening = ", ".join(str(known[id].port) for id in sorted(running))
         raise Refusal(f"the sandbox already listens on {listening}: run `topicwarden sandbox down` first")
-    in_use = [(known[id].port, known[id].controller_port, known[id].user_port) for id in running]
-    used = {number for numbers in in_use for number in numbers if number}
+    used = {*reserved, *(number for id in running for number in known[id].numbers)}
     client_ports: dict[int, int] = {}
     for id in range(1, brokers + 1):
         if id in running:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
 from filelock import FileLock, Timeout
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from topicwarden.model.field_types import StrictModel
 from topicwarden.model.files import replace_file
@@ -39,6 +40,11 @@ class BrokerPorts(StrictModel):
     @property
     def address(self) -> str:
         return f"{HOST}:{self.port}"
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of all ports."""
+        return [number for number in (self.port, self.controller_port, self.user_port) if number is not None]
 
 
 class SandboxState(StrictModel):
@@ -104,6 +110,8 @@ def lock(directory: Path, say: Say) -> Iterator[None]:
 
 
 PORT_LOCK = f"topicwarden-sandbox-{os.getuid()}.lock"
+SANDBOXES = f"topicwarden-sandboxes-{os.getuid()}.json"
+"""This user's sandboxes on this machine: the paths of their folders."""
 
 
 @contextmanager
@@ -111,6 +119,22 @@ def port_lock(say: Say) -> Iterator[None]:
     """Lock the ports of this machine until the brokers listen. Otherwise two sandboxes could select the same ports."""
     with _locked(Path(tempfile.gettempdir()) / PORT_LOCK, "another sandbox is starting on this machine", say):
         yield
+
+
+def other_sandboxes(directory: Path) -> tuple[Path, ...]:
+    """Return the folders of this user's other sandboxes, and remember that of ``directory``.
+
+    Only for the holder of ``port_lock``. Folders without a sandbox are forgotten.
+    """
+    path = Path(tempfile.gettempdir()) / SANDBOXES
+    known: list[Path] = []
+    with suppress(OSError, ValidationError):
+        if path.lstat().st_uid == os.getuid():
+            known = TypeAdapter(list[Path]).validate_json(path.read_bytes())
+    others = tuple(sorted({folder for folder in known if folder != directory and (folder / STATE_FILE).is_file()}))
+    with suppress(OSError):
+        replace_file(path, json.dumps([str(folder) for folder in (*others, directory)]))
+    return others
 
 
 @contextmanager
