@@ -3,6 +3,7 @@ package io.topicwarden.reader.codecs;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.topicwarden.reader.Json;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /** Decodes keys or values by their declared format, for {@code io.topicwarden.reader.fields}. */
 public final class Decoder {
@@ -31,6 +32,18 @@ public final class Decoder {
     } catch (JsonProcessingException error) {
       throw new IllegalArgumentException("the registry is not JSON", error);
     }
+  }
+
+  /** Returns what {@link #decode} returns for the key of a record. */
+  public Object decodeKey(ConsumerRecord<byte[], byte[]> record) throws RecordFault {
+    SchemaIdHeader.refuse(codec, record.headers(), true);
+    return decode(record.key());
+  }
+
+  /** Returns what {@link #decode} returns for the value of a record. */
+  public Object decodeValue(ConsumerRecord<byte[], byte[]> record) throws RecordFault {
+    SchemaIdHeader.refuse(codec, record.headers(), false);
+    return decode(record.value());
   }
 
   /**

@@ -115,6 +115,7 @@ final class NewSchema {
     String rule = unreadable;
     RecordFault fault;
     try {
+      SchemaIdHeader.refuse(record.headers(), ofKeys);
       fault = RecordContract.guarded(() -> read(data));
     } catch (RecordFault other) {
       fault = other;

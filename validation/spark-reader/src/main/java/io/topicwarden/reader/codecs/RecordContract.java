@@ -19,6 +19,8 @@ import org.apache.kafka.common.header.Header;
 
 /** What one topic declares about its records. Used by one thread. */
 public final class RecordContract {
+  private static final byte[] WITHOUT_ID = {};
+
   private final Codec keyCodec;
   private final Codec valueCodec;
   private final List<String> requiredHeaders = new ArrayList<>();
@@ -129,13 +131,13 @@ public final class RecordContract {
     for (NewSchema schema : newSchemas) {
       schema.validate(record, faults);
     }
-    DecodeResult key = decode(keyCodec, record.key(), "key-schema", offset, faults);
-    DecodeResult value = decode(valueCodec, record.value(), "value-schema", offset, faults);
+    DecodeResult key = decode(keyCodec, record, true, faults);
+    DecodeResult value = decode(valueCodec, record, false, faults);
     if (countsKeyIds) {
-      schemaIds.add("key", record.key(), offset, key.isInvalid());
+      schemaIds.add("key", withId(record, true), offset, key.isInvalid());
     }
     if (countsValueIds) {
-      schemaIds.add("value", record.value(), offset, value.isInvalid());
+      schemaIds.add("value", withId(record, false), offset, value.isInvalid());
     }
     if (expressions.isEmpty() || key.isInvalid() || value.isInvalid()) {
       return; // expressions are only defined for well-formed records
@@ -180,13 +182,23 @@ public final class RecordContract {
   }
 
   private DecodeResult decode(
-      Codec codec, byte[] data, String rule, long offset, FaultCounts faults) {
+      Codec codec, ConsumerRecord<byte[], byte[]> record, boolean ofKey, FaultCounts faults) {
     try {
+      byte[] data = ofKey ? record.key() : record.value();
+      if (data != null) {
+        SchemaIdHeader.refuse(codec, record.headers(), ofKey);
+      }
       return new DecodeResult(decode(codec, data), null);
     } catch (RecordFault fault) {
-      faults.add(rule, fault, offset);
+      faults.add(ofKey ? "key-schema" : "value-schema", fault, record.offset());
       return new DecodeResult(null, fault);
     }
+  }
+
+  /** Returns the key or the value with the schema id; without it if a header names the schema. */
+  private static byte[] withId(ConsumerRecord<byte[], byte[]> record, boolean ofKey) {
+    byte[] data = ofKey ? record.key() : record.value();
+    return data != null && SchemaIdHeader.isIn(record.headers(), ofKey) ? WITHOUT_ID : data;
   }
 
   interface FaultySupplier<T> {

@@ -186,7 +186,7 @@ public final class FieldRules {
     RecordFault fault = null;
     if (topic.value != null && record.value() != null) {
       try {
-        decoded = topic.value.decode(record.value());
+        decoded = topic.value.decodeValue(record);
       } catch (RecordFault unreadable) {
         fault = unreadable;
       }
@@ -233,7 +233,8 @@ public final class FieldRules {
       }
       case REFERENCED -> {
         if (key != null) { // nothing can refer to a record without a key
-          byte[] identity = KeyReference.of(new Found(topic.key.decode(key), null), rule.keys());
+          byte[] identity =
+              KeyReference.of(new Found(topic.key.decodeKey(record), null), rule.keys());
           output.add(rule, identity, record.value() == null ? null : PRESENT);
         }
       }

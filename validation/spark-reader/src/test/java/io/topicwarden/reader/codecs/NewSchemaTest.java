@@ -35,6 +35,7 @@ class NewSchemaTest {
 
   private final Map<String, String> answers = new HashMap<>();
   private final FaultCounts faults = new FaultCounts();
+  private final RecordHeaders headers = new RecordHeaders();
   private HttpServer server;
 
   @BeforeEach
@@ -92,7 +93,7 @@ class NewSchemaTest {
               0,
               null,
               values[i],
-              new RecordHeaders(),
+              headers,
               Optional.empty()),
           faults);
     }
@@ -168,6 +169,15 @@ class NewSchemaTest {
             declared("avro", RECORD.formatted(symbols.formatted("\"A\""))),
             framed(1, 0),
             framed(1, 2)));
+  }
+
+  @Test
+  void aSchemaThatAHeaderNamesIsUndecided() {
+    headers.add("__value_schema_id", new byte[17]);
+    assertEquals(
+        "undecided 1 0-0 100 its schema is named in the header __value_schema_id, "
+            + "which the audit does not read\n",
+        faults(declared("avro", "\"int\""), bytes(0, 0, 0, 0, 1, 2)));
   }
 
   @Test

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.topicwarden.reader.Json;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,6 +56,41 @@ class RecordContractTest {
         value,
         new RecordHeaders(headers),
         Optional.empty());
+  }
+
+  @Test
+  void aSchemaThatAHeaderNamesIsUndecidable() throws Exception {
+    String part = "{\"format\": \"avro\", \"registry\": true, \"subject\": \"s\", \"ids\": true}";
+    RecordContract contract =
+        new RecordContract(
+            Json.MAPPER.readTree("{\"key\": " + part + ", \"value\": " + part + "}"),
+            new SchemaRegistryClient(Json.MAPPER.createObjectNode().put("url", "http://unused")),
+            null);
+    FaultCounts counts = new FaultCounts();
+    SchemaIds ids = new SchemaIds(1);
+    byte[] likeAnId = {0, 0, 0, 0, 5, 6};
+    contract.validate(
+        record(
+            likeAnId,
+            likeAnId,
+            new RecordHeader("__key_schema_id", new byte[17]),
+            new RecordHeader("__value_schema_id", new byte[17])),
+        counts,
+        ids);
+    contract.validate(record(null, null, new RecordHeader("__value_schema_id", null)), counts, ids);
+    ObjectNode json = Json.MAPPER.createObjectNode();
+    ids.writeTo(json);
+    assertEquals("{\"value\":[[7,null,false,1,7]],\"key\":[[7,null,false,1,7]]}", json.toString());
+    ArrayNode faults = Json.MAPPER.createArrayNode();
+    counts.writeTo(faults);
+    assertEquals(2, faults.size());
+    for (JsonNode fault : faults) {
+      String name = "__" + fault.path("rule").asText().replace("-schema", "") + "_schema_id";
+      assertEquals(
+          "its schema is named in the header " + name + ", which the audit does not read",
+          fault.path("reason").asText());
+      assertEquals(true, fault.path("undecided").asBoolean());
+    }
   }
 
   private static final String JSON_VALUE = "\"value\": {\"format\": \"json\"}";
