@@ -61,7 +61,7 @@ final class ConfluentCodec implements Codec {
   @Override
   public Object decode(byte[] data) throws RecordFault {
     int id = schemaId(data);
-    SchemaRegistryClient.Schema schema = registry.schema(id);
+    SchemaRegistryClient.Schema schema = registry.schema(id, List.of(subject));
     if (!schema.type().equalsIgnoreCase(format)) {
       String expected = format.toUpperCase(Locale.ROOT);
       throw RecordFault.invalid("schema id of " + schema.type() + ", not of " + expected, "");

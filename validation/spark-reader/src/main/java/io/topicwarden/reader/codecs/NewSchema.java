@@ -136,7 +136,7 @@ final class NewSchema {
       throw unusable;
     }
     int id = ConfluentCodec.schemaId(data);
-    SchemaRegistryClient.Schema schema = registry.schema(id);
+    SchemaRegistryClient.Schema schema = registry.schema(id, subjects);
     if (!schema.subjects().isEmpty() && Collections.disjoint(schema.subjects(), subjects)) {
       throw RecordFault.invalid("schema id of another subject", "schema id " + id);
     }

@@ -11,9 +11,12 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -56,7 +59,7 @@ final class SchemaRegistryClient {
   private final HttpClient client;
   private final String url;
   private final String authorization;
-  private final Map<Integer, Object> schemas = new HashMap<>(); // schemas, or the faults instead
+  private final Map<Object, Object> schemas = new HashMap<>(); // schemas, or the faults instead
   private final Map<Integer, Set<String>> deleted = new HashMap<>(); // with deleted versions
   private RecordFault connectionFault;
   private long waitedNanos;
@@ -108,17 +111,56 @@ final class SchemaRegistryClient {
         + Base64.getEncoder().encodeToString(credentials.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Returns the schema with an id. A schema that cannot be fetched is a fault of the record. */
-  Schema schema(int id) throws RecordFault {
-    Object cached = schemas.get(id);
+  /**
+   * Returns the schema with an id in a record of one of {@code subjects}. A schema that cannot be
+   * fetched is a fault of the record.
+   *
+   * <p>An id is one of a context of the registry. Without a subject, the registry looks in the
+   * default context only; with one, as consumers ask, in the others, too.
+   */
+  Schema schema(int id, Collection<String> subjects) throws RecordFault {
+    Schema found = null;
+    RecordFault unknown = null;
+    try {
+      found = cached(id, () -> fetch(id, null));
+      if (!Collections.disjoint(found.subjects(), subjects)) {
+        return found;
+      }
+    } catch (RecordFault fault) {
+      if (fault.undecidable) {
+        throw fault;
+      }
+      unknown = fault;
+    }
+    for (String subject : subjects) {
+      try {
+        return cached(List.of(id, subject), () -> fetch(id, subject));
+      } catch (RecordFault fault) {
+        if (fault.undecidable) {
+          throw fault;
+        }
+      }
+    }
+    if (found == null) {
+      throw unknown;
+    }
+    return found;
+  }
+
+  private interface Fetch {
+    Schema get() throws RecordFault;
+  }
+
+  private Schema cached(Object key, Fetch fetch) throws RecordFault {
+    Object cached = schemas.get(key);
     if (cached == null) {
       requireConnection(); // not cached: records may name any number of ids
       try {
-        cached = fetch(id);
+        cached = fetch.get();
       } catch (RecordFault fault) {
         cached = fault;
       }
-      schemas.put(id, cached);
+      schemas.put(key, cached);
     }
     if (cached instanceof RecordFault fault) {
       throw fault;
@@ -144,12 +186,28 @@ final class SchemaRegistryClient {
         .contains(subject);
   }
 
-  private Schema fetch(int id) throws RecordFault {
-    JsonNode schema =
-        requireSchema(get("/schemas/ids/" + id, "schema id that the registry does not know"));
-    Set<String> subjects = fetchSubjects(id, "");
+  /**
+   * Returns the schema with an id; if a subject is given, only a schema of this subject, in any
+   * context.
+   */
+  private Schema fetch(int id, String subject) throws RecordFault {
+    String query =
+        subject == null ? "" : "?subject=" + URLEncoder.encode(subject, StandardCharsets.UTF_8);
+    String unknown = "schema id that the registry does not know";
+    JsonNode schema = requireSchema(get("/schemas/ids/" + id + query, unknown));
+    Set<String> subjects = fetchSubjects(id, query);
+    String context = "";
+    if (subject != null) {
+      String qualified =
+          subjects.stream()
+              .filter(each -> each.equals(subject) || isInContext(each, subject))
+              .findFirst()
+              .orElseThrow(() -> RecordFault.invalid(unknown, ""));
+      subjects.add(subject);
+      context = qualified.startsWith(":.") ? qualified.replaceFirst("^(:[^:]*:).*", "$1") : "";
+    }
     Map<String, String> references = new LinkedHashMap<>();
-    fetchReferences(schema, references, new HashSet<>());
+    fetchReferences(schema, context, references, new HashSet<>());
     JsonNode type = schema.path("schemaType");
     require(type.isMissingNode() || type.isTextual());
     return new Schema(type.asText("AVRO"), text(schema, "schema"), references, subjects);
@@ -173,7 +231,14 @@ final class SchemaRegistryClient {
     return subjects;
   }
 
-  private void fetchReferences(JsonNode schema, Map<String, String> texts, Set<String> pending)
+  /** Returns whether a name is that of {@code subject} in a context: {@code :.context:subject}. */
+  private static boolean isInContext(String name, String subject) {
+    return name.startsWith(":.") && name.replaceFirst("^:[^:]*:", "").equals(subject);
+  }
+
+  /** Adds the schemas that {@code schema} refers to; their subjects are of its context. */
+  private void fetchReferences(
+      JsonNode schema, String context, Map<String, String> texts, Set<String> pending)
       throws RecordFault {
     JsonNode references = schema.path("references");
     require(references.isMissingNode() || references.isNull() || references.isArray());
@@ -189,11 +254,12 @@ final class SchemaRegistryClient {
         throw RecordFault.undecidable(
             "the registry's schema has more than " + MAX_REFERENCES + " references");
       }
-      String subject = pathSegment(text(reference, "subject"));
+      String named = text(reference, "subject");
+      String subject = pathSegment(named.startsWith(":") ? named : context + named);
       require(reference.path("version").isInt());
       String path = "/subjects/" + subject + "/versions/" + reference.path("version").asInt();
       JsonNode referenced = requireSchema(get(path, "a dangling reference"));
-      fetchReferences(referenced, texts, pending);
+      fetchReferences(referenced, context, texts, pending);
       pending.remove(name);
       texts.put(name, text(referenced, "schema"));
     }

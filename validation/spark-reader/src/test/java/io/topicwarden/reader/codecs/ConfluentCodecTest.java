@@ -189,6 +189,45 @@ class ConfluentCodecTest {
   }
 
   @Test
+  void findsIdsInTheContextOfTheSubject() throws RecordFault {
+    register(5, null, "\"string\"", "other-value"); // another schema of the default context
+    for (int id : List.of(4, 5)) {
+      answers.put(
+          "/schemas/ids/" + id + "?subject=orders-value",
+          """
+          {"schema": "[\\"int\\", \\"Money\\"]",
+           "references": [{"name": "Money", "subject": "money", "version": 2}]}
+          """);
+      answers.put(
+          "/schemas/ids/" + id + "/versions?subject=orders-value",
+          "[{\"subject\": \":.lsrc-1:orders-value\", \"version\": 1}]");
+    }
+    answers.put(
+        "/subjects/%3A.lsrc-1%3Amoney/versions/2",
+        "{\"schema\": \"{\\\"type\\\": \\\"fixed\\\", \\\"name\\\": \\\"Money\\\", \\\"size\\\": 1}\"}");
+    ConfluentCodec codec = codec("avro", null);
+    for (int id : List.of(4, 5)) {
+      assertEquals(3L, codec.toCel(codec.decode(framed(id, 0, 6))));
+      codec.check(framed(id, 2, 9));
+    }
+    int before = requests.size();
+    codec.check(framed(4, 0, 8));
+    assertEquals(before, requests.size());
+  }
+
+  @Test
+  void anIdOfAnotherSubjectInAContextIsInvalid() {
+    answers.put("/schemas/ids/4?subject=orders-value", "{\"schema\": \"\\\"int\\\"\"}");
+    answers.put(
+        "/schemas/ids/4/versions?subject=orders-value",
+        "[{\"subject\": \":.lsrc-1:my-orders-value\", \"version\": 1}]");
+    answers.put("/schemas/ids/5?subject=orders-value", "");
+    ConfluentCodec codec = codec("avro", null);
+    assertInvalid("schema id that the registry does not know", () -> codec.check(framed(4, 0)));
+    assertUndecidable("the Schema Registry answered 500", () -> codec.check(framed(5, 0)));
+  }
+
+  @Test
   void namesDeletedVersionsOfTheSubject() {
     register(5, null, "\"int\"", "other-value");
     answers.put(
@@ -303,9 +342,9 @@ class ConfluentCodecTest {
   @Test
   void authenticatesIfThereIsAUserName() throws RecordFault {
     register(4, null, "\"int\"", "orders-value");
-    client(true).schema(4);
+    client(true).schema(4, List.of("orders-value"));
     assertEquals("/schemas/ids/4 Basic dXNlcjpwdw==", requests.get(0));
-    client(false).schema(4);
+    client(false).schema(4, List.of("orders-value"));
     assertEquals("/schemas/ids/4 null", requests.get(2));
   }
 }
