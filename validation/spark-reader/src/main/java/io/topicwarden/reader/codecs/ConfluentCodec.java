@@ -23,12 +23,23 @@ final class ConfluentCodec implements Codec {
   static final int HEADER_BYTES = 5;
   private static final int MAX_MESSAGE_PATH = 16;
 
-  /** A decoded value with the codec that decoded it. */
-  record DecodedValue(Codec codec, Object decoded) {
+  /** A decoded value with the codec that decoded it, and whether its fields may be encrypted. */
+  record DecodedValue(Codec codec, Object decoded, boolean encrypted) {
     /** Returns the decoded value; throws if it cannot be told which one it is. */
     Object single() throws RecordFault {
+      requirePlain();
       return codec instanceof UnknownLength ? codec.toCel(decoded) : decoded;
     }
+
+    private void requirePlain() throws RecordFault {
+      if (encrypted) {
+        throw encryptedFields();
+      }
+    }
+  }
+
+  static RecordFault encryptedFields() {
+    return RecordFault.undecidable("a rule of its schema encrypts fields");
   }
 
   private final SchemaRegistryClient registry;
@@ -80,12 +91,12 @@ final class ConfluentCodec implements Codec {
         Codec codec = cached(id, () -> avroCodec(id, schema));
         Object decoded =
             codec instanceof AvroCodec avro ? avro.decode(data, HEADER_BYTES) : codec.decode(data);
-        yield new DecodedValue(codec, decoded);
+        yield new DecodedValue(codec, decoded, schema.encryptsFields());
       }
       case "json" -> {
         JsonCodec codec =
             (JsonCodec) cached(id, () -> JsonCodec.registered(schema.text(), schema.references()));
-        yield new DecodedValue(codec, codec.decode(data, HEADER_BYTES));
+        yield new DecodedValue(codec, decodeJson(codec, schema, data), schema.encryptsFields());
       }
       default -> decodeProtobuf(id, schema, data);
     };
@@ -94,7 +105,22 @@ final class ConfluentCodec implements Codec {
   @Override
   public Object toCel(Object decoded) throws RecordFault {
     DecodedValue value = (DecodedValue) decoded;
+    value.requirePlain();
     return value.codec().toCel(value.decoded());
+  }
+
+  /** Decodes JSON. Encrypted texts may break rules that the texts themselves meet. */
+  private static Object decodeJson(JsonCodec codec, SchemaRegistryClient.Schema schema, byte[] data)
+      throws RecordFault {
+    try {
+      return codec.decode(data, HEADER_BYTES);
+    } catch (RecordFault fault) {
+      if (schema.encryptsFields() && !fault.undecidable) {
+        JsonText.check(data, HEADER_BYTES);
+        throw encryptedFields();
+      }
+      throw fault;
+    }
   }
 
   private Codec avroCodec(int id, SchemaRegistryClient.Schema schema) throws RecordFault {
@@ -141,7 +167,7 @@ final class ConfluentCodec implements Codec {
             cached(
                 id + Arrays.toString(path.indexes()),
                 () -> new ProtobufCodec(messageType(schema, path.indexes())));
-    return new DecodedValue(codec, codec.decode(data, path.end()));
+    return new DecodedValue(codec, codec.decode(data, path.end()), schema.encryptsFields());
   }
 
   /**

@@ -177,9 +177,18 @@ final class NewSchema {
       case "json" -> {
         return new Readings(
             JsonCodec.registered(writer.text(), writer.references())::check,
-            json == null ? otherFormat(writer) : json::check);
+            json == null ? otherFormat(writer) : (data, from) -> checkJson(writer, data, from));
       }
       default -> throw RecordFault.undecidable("schema id of the unknown type " + writer.type());
+    }
+  }
+
+  private void checkJson(SchemaRegistryClient.Schema writer, byte[] data, int from)
+      throws RecordFault {
+    try {
+      json.check(data, from);
+    } catch (RecordFault fault) {
+      throw writer.encryptsFields() ? ConfluentCodec.encryptedFields() : fault;
     }
   }
 

@@ -44,6 +44,9 @@ final class SchemaRegistryClient {
   private static final int MAX_TOTAL_BYTES = 64 * 1024 * 1024;
   private static final int MAX_REFERENCES = 1_000;
 
+  /** The type of a rule by which serializers encrypt all data after the schema id. */
+  private static final String PAYLOAD = "ENCRYPT_PAYLOAD";
+
   /** The least {@code error_code} that the API itself gives for something that does not exist. */
   private static final int NOT_FOUND_CODES = 404_00;
 
@@ -53,8 +56,14 @@ final class SchemaRegistryClient {
    * @param references the texts of the schemas that it refers to, by reference name, in dependency
    *     order
    * @param subjects the subjects with a version that has the schema; empty if all are deleted
+   * @param encryptsFields whether serializers encrypt the text of fields, by a rule of the schema
    */
-  record Schema(String type, String text, Map<String, String> references, Set<String> subjects) {}
+  record Schema(
+      String type,
+      String text,
+      Map<String, String> references,
+      Set<String> subjects,
+      boolean encryptsFields) {}
 
   private final HttpClient client;
   private final String url;
@@ -195,6 +204,10 @@ final class SchemaRegistryClient {
         subject == null ? "" : "?subject=" + URLEncoder.encode(subject, StandardCharsets.UTF_8);
     String unknown = "schema id that the registry does not know";
     JsonNode schema = requireSchema(get("/schemas/ids/" + id + query, unknown));
+    JsonNode rules = schema.path("ruleSet");
+    if (hasRule(rules.path("encodingRules"), "") || hasRule(rules.path("domainRules"), PAYLOAD)) {
+      throw RecordFault.undecidable("a rule of its schema encrypts the data");
+    }
     Set<String> subjects = fetchSubjects(id, query);
     String context = "";
     if (subject != null) {
@@ -210,7 +223,23 @@ final class SchemaRegistryClient {
     fetchReferences(schema, context, references, new HashSet<>());
     JsonNode type = schema.path("schemaType");
     require(type.isMissingNode() || type.isTextual());
-    return new Schema(type.asText("AVRO"), text(schema, "schema"), references, subjects);
+    return new Schema(
+        type.asText("AVRO"),
+        text(schema, "schema"),
+        references,
+        subjects,
+        hasRule(rules.path("domainRules"), "ENCRYPT"));
+  }
+
+  /** Returns whether one of {@code rules} is enabled and of a type; an empty type is any. */
+  private static boolean hasRule(JsonNode rules, String type) {
+    for (JsonNode rule : rules) {
+      boolean ofType = type.isEmpty() || rule.path("type").asText().equals(type);
+      if (ofType && !rule.path("disabled").asBoolean()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private Set<String> fetchSubjects(int id, String query) throws RecordFault {

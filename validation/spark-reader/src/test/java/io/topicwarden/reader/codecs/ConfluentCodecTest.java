@@ -227,6 +227,52 @@ class ConfluentCodecTest {
     assertUndecidable("the Schema Registry answered 500", () -> codec.check(framed(5, 0)));
   }
 
+  private void registerWithRules(int id, String type, String schema, String rules) {
+    register(id, type, schema, "orders-value");
+    String answer = answers.get("/schemas/ids/" + id);
+    answers.put(
+        "/schemas/ids/" + id,
+        answer.substring(0, answer.length() - 1) + ", \"ruleSet\": {" + rules + "}}");
+  }
+
+  @Test
+  void encryptedDataIsUndecidable() throws RecordFault {
+    registerWithRules(4, null, "\"int\"", "\"encodingRules\": [{\"type\": \"ENCRYPT_PAYLOAD\"}]");
+    registerWithRules(5, null, "\"int\"", "\"domainRules\": [{\"type\": \"ENCRYPT_PAYLOAD\"}]");
+    registerWithRules(
+        6, null, "\"int\"", "\"encodingRules\": [{\"type\": \"X\", \"disabled\": true}]");
+    registerWithRules(7, null, "\"int\"", "\"domainRules\": [{\"type\": \"CEL\"}]");
+    ConfluentCodec codec = codec("avro", null);
+    for (int id : List.of(4, 5)) {
+      assertUndecidable(
+          "a rule of its schema encrypts the data", () -> codec.check(framed(id, 1, 2, 3)));
+    }
+    for (int id : List.of(6, 7)) {
+      assertEquals(3L, codec.toCel(codec.decode(framed(id, 6))));
+      assertInvalid(
+          "not of this Avro schema: bytes are left over", () -> codec.check(framed(id, 6, 6)));
+    }
+  }
+
+  @Test
+  void encryptedFieldsAreComparedWithNoRule() throws RecordFault {
+    String rules = "\"domainRules\": [{\"type\": \"CEL\"}, {\"type\": \"ENCRYPT\"}]";
+    registerWithRules(4, "JSON", "{\"properties\": {\"a\": {\"maxLength\": 2}}}", rules);
+    registerWithRules(5, null, "\"string\"", rules);
+    String reason = "a rule of its schema encrypts fields";
+    ConfluentCodec json = codec("json", null);
+    json.check(framed(4, bytesOf("{\"a\": \"xx\"}")));
+    assertUndecidable(reason, () -> json.check(framed(4, bytesOf("{\"a\": \"xxx\"}"))));
+    assertInvalid("not JSON", () -> json.check(framed(4, bytesOf("{\"a\": "))));
+    ConfluentCodec avro = codec("avro", null);
+    avro.check(framed(5, 2, 'x'));
+    assertInvalid(
+        "not of this Avro schema: it ends too early", () -> avro.check(framed(5, 4, 'x')));
+    Object decoded = avro.decode(framed(5, 2, 'x'));
+    assertUndecidable(reason, () -> avro.toCel(decoded));
+    assertUndecidable(reason, () -> ((ConfluentCodec.DecodedValue) decoded).single());
+  }
+
   @Test
   void namesDeletedVersionsOfTheSubject() {
     register(5, null, "\"int\"", "other-value");
