@@ -35,7 +35,18 @@ final class AvroCodec implements Codec {
    * @throws AvroRuntimeException if the schema cannot be used
    */
   static Schema parse(String text, Collection<String> references) {
-    Schema.Parser parser = new Schema.Parser();
+    return parse(new Schema.Parser(), text, references);
+  }
+
+  /**
+   * Parses the schema of a writer, as {@link #parse}. Its defaults are not validated: registries
+   * accept any, as do consumers, who need them for no record of this writer.
+   */
+  static Schema parseWriter(String text, Collection<String> references) {
+    return parse(new Schema.Parser().setValidateDefaults(false), text, references);
+  }
+
+  private static Schema parse(Schema.Parser parser, String text, Collection<String> references) {
     references.forEach(parser::parse);
     try {
       return parser.parse(text);

@@ -124,7 +124,7 @@ final class ConfluentCodec implements Codec {
   }
 
   private Codec avroCodec(int id, SchemaRegistryClient.Schema schema) throws RecordFault {
-    Schema writerSchema = AvroCodec.parse(schema.text(), schema.references().values());
+    Schema writerSchema = AvroCodec.parseWriter(schema.text(), schema.references().values());
     if (readerSchema == null) {
       return resolved(writerSchema, writerSchema);
     }
@@ -134,6 +134,7 @@ final class ConfluentCodec implements Codec {
       throw RecordFault.invalid(
           "written by a schema that the declared one cannot read", "schema id " + id);
     }
+    Schema.applyAliases(writerSchema, readerSchema); // validates the defaults of the writer
     return resolved(writerSchema, readerSchema);
   }
 

@@ -165,7 +165,7 @@ final class NewSchema {
   private Readings readings(SchemaRegistryClient.Schema writer) throws RecordFault {
     switch (writer.type().toLowerCase(Locale.ROOT)) {
       case "avro" -> {
-        Schema schema = AvroCodec.parse(writer.text(), writer.references().values());
+        Schema schema = AvroCodec.parseWriter(writer.text(), writer.references().values());
         if (schema.getType() == Schema.Type.BYTES) {
           return new Readings(
               ALWAYS_READABLE, avro == null ? otherFormat(writer) : ALWAYS_READABLE);

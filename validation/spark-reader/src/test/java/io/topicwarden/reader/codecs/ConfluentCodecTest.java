@@ -227,6 +227,23 @@ class ConfluentCodecTest {
     assertUndecidable("the Schema Registry answered 500", () -> codec.check(framed(5, 0)));
   }
 
+  @Test
+  void aDefaultOfAnotherTypeIsNoReasonNotToReadTheWriter() throws RecordFault {
+    String withDefault = INT_RECORD.replace("\"int\"}", "\"int\", \"default\": null}");
+    String aliased =
+        INT_RECORD.replace("\"name\": \"id\"", "\"name\": \"number\", \"aliases\": [\"id\"]");
+    register(4, null, withDefault, "orders-value");
+    for (String reader : new String[] {null, INT_RECORD}) {
+      ConfluentCodec codec = codec("avro", reader);
+      codec.check(framed(4, 6));
+      assertInvalid("not of this Avro schema: it ends too early", () -> codec.check(framed(4)));
+    }
+    assertUndecidable(
+        "the registry's schema cannot be used: AvroTypeException: "
+            + "Invalid default for field number: null not a \"int\"",
+        () -> codec("avro", aliased).check(framed(4, 6)));
+  }
+
   private void registerWithRules(int id, String type, String schema, String rules) {
     register(id, type, schema, "orders-value");
     String answer = answers.get("/schemas/ids/" + id);

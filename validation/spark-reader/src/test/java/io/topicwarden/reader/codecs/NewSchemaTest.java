@@ -172,6 +172,22 @@ class NewSchemaTest {
   }
 
   @Test
+  void aWriterMayHaveADefaultOfAnotherType() {
+    String withDefault = RECORD.formatted("\"int\", \"default\": null");
+    register(1, "AVRO", withDefault, "s");
+    assertEquals(
+        "unreadable:0 1 0-0 100 /id: expected string, got int\n",
+        faults(declared("avro", RECORD.formatted("\"string\"")), framed(1, 2)));
+    assertEquals(
+        "",
+        faults(declared("avro", RECORD.formatted("\"long\"")), framed(1, 2))
+            .lines()
+            .skip(1)
+            .findFirst()
+            .orElse(""));
+  }
+
+  @Test
   void aSchemaThatAHeaderNamesIsUndecided() {
     headers.add("__value_schema_id", new byte[17]);
     assertEquals(
