@@ -122,3 +122,29 @@ def test_a_schema_that_java_reads_is_accepted(name: str) -> None:
 )
 def test_a_schema_that_java_refuses_is_refused(text: str, why: str) -> None:
     assert why in (COMPILERS["avro"](text, None) or "")
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "http://json-schema.org/draft-07/schema#",
+        "https://json-schema.org/draft-07/schema#",
+        "https://json-schema.org/draft-04/schema",
+        "http://json-schema.org/draft/2019-09/schema#",
+        "https://json-schema.org/draft/2020-12/schema",
+    ],
+)
+def test_a_draft_has_either_scheme(draft: str) -> None:
+    """Confluent's serializer writes http for 2019-09; the audit's reader takes both for the same draft."""
+    for references in (None, ()):
+        assert COMPILERS["json"](f'{{"$schema": "{draft}", "type": "object"}}', "", references) is None
+        error = COMPILERS["json"](f'{{"$schema": "{draft}", "type": 1}}', "", references)
+        assert error is not None and "is not a JSON Schema" in error
+
+
+@pytest.mark.parametrize(
+    "draft", ["ftp://json-schema.org/draft-07/schema#", "json-schema.org/draft-07/schema", "", ":"]
+)
+def test_another_draft_is_unknown(draft: str) -> None:
+    error = COMPILERS["json"](f'{{"$schema": "{draft}"}}', "", None)
+    assert error is not None and error.startswith("has the unknown draft")

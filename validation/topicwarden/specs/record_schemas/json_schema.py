@@ -21,6 +21,8 @@ _DRAFTS: Final = (
     "https://json-schema.org/draft/2019-09/schema",
     "https://json-schema.org/draft/2020-12/schema",
 )
+_BY_NAME: Final = {each.partition(":")[2]: each for each in _DRAFTS}
+"""The drafts without the scheme: Confluent's serializers write http for 2019-09, and many people https for others."""
 _OF_FILES: Final = _DRAFTS[-1]
 _OF_REGISTRIES: Final = _DRAFTS[2]
 """The draft of schemas that name none. For Confluent's and Apicurio's registries it is draft 7."""
@@ -67,8 +69,9 @@ def _draft(schema: Any, references: References | None) -> str:
     """Return the draft that a schema names in ``$schema``, or the default, which ``references`` tell."""
     default = _OF_FILES if references is None else _OF_REGISTRIES
     written = schema.get("$schema", default) if isinstance(schema, dict) else default
-    draft = written.removesuffix("#") if isinstance(written, str) else ""
-    if draft not in _DRAFTS:
+    scheme, _, name = written.removesuffix("#").partition(":") if isinstance(written, str) else ("", "", "")
+    draft = _BY_NAME.get(name) if scheme in ("http", "https") else None
+    if draft is None:
         raise _SchemaError(
             f"has the unknown draft {quoted(str(written))} in $schema; expected one of {', '.join(_DRAFTS)}"
         )
