@@ -148,3 +148,12 @@ def test_a_draft_has_either_scheme(draft: str) -> None:
 def test_another_draft_is_unknown(draft: str) -> None:
     error = COMPILERS["json"](f'{{"$schema": "{draft}"}}', "", None)
     assert error is not None and error.startswith("has the unknown draft")
+
+
+@pytest.mark.parametrize("id", ["", '"$id": "root.json", ', '"$id": "https://e.org/a/root.json", '])
+def test_a_relative_reference_is_resolved_from_the_root(id: str) -> None:
+    schema = f'{{{id}"allOf": [{{"$ref": "id.json#/$defs/x"}}]}}'
+    for text in ('{"$defs": {"x": {"type": "integer"}}}', None):
+        assert COMPILERS["json"](schema, "", (("http://[bad", "{}"), ("id.json", text))) is None
+    error = COMPILERS["json"](schema, "", (("other.json", "{}"),))
+    assert error is not None and "add it to references" in error

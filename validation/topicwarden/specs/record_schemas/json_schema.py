@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urljoin
 
 from topicwarden.model.message_text import kind_of, quoted
 from topicwarden.specs.record_schemas.ecma_pattern import pattern_error
@@ -113,8 +115,10 @@ def _schemas(schema: Any, draft: str, references: References | None) -> Iterator
     specification = referencing.jsonschema.specification_with(draft)
     root = specification.create_resource(schema)
     try:
-        registry = REGISTRY.with_resources(_referenced(references)).with_resource(root.id() or _ROOT, root).crawl()
-        pending = [(registry.resolver(root.id() or _ROOT), root)]
+        base = root.id() or _ROOT
+        others = _referenced(base, references)
+        registry = REGISTRY.with_resources(others).with_resource(base, root).crawl()
+        pending = [(registry.resolver(base), root)]
         visited: set[int] = set()
         while pending:
             resolver, resource = pending.pop()
@@ -138,8 +142,11 @@ def _schemas(schema: Any, draft: str, references: References | None) -> Iterator
         raise _SchemaError("has a reference to a part that is not a schema") from error
 
 
-def _referenced(references: References | None) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the resource of each known schema of another subject."""
+def _referenced(base: str, references: References | None) -> Iterator[tuple[str, Any]]:
+    """Yield the names and the resource of each known schema of another subject.
+
+    A relative name is also that of the URI to which it leads from the root of the schema, as in Confluent's registry.
+    """
     import referencing.jsonschema  # noqa: PLC0415
 
     for name, text in references or ():
@@ -149,7 +156,10 @@ def _referenced(references: References | None) -> Iterator[tuple[str, Any]]:
                 specification = referencing.jsonschema.specification_with(_draft(schema, references))
             except (_SchemaError, JsonError) as error:
                 raise _SchemaError(f"refers to {quoted(name)}, which {error}") from error
-            yield name, specification.create_resource(schema)
+            resource = specification.create_resource(schema)
+            yield name, resource
+            with suppress(ValueError):  # not a URI
+                yield urljoin(base, name), resource
 
 
 def _target(resolver: Any, reference: str, references: References | None) -> Any:

@@ -8,6 +8,8 @@ import com.networknt.schema.SchemaRegistry;
 import com.networknt.schema.SchemaRegistryConfig;
 import com.networknt.schema.SpecificationVersion;
 import com.networknt.schema.regex.RegularExpression;
+import java.net.URI;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -33,12 +35,14 @@ final class JsonSchemaValidator {
   /**
    * Compiles a schema; throws a RuntimeException if the schema cannot be used.
    *
-   * @param references the texts of other schemas, by URI
+   * @param references the texts of other schemas, by URI; a relative one is resolved as a {@code
+   *     $ref} at the root of the schema
    * @param defaultDraft the draft of schemas that name none
    */
   JsonSchemaValidator(
       String text, Map<String, String> references, SpecificationVersion defaultDraft) {
     JsonNode node = JsonText.parseSchema(text);
+    Map<String, String> schemas = resolved(references, node);
     SchemaRegistryConfig config =
         SchemaRegistryConfig.builder()
             .locale(Locale.ROOT)
@@ -51,16 +55,36 @@ final class JsonSchemaValidator {
             builder ->
                 builder
                     .schemaRegistryConfig(config)
-                    .schemas(references)
+                    .schemas(schemas)
                     .schemaLoader(
                         loader ->
                             loader.allow(
                                 uri ->
-                                    references.containsKey(uri.toString())
+                                    schemas.containsKey(uri.toString())
                                         || META_SCHEMA.matcher(uri.toString()).matches())));
     schema = registry.getSchema(ROOT, node);
     schema.initializeValidators();
     collectNames(node);
+  }
+
+  /**
+   * Returns references with the URIs to which the library resolves a {@code $ref} to them: against
+   * the URI of the root, as Confluent's registry does. Draft 4 has it in {@code id}.
+   */
+  private static Map<String, String> resolved(Map<String, String> references, JsonNode root) {
+    Map<String, String> resolved = new HashMap<>(references);
+    for (String id : List.of(root.path("$id").asText(), root.path("id").asText())) {
+      references.forEach(
+          (name, text) -> {
+            try {
+              URI base = URI.create(ROOT.toString()).resolve(id);
+              resolved.putIfAbsent(base.resolve(name).toString(), text);
+            } catch (IllegalArgumentException noUri) {
+              // No reference can lead there.
+            }
+          });
+    }
+    return resolved;
   }
 
   /** The library logs every exception of a validation, except for its own SchemaException. */

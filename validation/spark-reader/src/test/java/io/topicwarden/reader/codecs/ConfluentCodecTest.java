@@ -20,6 +20,8 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The wire format, with a client of a Schema Registry on this machine. */
 class ConfluentCodecTest {
@@ -152,6 +154,40 @@ class ConfluentCodecTest {
     answers.put("/subjects/a%20b/versions/2", "{\"schema\": \"{\\\"type\\\": \\\"integer\\\"}\"}");
     ConfluentCodec codec = codec("json", null);
     assertEquals(5L, codec.toCel(codec.decode(framed(6, '5'))));
+    assertInvalid(
+        "the document: expected integer, got string", () -> codec.check(framed(6, '"', '"')));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{\"$ref\": \"id.json\"}",
+        "{\"$id\": \"root.json\", \"allOf\": [{\"$ref\": \"id.json\"}]}",
+        "{\"$id\": \"https://e.org/a/root.json\", \"allOf\": [{\"$ref\": \"id.json\"}]}",
+        "{\"$schema\": \"http://json-schema.org/draft-04/schema#\", "
+            + "\"id\": \"https://e.org/a/root.json\", \"allOf\": [{\"$ref\": \"id.json\"}]}",
+        "{\"$id\": \"https://e.org/a/root.json\", \"id\": \"x y\", \"allOf\": [{\"$ref\": \"more.json\"}]}",
+      })
+  void resolvesRelativeReferencesOfJson(String schema) throws RecordFault {
+    register(6, "JSON", schema, "orders-value");
+    ObjectNode answer = Json.MAPPER.createObjectNode();
+    answer.put("schemaType", "JSON").put("schema", schema);
+    for (String name : List.of("id.json", "more.json", "no URI")) {
+      answer
+          .withArray("references")
+          .addObject()
+          .put("name", name)
+          .put("subject", name)
+          .put("version", 1);
+    }
+    answers.put("/schemas/ids/6", answer.toString());
+    answers.put(
+        "/subjects/id.json/versions/1", "{\"schema\": \"{\\\"type\\\": \\\"integer\\\"}\"}");
+    answers.put(
+        "/subjects/more.json/versions/1", "{\"schema\": \"{\\\"$ref\\\": \\\"id.json\\\"}\"}");
+    answers.put("/subjects/no%20URI/versions/1", "{\"schema\": \"{}\"}");
+    ConfluentCodec codec = codec("json", null);
+    codec.check(framed(6, '5'));
     assertInvalid(
         "the document: expected integer, got string", () -> codec.check(framed(6, '"', '"')));
   }
