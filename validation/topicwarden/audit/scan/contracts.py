@@ -19,7 +19,7 @@ from topicwarden.model.contents import Contents
 from topicwarden.model.field_types import LARGEST
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects, SubjectUse
 from topicwarden.specs.declared_subjects import subject_name
-from topicwarden.specs.record_schemas.protobuf import ProtoError, compile_proto
+from topicwarden.specs.record_schemas.protobuf import ProtoError, built_in_files, compile_proto
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas, UnusableSchema, schema_path
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
@@ -39,7 +39,11 @@ class Contracts:
     def options(self) -> dict[str, str]:
         """Return the contracts as options of the Spark reader."""
         options = {"contracts": json.dumps(self.topics)} if self.topics else {}
-        return options | ({"registry": json.dumps(registry_for_java(self.registry))} if self.registry else {})
+        if self.registry is None:
+            return options
+        of_protobuf = '"format": "protobuf"' in options.get("contracts", "")
+        protos = {"protos": built_in_files()} if of_protobuf else {}
+        return options | {"registry": json.dumps(registry_for_java(self.registry) | protos)}
 
 
 NO_CONTRACTS = Contracts()

@@ -98,6 +98,17 @@ def _built_in_folders() -> tuple[Path, ...]:
     return own, *(Path(folder).parents[1] for folder in (found and found.submodule_search_locations) or ())
 
 
+@cache
+def built_in_files() -> dict[str, str]:
+    """Return the texts of ``google/type`` and ``confluent`` by import name, for a compiler that does not have them."""
+    return {
+        path.relative_to(folder).as_posix(): _without_comments(path.read_text(encoding="utf-8"))
+        for folder in _built_in_folders()
+        for package in ("google/type", "confluent", "confluent/type")
+        for path in sorted((folder / package).glob("*.proto"))
+    }
+
+
 def _is_built_in(name: str) -> bool:
     if not _BUILT_IN.fullmatch(name):
         return False

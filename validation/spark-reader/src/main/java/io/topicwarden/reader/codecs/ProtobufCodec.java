@@ -14,6 +14,7 @@ import com.squareup.wire.schema.ProtoFile;
 import com.squareup.wire.schema.Schema;
 import com.squareup.wire.schema.SchemaLoader;
 import com.squareup.wire.schema.internal.SchemaEncoder;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.FileSystems;
@@ -83,6 +84,9 @@ final class ProtobufCodec implements Codec {
         SchemaLoader loader = new SchemaLoader(FileSystems.getDefault());
         loader.initRoots(List.of(Location.get(folder.toString())), List.of());
         return build(MAIN_FILE, loader.loadSchema(), new HashMap<>(WellKnownTypes.FILES));
+      } catch (IllegalStateException error) { // whose message has the folder, another one each time
+        String message = String.valueOf(error.getMessage());
+        throw new IllegalArgumentException(message.replace(folder + File.separator, ""), error);
       } finally {
         try (Stream<Path> paths = Files.walk(folder)) {
           paths.sorted(Comparator.reverseOrder()).forEach(path -> path.toFile().delete());

@@ -68,6 +68,7 @@ final class SchemaRegistryClient {
   private final HttpClient client;
   private final String url;
   private final String authorization;
+  private final BuiltInProtos protos;
   private final Map<Object, Object> schemas = new HashMap<>(); // schemas, or the faults instead
   private final Map<Integer, Set<String>> deleted = new HashMap<>(); // with deleted versions
   private RecordFault connectionFault;
@@ -77,12 +78,14 @@ final class SchemaRegistryClient {
   /**
    * Creates a client.
    *
-   * @param settings {@code url}; {@code username} and {@code password}, or {@code token}; and
-   *     Kafka's settings for TLS, such as {@code ssl.truststore.certificates}
+   * @param settings {@code url}; {@code username} and {@code password}, or {@code token}; Kafka's
+   *     settings for TLS, such as {@code ssl.truststore.certificates}; and {@code protos}, see
+   *     {@link BuiltInProtos}
    */
   SchemaRegistryClient(JsonNode settings) {
     url = settings.path("url").asText().replaceAll("/+$", "");
     authorization = authorization(settings);
+    protos = new BuiltInProtos(settings.path("protos"));
     HttpClient.Builder builder = HttpClient.newBuilder().connectTimeout(TIMEOUT);
     Map<String, Object> tls = new HashMap<>();
     settings
@@ -223,9 +226,13 @@ final class SchemaRegistryClient {
     fetchReferences(schema, context, references, new HashSet<>());
     JsonNode type = schema.path("schemaType");
     require(type.isMissingNode() || type.isTextual());
+    String text = text(schema, "schema");
+    if (type.asText().equalsIgnoreCase("PROTOBUF")) {
+      protos.addTo(references, text);
+    }
     return new Schema(
         type.asText("AVRO"),
-        text(schema, "schema"),
+        text,
         references,
         subjects,
         hasRule(rules.path("domainRules"), "ENCRYPT"));

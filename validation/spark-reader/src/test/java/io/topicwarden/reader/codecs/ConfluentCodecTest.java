@@ -21,6 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The wire format, with a client of a Schema Registry on this machine. */
@@ -206,6 +207,44 @@ class ConfluentCodecTest {
     assertInvalid("an invalid message path", () -> codec.check(framed(7, 1)));
     assertInvalid("an invalid message path", () -> codec.check(framed(7, 4, 0)));
     assertInvalid("an invalid message path", () -> codec.check(framed(7)));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "google/protobuf/field_mask.proto, google.protobuf.FieldMask",
+    "google/protobuf/api.proto, google.protobuf.Api",
+    "google/protobuf/timestamp.proto, google.protobuf.Timestamp",
+    "google/type/outer.proto, google.type.Outer",
+  })
+  void importsWhatRegistriesHaveBuiltIn(String file, String type) throws RecordFault {
+    String proto = "syntax = \"proto3\"; import \"%s\"; message A { %s x = 1; }";
+    register(7, "PROTOBUF", proto.formatted(file, type), "orders-value");
+    ObjectNode settings = Json.MAPPER.createObjectNode();
+    settings.put("url", "http://127.0.0.1:" + server.getAddress().getPort() + "/base/");
+    settings
+        .putObject("protos")
+        .put(
+            "google/type/outer.proto",
+            """
+            syntax = "proto3"; package google.type; import "google/type/inner.proto";
+            message Outer { Inner i = 1; }
+            """)
+        .put(
+            "google/type/inner.proto",
+            "syntax = \"proto3\"; package google.type; message Inner {}");
+    ConfluentCodec codec =
+        new ConfluentCodec(new SchemaRegistryClient(settings), "protobuf", "orders-value", null);
+    codec.check(framed(7, 0, 10, 0));
+    assertInvalid("not a A of Protocol Buffers", () -> codec.check(framed(7, 0, 10, 9)));
+  }
+
+  @Test
+  void theReasonWhyAProtoCannotBeUsedIsTheSameEachTime() {
+    register(7, "PROTOBUF", "syntax = \"proto3\"; massage A {}", "orders-value");
+    assertUndecidable(
+        "the registry's schema cannot be used: IllegalArgumentException: "
+            + "Syntax error in topicwarden.main.proto:1:20: unexpected label: massage",
+        () -> codec("protobuf", null).check(framed(7, 0)));
   }
 
   @Test
