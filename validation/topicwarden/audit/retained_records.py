@@ -14,8 +14,8 @@ All topics are read in one scan, with the reader of the audit but without Spark,
 A record counts only if the new schema is the reason: consumers can read it by the schema of its writer. Records of
 its earlier subjects count, too: of the names that other naming strategies give, and of a name that it replaces. Records
 of other subjects, of unknown schema ids, without the wire format, or cut off are ``unaffected``. Records are
-``undecided`` if the registry does not answer, or if they are beyond the limits of the audit. Keys and values that are
-null have no schema.
+``undecided`` if the registry does not answer, if a header names their schema, if a rule of it encrypts them, or if they
+are beyond the limits of the audit. Keys and values that are null have no schema.
 """
 
 from __future__ import annotations

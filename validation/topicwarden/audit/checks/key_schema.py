@@ -3,7 +3,8 @@
 **fail**: a key that a consumer reading committed sees does not have the declared ``contents: {key: {format: …}}``, or
 does not match its ``schema``. Also **fail**: the key has a schema id that is unknown to the Schema Registry, or that
 the registry has for another subject. **undecidable**, for the affected records: no registry answered, the schema cannot
-be used, or a valid key exceeds the audit's limits. ``null-key`` reports records without a key.
+be used, a header names it (``__key_schema_id``), a rule of it encrypts the data, or a valid key exceeds the audit's
+limits. ``null-key`` reports records without a key.
 
 ``value-schema`` describes formats and limits. Compaction and joins compare the bytes of keys: a key in two encodings is
 two keys.

@@ -3,13 +3,14 @@
 **fail**: a value that a consumer reading committed sees does not have the declared ``contents: {value: {format: …}}``,
 or does not match its ``schema``. Also **fail**: the value has a schema id that is unknown to the Schema Registry, or
 that the registry has for another subject. A tombstone has no value, so it is never malformed. **undecidable**, for the
-affected records: no registry answered, the schema cannot be used, or a valid value exceeds the audit's limits. All
-other records are judged.
+affected records: no registry answered, the schema cannot be used, a header names it (``__value_schema_id``), a rule of
+it encrypts the data, or a valid value exceeds the audit's limits. All other records are judged.
 
 Formats are those of Kafka's own serializers (``string``, ``int``, ``long``, ``uuid``, ``bytes``), and JSON, Avro and
 Protocol Buffers. These three are plain or, with ``registry: true``, in Confluent's wire format: a zero byte, four bytes
-with the schema id, for Protocol Buffers the path of the message, then the data. A ``uuid`` is a value that
-``UUIDDeserializer`` reads.
+with the schema id, for Protocol Buffers the path of the message, then the data. The registry is asked for the id with
+the subject, as by consumers, so that an id of another context is found. If a rule of the schema encrypts fields, the
+structure is judged, and no rule for texts. A ``uuid`` is a value that ``UUIDDeserializer`` reads.
 
 JSON is one value in UTF-8, without a byte order mark. Without a schema and expressions there are no limits. With them,
 the limits are 1,000 nested arrays and objects, and numbers of 1,000 characters with exponents up to 1,000. JSON Schema
