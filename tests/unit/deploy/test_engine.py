@@ -270,7 +270,7 @@ def test_a_project_without_its_own_provider_gets_none(project: Project, text: st
 )
 def test_many_topics_in_a_file_backend_are_recorded_once(backend: str, topics: int, once: bool) -> None:
     options = write_options("up", backend, topics, refresh="")
-    assert options.arguments == ("--continue-on-error", "--parallel", "10000")
+    assert options.arguments == ("--continue-on-error", "--parallel", "10000", "--refresh=false")
     assert ("PULUMI_SKIP_CHECKPOINTS" in options.variables) is once
     assert options.line == "all topics at a time; the state is written " + (
         "once, at the end" if once else "at each step"
@@ -281,6 +281,24 @@ def test_a_killed_deploy_is_followed_by_a_refresh() -> None:
     options = write_options("up", "file:///state", 3, refresh="because a deploy was killed")
     assert "--refresh" in options.arguments
     assert options.line.endswith("state is refreshed, because a deploy was killed")
+
+
+def test_only_a_command_that_refreshes_has_no_option_against_a_refresh() -> None:
+    assert write_options("refresh", "file:///state", 3).arguments == ("--parallel", "10000")
+    assert "--refresh=false" in write_options("destroy", "file:///state", 3).arguments
+    assert "--refresh=false" not in write_options("up", "file:///state", 3, refresh="as requested").arguments
+
+
+def test_options_in_the_environment_do_not_change_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pulumi").write_text("#!/bin/sh\nenv\n", encoding="utf-8")
+    (tmp_path / "pulumi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    for name in ("PULUMI_OPTION_EXCLUDE", "PULUMI_OPTION_REFRESH", "PULUMI_RUN_PROGRAM", "PULUMI_HOME"):
+        monkeypatch.setenv(name, "inherited")
+    engine = PulumiEngine(Project(tmp_path), "dev", {"PULUMI_EXPERIMENTAL": "true"})
+    lines = engine.run("up").stdout.splitlines()
+    assert {"PULUMI_HOME=inherited", "PULUMI_EXPERIMENTAL=true"} <= set(lines)
+    assert not [line for line in lines if line.startswith(("PULUMI_OPTION_", "PULUMI_RUN_PROGRAM"))]
 
 
 def test_a_refresh_on_request_is_named_as_such() -> None:

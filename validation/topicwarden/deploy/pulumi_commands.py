@@ -14,7 +14,7 @@ from topicwarden.deploy.file_backend import run_past_lost_locks
 from topicwarden.deploy.inline_program import attached_provider, inline_program
 from topicwarden.deploy.program_run import ProgramRun
 from topicwarden.deploy.pulumi_engine import ALL_AT_ONCE, PulumiEngine, decoded, error_text, targeted
-from topicwarden.deploy.write_options import WriteOptions
+from topicwarden.deploy.write_options import NO_REFRESH, WriteOptions
 from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.kinds.access_resource import EDITED
 from topicwarden.kinds.topic.resource import TOPIC_TYPE
@@ -42,7 +42,7 @@ def pulumi_preview(new_run: Callable[[], ProgramRun], targets: Sequence[str] = (
     def run_once() -> CompletedProcess[str]:
         runs.append(new_run())
         with inline_program(runs[-1]) as options:
-            arguments = ("preview", "--json", *ALL_AT_ONCE, *targeted(targets), *options.arguments)
+            arguments = ("preview", "--json", NO_REFRESH, *ALL_AT_ONCE, *targeted(targets), *options.arguments)
             return options.on(runs[-1].engine).run(*arguments)
 
     done = new_run().engine.retried(run_once)

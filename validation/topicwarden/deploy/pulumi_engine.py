@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from typing import Any, Final, TypeVar
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from topicwarden import child_processes
-from topicwarden.kafka.connect.stack_connection import NO_PULUMI
+from topicwarden.kafka.connect.stack_connection import NO_PULUMI, pulumi_environment
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 
@@ -87,7 +86,7 @@ class PulumiEngine:
 
     def stream(self, on_line: Callable[[str], None] | None, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run ``pulumi`` as ``run`` does; ``on_line`` gets each line of output and errors as it is written."""
-        environment = {**os.environ, **self.variables}
+        environment = pulumi_environment(self.variables)
         pulumi = shutil.which("pulumi", path=environment.get("PATH"))
         if pulumi is None:
             raise Refusal(NO_PULUMI)

@@ -7,7 +7,7 @@ import shutil
 
 from topicwarden import child_processes
 from topicwarden.deploy.pulumi_project import project_settings
-from topicwarden.kafka.connect.stack_connection import on_sandbox
+from topicwarden.kafka.connect.stack_connection import on_sandbox, pulumi_environment
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.toolchain import BACKENDS, environment, pulumi_cli
@@ -32,7 +32,7 @@ def provide_stack(project: Project, stack: str) -> None:
 
 def select_stack(project: Project, stack: str) -> None:
     """Select the stack in Pulumi, and create it if it does not exist. Raises Refusal if that fails."""
-    variables = {**os.environ, **environment(project, stack)}
+    variables = pulumi_environment(environment(project, stack))
     pulumi = shutil.which("pulumi", path=variables["PATH"]) or "pulumi"
     command = [pulumi, "stack", "select", "--create", stack, "--non-interactive"]
     done = child_processes.run(command, project.root, variables)

@@ -16,6 +16,8 @@ _CHECKPOINTS_UP_TO: Final = 100
 """Resources up to which a file or bucket backend writes the whole state at each step: that is quadratic."""
 REFRESHES: Final = "TOPICWARDEN_REFRESHES"
 """The environment variable by which the program knows that Pulumi has read the topics into its state before."""
+NO_REFRESH: Final = "--refresh=false"
+"""Overrides `options: {refresh: always}` of Pulumi.yaml: a deploy must not revert what its plan leaves."""
 _SERVICE: Final = ("http://", "https://")
 _PULUMI_CLOUD: Final = "https://api.pulumi.com"
 
@@ -62,8 +64,9 @@ def write_options(command: str, backend: str, resources: int, *, refresh: str = 
     """
     once = resources > _CHECKPOINTS_UP_TO and not backend.startswith(_SERVICE)
     errors = ["--continue-on-error"] if command in ("up", "destroy") else []
+    refreshes = ["--refresh" if refresh else NO_REFRESH] if command != "refresh" else []
     parallel = max(MOST_AT_ONCE, 2 * resources)
-    arguments = [*errors, "--parallel", str(parallel), *(["--refresh"] if refresh else [])]
+    arguments = [*errors, "--parallel", str(parallel), *refreshes]
     variables = {"PULUMI_ENABLE_LEGACY_DIFF": "true", **({REFRESHES: "true"} if refresh else {})}
     if once:
         variables |= {"PULUMI_SKIP_CHECKPOINTS": "true", "PULUMI_EXPERIMENTAL": "true"}

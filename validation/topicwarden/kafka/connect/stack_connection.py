@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from topicwarden import child_processes
 from topicwarden.kafka.connect.connection import Connection, certificates_for_java
@@ -46,6 +46,8 @@ NO_PULUMI = (
 )
 SANDBOX_PASSPHRASE = "sandbox"
 """Passphrase of the sandbox's stacks. It is public, so no other stack may be encrypted with it."""
+_OPTIONS: Final = ("PULUMI_OPTION_", "PULUMI_RUN_PROGRAM")
+"""The start of variables that are options of ``pulumi`` (since 3.208), such as ``PULUMI_OPTION_TARGET``."""
 
 
 def connect_to(project: Project, stack: str) -> Connection:
@@ -174,13 +176,22 @@ def written_settings(project: Project, stack: str) -> Mapping[str, Any]:
     return settings
 
 
+def pulumi_environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a ``pulumi`` command: that of this process, without options for it, and ``variables``.
+
+    An option of the shell would change what a command does: leave out topics, or revert what the plan leaves.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OPTIONS)}
+    return {**inherited, **variables}
+
+
 def _encrypted(value: object) -> bool:
     """Return whether ``value`` is encrypted by Pulumi, or contains an encrypted value."""
     return is_encrypted(value) or (isinstance(value, dict) and any(map(_encrypted, value.values())))
 
 
 def _decrypted(project: Project, stack: str, variables: Mapping[str, str]) -> Mapping[str, Any]:
-    environment = {**os.environ, **variables}
+    environment = pulumi_environment(variables)
     pulumi = shutil.which("pulumi", path=environment.get("PATH"))
     if pulumi is None:
         raise Refusal(f"stack {stack!r} has encrypted settings, and {NO_PULUMI}")
