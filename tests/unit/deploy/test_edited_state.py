@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.access_names import ACL_TYPE, QUOTA_TYPE, SCRAM_TYPE, quota_name, user_name
 from topicwarden.deploy.preview import _section
+from topicwarden.deploy.provider.deletion_guard import DeletionGuard
 from topicwarden.deploy.pulumi_commands import stale
 from topicwarden.deploy.stack_state import deployed_stack
 from topicwarden.kafka.read.snapshot import Snapshot
@@ -79,6 +80,13 @@ def test_an_edited_topic_is_refused(properties: Mapping[str, Any]) -> None:
     (consequence,) = duplicate.evaluate(change, PlanEvidence(snapshot))
     assert consequence.severity is Severity.REFUSED
     assert edited["urn"] in consequence.message
+
+
+def test_a_topic_that_a_deploy_deleted_and_could_not_create_again_is_not_deployed() -> None:
+    """Another client may have created it since; the engine only removes the resource, and deletes nothing."""
+    stack = deployed_stack([{**resource(TOPIC_PATH, "t", TOPIC), "pendingReplacement": True}])
+    assert (stack.topics, stack.duplicates, stack.uncreated) == ({}, {}, {"t"})
+    DeletionGuard().check_adoption("t", stack)  # refuses nothing
 
 
 def test_the_step_of_an_edited_resource_has_a_section() -> None:

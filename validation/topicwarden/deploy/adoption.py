@@ -52,7 +52,7 @@ def adopt(
     state as it is, if a topic cannot be adopted.
     """
     checked, deployed = checked or check(engine.project, [engine.stack]), deployed_stack(resources)
-    known = {*deployed.topics, *deployed.duplicates}
+    known = {*deployed.topics, *deployed.duplicates, *deployed.uncreated}
     topics = [each.topic for each in checked.declarations[engine.stack]]
     new = {topic.name: topic for topic in topics if topic.name in live.topics and topic.name not in known}
     if not new:

@@ -418,7 +418,7 @@ def _registrations(
         yield TopicRegistration(
             declaration.topic,
             declaration.locations.at(()),
-            adopt=action is Action.ADOPT,
+            adopt=action is Action.ADOPT and name not in deployed.uncreated,  # the provider takes it over
             deletable=AllowedChange.DELETE in allowed,
             replaced=AllowedChange.RECREATE in allowed and action is Action.RECREATE,
             unchanged=_drifted(plan) if plan and plan.held else ("partitions",) if declared_as_added else (),

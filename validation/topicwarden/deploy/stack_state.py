@@ -38,17 +38,23 @@ def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
     A resource whose deletion is pending counts as well, even under a registered URN: the engine deletes its topic, even
     if the topic is protected (Pulumi's ``DeleteStep`` of a replaced resource). ``readStackResourceOutputs`` does not
     return such resources to a program.
+
+    A resource whose replacement is pending is ``uncreated``: a deploy has deleted its topic, and could not create it
+    again. The engine deletes nothing for it (Pulumi's ``RemovePendingReplaceStep``).
     """
     records = _Records(resources)
     access, (subjects, edited) = deployed_access(resources), deployed_subjects(resources)
     topics: dict[str, DeployedTopic] = {}
     duplicates: dict[str, list[DuplicateResource]] = {}
+    uncreated = set[str]()
     for resource in resources:
         if resource["type"] != TOPIC_TYPE:
             continue
         urn, outputs = str(resource["urn"]), resource.get("outputs") or resource.get("inputs") or {}
         name = str(outputs.get("name") or resource.get("id"))
-        if resource.get("delete"):
+        if resource.get("pendingReplacement"):
+            uncreated.add(name)
+        elif resource.get("delete"):
             duplicates.setdefault(name, []).append(DuplicateResource(urn, pending_deletion=True))
         elif _registered(urn, name):
             try:
@@ -66,6 +72,7 @@ def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
         replace(access, undeclared=(*access.undeclared, *edited)),
         subjects,
         {name: allowances(record["allow"]) for name, record in records.topics.items()},
+        frozenset(uncreated),
     )
 
 

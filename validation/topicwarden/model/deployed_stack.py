@@ -51,6 +51,7 @@ class DeployedStack:
 
     ``duplicates`` has further resources by topic name, such as those that `pulumi import` creates. The engine would
     delete the topic of each duplicate. ``allow`` is what the YAML of each topic allowed at the last deploy.
+    ``uncreated`` are the topics that a deploy deleted to create them again, and could not create.
     """
 
     topics: Mapping[str, DeployedTopic] = field(default_factory=dict)
@@ -59,6 +60,7 @@ class DeployedStack:
     access: DeployedAccess = field(default_factory=DeployedAccess)
     subjects: DeployedSubjects = field(default_factory=dict)
     allow: Mapping[str, frozenset[Allowance]] = field(default_factory=dict)
+    uncreated: frozenset[str] = frozenset()
 
     @property
     def size(self) -> int:

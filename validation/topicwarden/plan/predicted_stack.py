@@ -20,7 +20,10 @@ from topicwarden.specs.resolve import Declaration
 
 @dataclass(frozen=True)
 class PredictedStack:
-    """A report without the engine's part, and the names of the topics on the cluster."""
+    """A report without the engine's part, and the names of the topics on the cluster.
+
+    ``live`` lacks topics that a deploy could not create again: what the engine replaces for them is deleted already.
+    """
 
     report: PlanReport
     live: frozenset[str]
@@ -60,7 +63,7 @@ def predicted_stack(
         allowances=list(_active_allowances(prediction, declarations, {**access.allow, **subjects.allow})),
         engine=PreviewResult(ran=False),
     )
-    return PredictedStack(report=report, live=frozenset(snapshot.topics))
+    return PredictedStack(report=report, live=frozenset(snapshot.topics) - deployed.uncreated)
 
 
 def _active_allowances(
