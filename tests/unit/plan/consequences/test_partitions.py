@@ -34,6 +34,18 @@ DELETE, RECREATE = AllowedChange.DELETE, AllowedChange.RECREATE
 TWO_LOGS = (hourly(10, start=5), hourly(2), hourly(0))
 
 
+def test_brokers_that_create_topics_for_clients_or_delete_none_are_named() -> None:
+    brokers = {1: {"auto.create.topics.enable": "true"}, 2: {"delete.topic.enable": "false"}}
+    recreated = only("destroyed", Scenario({}, {}, TWO_LOGS, partitions=2, broker_configs=brokers))
+    assert recreated.because[-2:] == [
+        "delete.topic.enable is false on the brokers: if it is on the controllers, too, Kafka refuses the deletion",
+        "auto.create.topics.enable is true: a client that still uses the topic creates it again, with the brokers' "
+        "settings, and this deploy fails; stop its clients first",
+    ]
+    deleted = only("destroyed", Scenario(None, {}, TWO_LOGS, broker_configs=brokers))
+    assert deleted.because[-1].endswith("with the brokers' settings, empty; stop its clients first")
+
+
 def test_a_topic_without_yaml_would_be_deleted_with_all_its_records() -> None:
     readers = (group("slow", 8, members=2), group("done", 15, 2))
     found = only("destroyed", Scenario(None, {}, TWO_LOGS, groups=readers))

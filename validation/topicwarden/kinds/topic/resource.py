@@ -43,6 +43,8 @@ _PLACEMENT_REFUSED: Final = (
 
 _EXISTS: Final = "TOPIC_ALREADY_EXISTS"
 _MISSING: Final = "UNKNOWN_TOPIC_OR_PARTITION"
+_DISABLED: Final = "TOPIC_DELETION_DISABLED"
+_DISABLED_TEXT: Final = "the cluster deletes no topics: set delete.topic.enable=true on its controllers"
 
 
 def _at_least_one(value: float) -> str | None:
@@ -200,7 +202,11 @@ class Topics:
         admin = self._session.writing_admin()
         self._announce(Intent.DELETE, topics)
         errors = self._retry(topics, lambda names: delete_topics(admin, names), "Delete", final=(_MISSING,))
-        return {name: error for name, error in errors.items() if error.name != _MISSING}
+        return {
+            name: RequestError(_DISABLED, _DISABLED_TEXT) if error.name == _DISABLED else error
+            for name, error in errors.items()
+            if error.name != _MISSING
+        }
 
     def _alter(self, changes: Mapping[str, Mapping[str, str | None]]) -> Mapping[str, Exception | None]:
         admin = self._session.writing_admin()

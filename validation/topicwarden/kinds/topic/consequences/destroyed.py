@@ -109,6 +109,7 @@ def _reasons(change: TopicChange, evidence: PlanEvidence, active: list[str]) -> 
             f"the cluster has {counted(change.live.topic.partitions, 'partition')}, Pulumi's state "
             f"{change.deployed.partitions}: partitions were added since, and Pulumi only sees them after a refresh"
         )
+    yield from _by_brokers(change, evidence)
     expired = change.expired(AllowedChange.DELETE, evidence.snapshot.day)
     if change.action is Action.DELETE and expired and not change.allows(AllowedChange.DELETE):
         yield f"the YAML allowed its deletion until {expired} only"
@@ -117,6 +118,25 @@ def _reasons(change: TopicChange, evidence: PlanEvidence, active: list[str]) -> 
             f"the same deploy creates {shorten(evidence.created)}; if that is its new name: Kafka cannot rename a "
             "topic, and the records do not move to the new topic"
         )
+
+
+def _by_brokers(change: TopicChange, evidence: PlanEvidence) -> Iterable[str]:
+    """Yield why the brokers may refuse the deletion, or have the topic again afterwards.
+
+    Controllers decide whether topics are deleted, and report no settings. So this is no proof, and refuses nothing.
+    """
+    configs = evidence.snapshot.broker_configs.values()
+    if any(config.get(_DELETES) == "false" for config in configs):
+        yield f"{_DELETES} is false on the brokers: if it is on the controllers, too, Kafka refuses the deletion"
+    if any(config.get(_CREATES) == "true" for config in configs):
+        effect = "and this deploy fails" if change.action is Action.RECREATE else "empty"
+        yield (
+            f"{_CREATES} is true: a client that still uses the topic creates it again, with the brokers' settings, "
+            f"{effect}; stop its clients first"
+        )
+
+
+_DELETES, _CREATES = "delete.topic.enable", "auto.create.topics.enable"
 
 
 def _remedy(change: TopicChange, refused: bool) -> str:
