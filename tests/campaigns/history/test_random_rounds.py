@@ -24,6 +24,7 @@ def rounds(tools: Toolchain, tmp_path: Path) -> Iterator[Rounds]:
             yield Rounds(project, sandbox, str(folder / "history"), SEED)
 
 
+@pytest.mark.usefixtures("spark")
 def test_audits_of_new_records_report_what_full_audits_report(rounds: Rounds) -> None:
     rounds.run("append", expiring=True)
     while not rounds.tally.without_spark and rounds.tally.rounds < MOST_ROUNDS:  # the cleaner may need some time
