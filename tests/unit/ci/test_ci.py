@@ -201,7 +201,7 @@ def comment(request: pytest.FixtureRequest, server: CommentServer, tmp_path: Pat
 
 
 def test_one_comment_is_created_and_then_updated(comment: Comment, server: CommentServer) -> None:
-    for report in (plans.rich(), plans.empty(), plans.many(3_000)):
+    for report in (plans.rich(), plans.empty(), plans.many(400)):
         body = render(report, "markdown")
         done = comment(body.replace(marker(report.stack), marker("dev")))
         assert (done.code, done.out) == (0, "")
