@@ -25,9 +25,16 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 LOOKS = [(400, "dark"), (1400, "light")]
-ALL_LOOKS = pytest.mark.parametrize(
+EACH_LOOK = pytest.mark.parametrize(
     "page", [(width, scheme) for width in (400, 1400) for scheme in ("light", "dark")], indirect=True, ids=str
 )
+EACH_ONCE = pytest.mark.nightly(
+    "The suite keeps each width and each colour scheme once.", stays=("(400, 'dark')", "(1400, 'light')")
+)
+NARROW = pytest.mark.nightly(
+    "The suite keeps the narrow page; both widths have the same elements.", stays=("400-dark",)
+)
+WIDE = pytest.mark.nightly("The suite keeps the wide page; both widths have the same elements.", stays=("1400-light",))
 
 # Compare every visible text with the nearest painted background behind it: WCAG 2's contrast ratio.
 WEAK_TEXTS = """() => {
@@ -157,7 +164,8 @@ def print_on_a4(page: Page) -> None:
     page.set_viewport_size({"width": 718, "height": 1_000})
 
 
-@ALL_LOOKS
+@EACH_ONCE
+@EACH_LOOK
 def test_every_text_can_be_read(page: Page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     result = page.evaluate(WEAK_TEXTS)
@@ -165,13 +173,15 @@ def test_every_text_can_be_read(page: Page) -> None:
     assert result["seen"] > 500
 
 
-@ALL_LOOKS
+@EACH_ONCE
+@EACH_LOOK
 def test_printed_pages_are_white(page: Page) -> None:
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate(WEAK_TEXTS)["weak"] == []
 
 
+@NARROW
 def test_the_keyboard_reaches_everything(page: Page) -> None:
     page.locator(".topic-list summary").nth(1).press("Enter")
     page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
@@ -190,6 +200,7 @@ def test_the_keyboard_reaches_everything(page: Page) -> None:
     assert len(expected) > 30
 
 
+@WIDE
 def test_the_page_has_landmarks_and_labels_for_screen_readers(page: Page) -> None:
     tree = page.locator("body").aria_snapshot()
     for part in (
@@ -212,12 +223,14 @@ def test_the_page_has_landmarks_and_labels_for_screen_readers(page: Page) -> Non
     assert len(levels) > 1 and all(after <= before + 1 for before, after in pairwise(levels))
 
 
+@NARROW
 def test_a_link_to_a_topic_opens_its_details(page: Page) -> None:
     page.locator("#topics a", has_text="orders.placed.v1").click()
     page.locator(".topic-list > details[open]").first.wait_for()
     assert "orders.placed.v1" in page.locator(".topic-list > details[open] > summary").inner_text()
 
 
+@WIDE
 def test_a_finding_and_its_topic_lead_to_each_other(page: Page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = false)")
     page.locator("#attention .checks a", has_text="retention-blocked").click()
@@ -233,6 +246,7 @@ def test_a_finding_and_its_topic_lead_to_each_other(page: Page) -> None:
     page.locator(".finding[open]").first.wait_for()
 
 
+@NARROW
 def test_the_filter_narrows_every_part_and_says_so(page: Page) -> None:
     whole = page.locator("#topics tbody tr:visible").count()
     page.get_by_label("Filter topics").fill("ORDERS lag")
@@ -248,6 +262,7 @@ def test_the_filter_narrows_every_part_and_says_so(page: Page) -> None:
     assert page.locator("#topics tbody tr:visible").count() == 2
 
 
+@WIDE
 def test_the_filter_finds_an_owner_and_says_where_nothing_matches(page: Page) -> None:
     total = page.locator("#topics tbody tr").count()
     field, status = page.get_by_label("Filter topics"), page.locator("#filter-status")
@@ -281,6 +296,7 @@ def test_the_page_of_a_watch_keeps_its_filter_when_it_is_loaded_again(browser: B
     page.close()
 
 
+@NARROW
 def test_a_log_has_a_timeline_and_a_description(page: Page) -> None:
     page.locator(".topic-list summary", has_text="orders.state.v1").click()
     track = page.locator(".topic-list > details[open] .track").nth(1)
@@ -313,6 +329,7 @@ def test_the_page_of_usage_fits_and_can_be_read(usage_page: Page) -> None:
     assert usage_page.evaluate(WEAK_TEXTS)["weak"] == []
 
 
+@WIDE
 def test_the_page_of_usage_has_landmarks_labels_and_a_filter(usage_page: Page) -> None:
     tree = usage_page.locator("body").aria_snapshot()
     heading = 'heading "Use of the topics of stack prod" [level=1]'
