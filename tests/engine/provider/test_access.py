@@ -208,7 +208,8 @@ def test_access_that_is_gone_from_the_cluster_is_reported_and_created_again_by_a
         assert delete_acls(admin, [gone]) == {}
     printed = stack.up()
     assert f"{gone}: declared and deployed, but not on the cluster any more" in printed
-    stack.up("--refresh")
+    printed = stack.up("--refresh")
+    assert f"{gone}: declared and deployed, but not on the cluster any more; this deploy creates it" in printed
     assert stack.acls() == roles(stack.name)
 
 
@@ -297,6 +298,24 @@ def test_the_password_of_an_adopted_user_is_replaced_only_with_the_word(stack: A
     stack.declare(users.replace("4096", "9000"))  # a password that was deployed here
     stack.up()
     assert (stack.live().users or {})[f"{name}-app", "SCRAM-SHA-256"].iterations == 9000
+
+
+def test_a_deploy_that_would_refresh_a_password_of_somebody_else_changes_nothing(stack: AccessStack) -> None:
+    name = stack.name
+    users = "users:\n  NAME-app: {mechanism: SCRAM-SHA-256, password: {secret: app, version: 1}}\n"
+    stack.set_password("app", PASSWORD)
+    stack.declare(users, ROLES)
+    stack.up()
+    gone = acl(f"User:{name}-app", Operation.READ, f"{name}.orders")
+    user = Credential(f"{name}-app", "SCRAM-SHA-256")
+    with stack.admin() as admin:
+        assert delete_acls(admin, [gone]) == {}
+        assert write_credentials(admin, {user: Password(OTHER_PASSWORD, 5000)}) == {}
+    refused = stack.shell.in_process("up", "--stack", "dev", "--yes", "--refresh")
+    assert refused.returncode == 1
+    assert "replaces the password of User:" in refused.stdout
+    assert stack.acls() == roles(name) - {gone}
+    assert (stack.live().users or {})[f"{name}-app", "SCRAM-SHA-256"].iterations == 5000
 
 
 def test_plain_destroy_revokes_only_what_each_declaring_file_allowed(stack: AccessStack) -> None:

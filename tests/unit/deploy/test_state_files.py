@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from shutil import copy
+from subprocess import CompletedProcess
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -21,6 +22,7 @@ from topicwarden.deploy.intent_log import (
     access_intent_log,
     intent_log,
 )
+from topicwarden.deploy.program_run import ProgramRun
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
 from topicwarden.kinds.announced_writes import Intent, announce_writes, unfinished_writes
 from topicwarden.kinds.scram_user.change import USERS
@@ -263,3 +265,24 @@ def test_no_refresh_begins_on_another_cluster(tmp_path: Path, monkeypatch: pytes
     engine: Any = SimpleNamespace(project=Project(tmp_path), stack="dev")
     with pytest.raises(Refusal, match="another cluster"):
         deploy.deploy_topics(engine, cast(Any, None), print, refreshing=requested)
+
+
+@pytest.mark.parametrize(("requested", "killed"), [(False, False), (True, False), (False, True)])
+def test_the_program_of_a_command_knows_that_the_state_is_refreshed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, requested: bool, killed: bool
+) -> None:
+    """It runs in the process of the command, which has not the environment of `pulumi`."""
+    runs = list[ProgramRun]()
+
+    def up(run: ProgramRun, *_: object, **__: object) -> CompletedProcess[str]:
+        runs.append(run)
+        return CompletedProcess([], 0, "", "")
+
+    monkeypatch.setattr(deploy, "_deletion_was_killed", lambda engine: killed)
+    monkeypatch.setattr(deploy, "require_same_cluster", lambda engine: None)
+    monkeypatch.setattr(deploy, "backend_url", lambda engine: "file:///state")
+    monkeypatch.setattr(deploy, "pulumi_up", up)
+    engine: Any = SimpleNamespace(project=Project(tmp_path), stack="dev")
+    checked: Any = SimpleNamespace(declarations={"dev": ()}, access={}, subjects={})
+    assert deploy.deploy_topics(engine, checked, print, refreshing=requested)
+    assert [run.refreshes for run in runs] == [requested or killed]

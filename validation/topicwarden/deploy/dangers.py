@@ -45,12 +45,13 @@ def dangers(parts: Iterable[PlannedPart], stack: str) -> list[str]:
 def drift_line(plans: Iterable[TopicPlan], stack: str, *, reverts: bool) -> str | None:
     """Return a line about the manual changes of declared settings, which a deploy leaves or ``reverts``; None without.
 
-    A setting that was never declared is not of this stack: no deploy changes it.
+    A setting that was never declared is not of this stack: no deploy changes it. A topic whose changes no deploy
+    reverts, because that would lose data, is a danger.
     """
     drifted = [
         f"{plan.topic} ({', '.join(changed)})"
         for plan in plans
-        if plan.action is Action.DRIFT and (changed := [*_changed_by_hand(plan)])
+        if plan.action is Action.DRIFT and not plan.held and (changed := [*_changed_by_hand(plan)])
     ]
     return _changes(drifted, stack, reverts=reverts)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -27,7 +26,6 @@ from topicwarden.deploy.stack_state import names_by_section, reading_stack_state
 from topicwarden.deploy.subject_resources import SubjectResources
 from topicwarden.deploy.topic_registration import TopicRegistration, undeclared_throttles
 from topicwarden.deploy.topic_resources import TopicResources, shorten_debug_messages
-from topicwarden.deploy.write_options import REFRESHES
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import (
     SETTINGS,
@@ -203,7 +201,7 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
             _intents(run, PlanSection.ACCESS),
             declared.access,
             deployed.access,
-            refreshed=_refreshes(),
+            refreshed=run.refreshes,
         )
         deployed = replace(deployed, access=access.deployed)
         prediction = predict(
@@ -341,7 +339,7 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
         require_cluster(live.cluster_id, provider)
     predicted_subjects = observed.prediction.subjects
     lines = dangers(observed.prediction.parts, stack)
-    reverts = _refreshes()
+    reverts = run.refreshes
     missing, drift = missing_line(observed.access, stack, reverts=reverts), drift_line(plans, stack, reverts=reverts)
     of_access = observed.prediction.access
     access_drift = access_drift_line(of_access.plan.items if of_access else (), stack, reverts=reverts)
@@ -450,10 +448,6 @@ def _blocking(errors: Sequence[Problem], adopting: bool) -> list[Problem]:
 def _stop_at(errors: Sequence[Problem]) -> None:
     if errors:
         raise Refused("\n".join(map(str, errors)))
-
-
-def _refreshes() -> bool:
-    return REFRESHES in os.environ
 
 
 def _setting(name: str) -> str | None:

@@ -79,8 +79,9 @@ class ProgramRun:
 
     ``patterns`` are globs of the topics that a plan is about; empty for all. ``checked`` are the declarations, if the
     command has checked them already. ``confirmed`` is the plan that somebody has confirmed, and ``adoption`` what an
-    adoption may do. The program sets ``prediction``, ``names``, those of the resources of access and of subjects, and
-    ``refusal``, why it stopped. ``judged`` is what ``program.judge`` has found before the program began.
+    adoption may do. ``refreshes``: the engine reads the cluster into the state first. The program sets ``prediction``,
+    ``names``, those of the resources of access and of subjects, and ``refusal``, why it stopped. ``judged`` is what
+    ``program.judge`` has found before the program began.
     """
 
     engine: PulumiEngine
@@ -89,6 +90,7 @@ class ProgramRun:
     checked: CheckedStacks | None = None
     confirmed: PlanReport | None = None
     adoption: PlannedAdoption | None = None
+    refreshes: bool = False
     prediction: PredictedStack | None = None
     names: Mapping[PlanSection, ResourceNames] = field(default_factory=dict)
     refusal: Refusal | None = None

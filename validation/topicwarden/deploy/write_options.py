@@ -14,8 +14,6 @@ from topicwarden.deploy.pulumi_project import project_settings
 
 _CHECKPOINTS_UP_TO: Final = 100
 """Resources up to which a file or bucket backend writes the whole state at each step: that is quadratic."""
-REFRESHES: Final = "TOPICWARDEN_REFRESHES"
-"""The environment variable by which the program knows that Pulumi has read the topics into its state before."""
 NO_REFRESH: Final = "--refresh=false"
 """Overrides `options: {refresh: always}` of Pulumi.yaml: a deploy must not revert what its plan leaves."""
 _SERVICE: Final = ("http://", "https://")
@@ -67,7 +65,7 @@ def write_options(command: str, backend: str, resources: int, *, refresh: str = 
     refreshes = ["--refresh" if refresh else NO_REFRESH] if command != "refresh" else []
     parallel = max(MOST_AT_ONCE, 2 * resources)
     arguments = [*errors, "--parallel", str(parallel), *refreshes]
-    variables = {"PULUMI_ENABLE_LEGACY_DIFF": "true", **({REFRESHES: "true"} if refresh else {})}
+    variables = {"PULUMI_ENABLE_LEGACY_DIFF": "true"}
     if once:
         variables |= {"PULUMI_SKIP_CHECKPOINTS": "true", "PULUMI_EXPERIMENTAL": "true"}
     state = "the state is written once, at the end" if once else "the state is written at each step"

@@ -69,7 +69,7 @@ def deploy_topics(
     resources += len(checked.subjects.get(stack, NO_SUBJECTS).subjects)
     options = write_options("up", backend_url(engine), resources, refresh=reason)
     listener.warn(f"pulumi up: {options.line}")
-    run = ProgramRun(engine, checked=checked, confirmed=confirmed)
+    run = ProgramRun(engine, checked=checked, confirmed=confirmed, refreshes=bool(reason))
     done = pulumi_up(run, options, "--suppress-outputs", on_line=on_line)
     succeeded = _succeeded(engine, done)
     if not succeeded:
