@@ -104,7 +104,7 @@ def check(
         idle.append(resolved_subjects.idle_allowances)
         stack_file = policy.stack_file(stack)
         outside = [
-            *outside_scope(resolved.declarations, stack_file),
+            *outside_scope(resolved.declarations, stack, policy.stack_files),
             *access_outside_scope(resolved_access.access, stack_file),
         ]
         contents = contents_problems(resolved.declarations, schemas, complete=not paths)

@@ -20,17 +20,30 @@ OUTSIDE: Final = "scope-outside"
 NO_REGISTRY: Final = "subject-registry"
 _OVERLAP: Final = "scope-overlap"
 
+_ADD: Final = "; rename or remove it, or add it to the scope"
+_ONE_PROJECT: Final = "each stack deploys all topics of its project: give each of these stacks a project of its own"
+"""Why neither another scope nor another name helps if two stacks of a project share a cluster."""
 
-def outside_scope(declarations: Iterable[Declaration], stack_file: StackFile) -> Iterator[Problem]:
-    """Yield a problem for each declared topic that the stack does not own."""
+
+def outside_scope(
+    declarations: Iterable[Declaration], stack: str, stack_files: Mapping[str, StackFile]
+) -> Iterator[Problem]:
+    """Yield a problem for each declared topic that ``stack`` does not own. ``stack_files`` are those of all stacks."""
+    stack_file = stack_files.get(stack, StackFile())
     if stack_file.scope_location is None:
         return
+    beside = {
+        name: each.scope
+        for name, each in sorted(stack_files.items())
+        if name != stack and each.scope_location and not each.addresses.isdisjoint(stack_file.addresses)
+    }
     for declaration in declarations:
         name = declaration.topic.name
         if not stack_file.scope.owns(name):
+            owner = next((other for other, scope in beside.items() if scope.owns(name)), None)
             message = (
-                f"{name} is outside of the stack's scope, {stack_file.scope} ({stack_file.scope_location}); "
-                "rename or remove it, or add it to the scope"
+                f"{name} is outside of the stack's scope, {stack_file.scope} ({stack_file.scope_location})"
+                f"{f', and stack {owner} owns it; {_ONE_PROJECT}' if owner else _ADD}"
             )
             yield Problem(declaration.locations.at(("topic",)), message, OUTSIDE)
 
@@ -88,6 +101,6 @@ def overlapping_scopes(
         if shared is not None:
             message = (
                 f"the scopes of the stacks {other} and {one} ({first.scope_location}) overlap on one cluster: both own "
-                f"{f'the topic {shared}' if both else f'topics such as {shared}'}; give each topic to one stack"
+                f"{f'the topic {shared}' if both else f'topics such as {shared}'}; {_ONE_PROJECT}"
             )
             yield Problem(second.scope_location, message, _OVERLAP)
