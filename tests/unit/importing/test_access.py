@@ -84,7 +84,7 @@ cluster:
 acls:
   - {resource: Topic, name: public., pattern: Prefixed, principal: "User:*", operations: [Read]}
 # Kafka never shows a password. Before the next deploy, write the one that is in use for each user:
-# pulumi config set --secret NAME. Another value replaces the password, and locks its clients out.
+# pulumi config set --secret NAME. A deploy keeps the password of a user that exists, until its version changes.
 users:
   billing: {mechanism: [SCRAM-SHA-256, SCRAM-SHA-512], iterations: 8192, password: {secret: billing-password, version: 1}}
 quotas:

@@ -6,6 +6,8 @@ import os
 import pty
 import struct
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fcntl import ioctl
 from pathlib import Path
 from termios import TIOCSWINSZ
@@ -13,6 +15,7 @@ from termios import TIOCSWINSZ
 import pytest
 
 from tests.support.command import COMMAND, Outcome, project, topicwarden
+from topicwarden.extensions.interchange.import_files import ImportReport
 
 POLICY = {"policies/topics.yaml": "rules: {owner: {level: error}}\n"}
 ALIKE = {"topics/one.yaml": "partitions: 1\nreplication_factor: 1\n"}
@@ -151,3 +154,30 @@ def test_topics_with_long_names_can_be_fixed_exported_and_imported(tmp_path: Pat
         checked = topicwarden("check", cwd=root)
         assert checked.code == 0, checked.out + checked.err
         assert "2 topics: 0 errors" in checked.out + checked.err
+
+
+def test_an_import_is_refused_before_it_writes_if_the_stack_does_not_own_all_topics(tmp_path: Path) -> None:
+    """No cluster listens at the address: the refusal comes before the first request."""
+    root = project(tmp_path, ALIKE)
+    settings = "config:\n  kafka:bootstrapServers: [127.0.0.1:1]\n  topicwarden:scope: {topics: ['two.*']}\n"
+    (root / "stacks" / "Pulumi.dev.yaml").write_text(settings)
+    done = topicwarden("import", "--stack", "dev", cwd=root)
+    assert done.code == 2
+    assert (
+        "the project declares 1 topic outside of the scope of stack dev, such as one, so nothing can be adopted"
+        in done.err
+    )
+    assert "stacks/Pulumi.dev.yaml" in done.err
+
+
+def test_an_import_of_access_says_what_the_next_deploy_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def importing(*_: object, **__: object) -> Iterator[tuple[ImportReport, None]]:
+        yield ImportReport("dev", access=True, users=2), None
+
+    monkeypatch.setattr("topicwarden.extensions.interchange.import_operation.importing_topics", importing)
+    project(tmp_path, ALIKE)
+    done = topicwarden("import", "--access", cwd=tmp_path)
+    needs = "first, 2 users in access/ need their password as a secret"
+    assert f"next: `topicwarden up --stack dev` adopts the access, which stays as it is; {needs}" in done.err
+    assert "next:" not in topicwarden("import", "--access", "--dry-run", cwd=tmp_path).err

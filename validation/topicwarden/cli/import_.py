@@ -237,6 +237,8 @@ def _from_cluster(
     ) as (report, adoption):
         show(report, project.root, dry_run)
         adopted = adoption is None or _adopt(adoption)
+        if report.access and not dry_run:
+            _show_next_deploy(report)
     return 0 if report.complete and adopted else 1
 
 
@@ -266,6 +268,15 @@ def _adopt(adoption: PendingAdoption) -> bool:
             f"{counted(adopted.pending, 'other change')} pending, not touched: see `topicwarden plan --stack {stack}`"
         )
     return True
+
+
+def _show_next_deploy(report: ImportReport) -> None:
+    """Say what the access in the new files still needs: unlike topics, an import does not adopt it."""
+    secrets = ""
+    if report.users:
+        users, each = counted(report.users, "user"), "its" if report.users == 1 else "their"
+        secrets = f"; first, {users} in access/ need{'s' if report.users == 1 else ''} {each} password as a secret"
+    print_wrapped(f"next: `topicwarden up --stack {report.stack}` adopts the access, which stays as it is{secrets}")
 
 
 def show(report: ImportReport, root: Path, dry_run: bool) -> None:

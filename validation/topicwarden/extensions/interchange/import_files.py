@@ -44,6 +44,7 @@ class ImportReport:
     - ``differences``: declared settings that differ from the imported topics.
     - ``problems``: what a check finds in the new files.
     - ``left_out``: the number of valid entries of the files that were not imported; notes have the reasons.
+    - ``access``: whether the files declare access of the cluster. ``users`` is the number of SCRAM users in them.
     """
 
     stack: str
@@ -58,6 +59,8 @@ class ImportReport:
     differences: tuple[Problem, ...] = ()
     problems: tuple[Problem, ...] = ()
     left_out: int = 0
+    access: bool = False
+    users: int = 0
 
     @property
     def blocked(self) -> bool:

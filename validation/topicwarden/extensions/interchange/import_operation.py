@@ -26,6 +26,7 @@ from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.access import NO_TOPIC_ACCESS, LiveAccess
 from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.deployed_stack import DeployedStack
+from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.operations.find_pulumi import writing_engine_of
@@ -37,7 +38,7 @@ from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.policies.policy_file import load_policy
 from topicwarden.policies.rules.personal_data import personal_names
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
-from topicwarden.specs.stacks.stack_settings import SCHEMA_REGISTRY
+from topicwarden.specs.stacks.stack_settings import SCHEMA_REGISTRY, SCOPE
 
 if TYPE_CHECKING:
     from topicwarden.audit.infer_topics import TopicInference
@@ -99,12 +100,15 @@ def importing_topics(
     if the YAML has errors. Changes nothing on the cluster.
 
     Raises Refusal, before a file is written, if Pulumi or the stack is missing, if the cluster is another one, if the
-    user sees no topic, if none matches, or if ``schemas`` is set and the registry is missing or cannot be read.
+    project declares topics outside of the scope of the stack, if the user sees no topic, if none matches, or if
+    ``schemas`` is set and the registry is missing or cannot be read.
     """
     session = open_session(project, stack, patterns, waive_until)
     if session.errors:
         yield ImportReport(session.stack, errors=session.errors), None
         return
+    if adopting and (outside := session.outside(session.declared)):
+        raise Refusal(_out_of_scope(session.stack, outside))
     cluster_read = undeclared_cluster(address) if address else None
     registry = _registry(project, session.stack, cluster_read) if schemas else None
     engine = writing_engine_of(project, session.stack, listener) if adopting and not dry_run else None
@@ -135,13 +139,22 @@ def importing_topics(
         report, chosen, adoptable, checked = _declare(
             session, before, deployed, live_access, registry, infer=infer, listener=listener, dry_run=dry_run
         )
-        outside = tuple(session.outside({*chosen, *session.declared}))
         pending = (
             None
             if engine is None
-            else PendingAdoption(engine, cluster, before, resources, checked, adoptable, outside, listener)
+            else PendingAdoption(
+                engine, cluster, before, resources, checked, adoptable, tuple(session.outside(chosen)), listener
+            )
         )
         yield report, pending
+
+
+def _out_of_scope(stack: str, names: Sequence[str]) -> str:
+    return (
+        f"the project declares {counted(len(names), 'topic')} outside of the scope of stack {stack}, such as "
+        f"{names[0]}, so nothing can be adopted: each stack deploys all topics of its project; add them to {SCOPE} in "
+        f"{settings_file(stack)}, or import into a project of the stack's own"
+    )
 
 
 def _registry(project: Project, stack: str, read: UndeclaredCluster | None) -> RegistrySettings:
@@ -208,6 +221,8 @@ def _declare(
         | {f"subject {name}": reason for name, reason in sorted({**found.refused, **subjects.refused}.items())},
         differences=tuple(problem for problems in differences.values() for problem in problems),
         problems=tuple(problems),
+        access=bool(of_access.topics or of_access.files),
+        users=of_access.users,
     )
     adoptable = frozenset(name for name in unadopted if not differences[name])
     return report, frozenset(chosen), adoptable, checked

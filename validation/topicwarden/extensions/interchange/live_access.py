@@ -15,6 +15,7 @@ from topicwarden.extensions.interchange.import_session import ImportSession
 from topicwarden.extensions.interchange.write_files import free_name
 from topicwarden.kafka_facts.access.roles import expand, recognize
 from topicwarden.kinds.access_converter import AccessConverter, YamlEntry, converters
+from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import ACLS, WILDCARD, DeclaredAccess, LiveAccess, PermissionType, TopicAccess
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.access_change import ACCESS_PARTS
@@ -37,11 +38,15 @@ Entries: TypeAlias = Mapping[str, Mapping[Any, Any]]
 
 @dataclass(frozen=True)
 class AccessDraft:
-    """The access to declare: by topic, and as a new file. ``refused`` has the reasons for what cannot be declared."""
+    """The access to declare: by topic, and as a new file. ``refused`` has the reasons for what cannot be declared.
+
+    ``users`` is the number of SCRAM users in the file: each needs a secret of the stack.
+    """
 
     topics: Mapping[str, TopicAccess] = field(default_factory=dict)
     files: tuple[NewFile, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
+    users: int = 0
 
 
 def draft_access(session: ImportSession, live: LiveAccess, topics: Collection[str], stack: str | None) -> AccessDraft:
@@ -65,7 +70,8 @@ def draft_access(session: ImportSession, live: LiveAccess, topics: Collection[st
     if not text:
         return AccessDraft(of_topics, refused=refused)
     _verify(session, text, entries, partly=bool(reasons))
-    return AccessDraft(of_topics, (NewFile(free_name(session.project.access), text, None, ACCESS),), refused)
+    file = NewFile(free_name(session.project.access), text, None, ACCESS)
+    return AccessDraft(of_topics, (file,), refused, len({user for user, _ in entries[USERS]}))
 
 
 def _new_entries(kind: AccessConverter, live: LiveAccess, session: ImportSession) -> dict[Any, Any]:

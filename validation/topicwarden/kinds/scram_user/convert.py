@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _COMMENT: Final = (
     "# Kafka never shows a password. Before the next deploy, write the one that is in use for each user:",
-    "# pulumi config set --secret NAME. Another value replaces the password, and locks its clients out.",
+    "# pulumi config set --secret NAME. A deploy keeps the password of a user that exists, until its version changes.",
 )
 
 
