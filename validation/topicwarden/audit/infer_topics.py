@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 
 from topicwarden.audit.inference.inferred_contents import InferredContents, infer_contents
 from topicwarden.audit.inference.inferred_rule import LEAST_RECORDS, InferenceContext
-from topicwarden.audit.inference.rules.timestamp_bounds import MAX_LATE
+from topicwarden.audit.inference.rules import MAX_LATE
 from topicwarden.audit.inference.topic_summary import Tally, TopicSummary
 from topicwarden.audit.scan.contracts import Contracts, build_contracts
 from topicwarden.audit.scan.inference import ScannedTopic, summarize
