@@ -10,8 +10,7 @@ import pytest
 from tests.support.growth import MOST, growth
 from topicwarden.extensions.interchange.convert import SourceFile, kafka_gitops, read_all
 from topicwarden.extensions.interchange.convert.access_values import limited_by
-from topicwarden.extensions.interchange.convert.source_file import value_at
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
+from topicwarden.extensions.interchange.convert.source_file import UnreadFields, value_at
 from topicwarden.model.access import Acl, Operation, PermissionType, ResourceType
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 

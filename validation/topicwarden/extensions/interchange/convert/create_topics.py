@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
-from topicwarden.extensions.interchange.convert.source_file import SourceFile
+from topicwarden.extensions.interchange.convert.source_file import SourceFile, UnreadFields, shown_value
 from topicwarden.extensions.interchange.convert.topic_reader import COMMENTED_OUT, TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import TopicValues, add_topic
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_value
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from topicwarden.extensions.interchange.convert.source_file import SourceFile
+from topicwarden.extensions.interchange.convert.source_file import SourceFile, shown_key
 from topicwarden.extensions.interchange.convert.topic_reader import NOT_READ, TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic, not_in_kafka
-from topicwarden.extensions.interchange.convert.unread_fields import shown_key
 from topicwarden.kafka_facts import configs
 from topicwarden.model.message_text import whole_number
 from topicwarden.model.problem import Location

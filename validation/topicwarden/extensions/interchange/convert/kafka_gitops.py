@@ -10,11 +10,10 @@ from pathlib import PurePosixPath
 from typing import Any, Final, TypeAlias
 
 from topicwarden.extensions.interchange.convert.access_values import items, take_acls, take_text
-from topicwarden.extensions.interchange.convert.source_file import SourceFile, value_at
+from topicwarden.extensions.interchange.convert.source_file import SourceFile, UnreadFields, value_at
 from topicwarden.extensions.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import ACCESS, TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import TopicValues, add_topic
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
 from topicwarden.kafka_facts.access import roles
 from topicwarden.kafka_facts.access.roles import StreamsApplication
 from topicwarden.model.access import Grant

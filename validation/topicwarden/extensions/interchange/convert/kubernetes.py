@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from topicwarden.extensions.interchange.convert.source_file import SourceFile
+from topicwarden.extensions.interchange.convert.source_file import SourceFile, UnreadFields
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 

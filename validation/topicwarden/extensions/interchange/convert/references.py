@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from topicwarden.extensions.interchange.convert.source_file import SourceFile
+from topicwarden.extensions.interchange.convert.source_file import SourceFile, UnreadFields
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from topicwarden.extensions.interchange.convert.source_file import SourceFile
+from topicwarden.extensions.interchange.convert.source_file import SourceFile, UnreadFields
 from topicwarden.extensions.interchange.convert.take_values import (
     paragraphs,
     report_unknown_keys,
@@ -18,7 +18,6 @@ from topicwarden.extensions.interchange.convert.take_values import (
 )
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import TopicValues, add_topic
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields
 from topicwarden.specs.yaml_nodes import KeyPath
 
 _URN: Final = "urn:"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from topicwarden.extensions.interchange.convert.access_values import items, take_text
+from topicwarden.extensions.interchange.convert.source_file import UnreadFields, shown_name, shown_value
 from topicwarden.extensions.interchange.convert.topic_reader import ConvertedSubject, TopicReader
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_name, shown_value
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.files import read_regular_file
 from topicwarden.model.message_text import did_you_mean, quoted, whole_number

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from topicwarden.extensions.interchange.convert.source_file import UnreadFields, shown_key
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import MAX_COUNTS, SettingValues
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_key
 from topicwarden.model.message_text import did_you_mean, kind_of, quoted, yaml_readings
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from topicwarden.extensions.interchange.convert.source_file import ImportedFiles, SourceFile
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, UnreadText
+from topicwarden.extensions.interchange.convert.source_file import ImportedFiles, SourceFile, UnreadFields, UnreadText
 from topicwarden.model.access import ACLS, Acl
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.message_text import counted_more

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from topicwarden.extensions.interchange.convert.source_file import is_word, shown_key, shown_value
 from topicwarden.extensions.interchange.convert.topic_reader import UNKNOWN, ConvertedTopic, TopicReader
-from topicwarden.extensions.interchange.convert.unread_fields import is_word, shown_key, shown_value
 from topicwarden.kafka_facts import configs
 from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.contents import NO_CONTENTS, Contents

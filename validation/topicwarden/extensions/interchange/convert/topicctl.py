@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from topicwarden.extensions.interchange.convert.source_file import SourceFile
+from topicwarden.extensions.interchange.convert.source_file import SourceFile, UnreadFields, shown_value
 from topicwarden.extensions.interchange.convert.take_values import (
     paragraphs,
     report_unknown_keys,
@@ -15,7 +15,6 @@ from topicwarden.extensions.interchange.convert.take_values import (
 )
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
 from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
-from topicwarden.extensions.interchange.convert.unread_fields import UnreadFields, shown_value
 
 _CLUSTER: Final = ("environment", "region", "cluster")
 _SPEC: Final = ("partitions", "replicationFactor", "retentionMinutes", "settings", "placement", "migration")
