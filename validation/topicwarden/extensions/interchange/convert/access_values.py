@@ -11,8 +11,8 @@ from typing import Any, Final, TypeVar, cast
 from pydantic import TypeAdapter, ValidationError
 
 from topicwarden.extensions.interchange.convert.source_file import UnreadFields, shown_value
-from topicwarden.extensions.interchange.convert.take_values import take_number
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
+from topicwarden.extensions.interchange.convert.topic_values import take_number
 from topicwarden.kinds.quota.change import QUOTAS, quota_title
 from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.kinds.quota.spec import QuotaSpec

@@ -13,15 +13,17 @@ from typing import Any, Final
 from topicwarden.extensions.interchange.convert.asyncapi_messages import messages_of, read_contents
 from topicwarden.extensions.interchange.convert.references import Node, ReferencingDocument
 from topicwarden.extensions.interchange.convert.source_file import SourceFile, shown_value
-from topicwarden.extensions.interchange.convert.take_values import (
+from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
+from topicwarden.extensions.interchange.convert.topic_values import (
+    SettingValues,
+    TopicValues,
+    add_topic,
     one_line,
     paragraphs,
     report_unknown_keys,
     take_counts,
     take_settings,
 )
-from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
-from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath
 

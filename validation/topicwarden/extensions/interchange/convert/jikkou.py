@@ -22,9 +22,15 @@ from topicwarden.extensions.interchange.convert.access_values import (
 from topicwarden.extensions.interchange.convert.kubernetes import TOPIC, KubernetesResource, declares, resources, topics
 from topicwarden.extensions.interchange.convert.source_file import SourceFile, UnreadFields, shown_name, shown_value
 from topicwarden.extensions.interchange.convert.subject_values import schema_beside, take_name, take_subject
-from topicwarden.extensions.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
-from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
+from topicwarden.extensions.interchange.convert.topic_values import (
+    SettingValues,
+    TopicValues,
+    add_topic,
+    report_unknown_keys,
+    take_counts,
+    take_settings,
+)
 from topicwarden.model.access import ACLS, PermissionType
 from topicwarden.model.message_text import did_you_mean, kind_of
 from topicwarden.specs.yaml_nodes import KeyPath

@@ -15,9 +15,8 @@ from typing import Any, Final
 from topicwarden.extensions.interchange.convert.access_values import take_text
 from topicwarden.extensions.interchange.convert.source_file import SourceFile, UnreadFields, shown_name, shown_value
 from topicwarden.extensions.interchange.convert.subject_values import schema_beside, take_subject
-from topicwarden.extensions.interchange.convert.take_values import take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import ACCESS, TopicReader
-from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
+from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic, take_settings
 from topicwarden.kafka_facts.access import roles
 from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.access import WILDCARD, Grant

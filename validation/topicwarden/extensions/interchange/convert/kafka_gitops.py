@@ -11,9 +11,14 @@ from typing import Any, Final, TypeAlias
 
 from topicwarden.extensions.interchange.convert.access_values import items, take_acls, take_text
 from topicwarden.extensions.interchange.convert.source_file import SourceFile, UnreadFields, value_at
-from topicwarden.extensions.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import ACCESS, TopicReader
-from topicwarden.extensions.interchange.convert.topic_values import TopicValues, add_topic
+from topicwarden.extensions.interchange.convert.topic_values import (
+    TopicValues,
+    add_topic,
+    report_unknown_keys,
+    take_counts,
+    take_settings,
+)
 from topicwarden.kafka_facts.access import roles
 from topicwarden.kafka_facts.access.roles import StreamsApplication
 from topicwarden.model.access import Grant

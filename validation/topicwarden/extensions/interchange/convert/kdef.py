@@ -9,9 +9,14 @@ from typing import Final
 
 from topicwarden.extensions.interchange.convert.kubernetes import declares, topics
 from topicwarden.extensions.interchange.convert.source_file import SourceFile
-from topicwarden.extensions.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
-from topicwarden.extensions.interchange.convert.topic_values import TopicValues, add_topic
+from topicwarden.extensions.interchange.convert.topic_values import (
+    TopicValues,
+    add_topic,
+    report_unknown_keys,
+    take_counts,
+    take_settings,
+)
 
 _VERSION: Final = "v1"
 _KIND: Final = "topic"

@@ -20,9 +20,16 @@ from pydantic import ValidationError
 from topicwarden.extensions.interchange.convert.odcs_properties import json_schema, with_unique
 from topicwarden.extensions.interchange.convert.references import Node, ReferencingDocument, json_text
 from topicwarden.extensions.interchange.convert.source_file import SourceFile, shown_value
-from topicwarden.extensions.interchange.convert.take_values import one_line, paragraphs, take_number, take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
-from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
+from topicwarden.extensions.interchange.convert.topic_values import (
+    SettingValues,
+    TopicValues,
+    add_topic,
+    one_line,
+    paragraphs,
+    take_number,
+    take_settings,
+)
 from topicwarden.model.contents import Contents
 from topicwarden.model.field_types import LONGEST_PERIOD
 from topicwarden.model.problem import Location

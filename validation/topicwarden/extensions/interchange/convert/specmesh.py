@@ -10,14 +10,15 @@ import re
 from typing import Final
 
 from topicwarden.extensions.interchange.convert.source_file import SourceFile, UnreadFields
-from topicwarden.extensions.interchange.convert.take_values import (
+from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
+from topicwarden.extensions.interchange.convert.topic_values import (
+    TopicValues,
+    add_topic,
     paragraphs,
     report_unknown_keys,
     take_counts,
     take_settings,
 )
-from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
-from topicwarden.extensions.interchange.convert.topic_values import TopicValues, add_topic
 from topicwarden.specs.yaml_nodes import KeyPath
 
 _URN: Final = "urn:"

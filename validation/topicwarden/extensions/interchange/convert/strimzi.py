@@ -18,9 +18,14 @@ from topicwarden.extensions.interchange.convert.access_values import (
 )
 from topicwarden.extensions.interchange.convert.kubernetes import KubernetesResource, declares, resources, topics
 from topicwarden.extensions.interchange.convert.source_file import SourceFile, shown_name
-from topicwarden.extensions.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
-from topicwarden.extensions.interchange.convert.topic_values import TopicValues, add_topic
+from topicwarden.extensions.interchange.convert.topic_values import (
+    TopicValues,
+    add_topic,
+    report_unknown_keys,
+    take_counts,
+    take_settings,
+)
 
 _GROUP: Final = "kafka.strimzi.io/"
 _USER: Final = "KafkaUser"

@@ -27,9 +27,8 @@ from topicwarden.extensions.interchange.convert.access_values import (
 )
 from topicwarden.extensions.interchange.convert.source_file import SourceFile, UnreadFields, shown_value
 from topicwarden.extensions.interchange.convert.subject_values import take_compatibility, take_name, take_subject
-from topicwarden.extensions.interchange.convert.take_values import take_settings
 from topicwarden.extensions.interchange.convert.topic_reader import ConvertedSubject, TopicReader
-from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
+from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic, take_settings
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.problem import Location
 from topicwarden.specs.yaml_nodes import KeyPath

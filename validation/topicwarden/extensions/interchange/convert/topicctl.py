@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from topicwarden.extensions.interchange.convert.source_file import SourceFile, UnreadFields, shown_value
-from topicwarden.extensions.interchange.convert.take_values import (
+from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
+from topicwarden.extensions.interchange.convert.topic_values import (
+    SettingValues,
+    TopicValues,
+    add_topic,
     paragraphs,
     report_unknown_keys,
     take_counts,
     take_number,
     take_settings,
 )
-from topicwarden.extensions.interchange.convert.topic_reader import TopicReader
-from topicwarden.extensions.interchange.convert.topic_values import SettingValues, TopicValues, add_topic
 
 _CLUSTER: Final = ("environment", "region", "cluster")
 _SPEC: Final = ("partitions", "replicationFactor", "retentionMinutes", "settings", "placement", "migration")
