@@ -13,8 +13,7 @@ from topicwarden.audit.scan import newest_committed, reader_process
 from topicwarden.audit.scan.contracts import NO_CONTRACTS
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.offset_ranges import OffsetRange
-from topicwarden.audit.scan.range_totals import RangeTotals
-from topicwarden.audit.scan.reader_notes import Note, merge_faults
+from topicwarden.audit.scan.reader_notes import Note, RangeTotals, merge_faults
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas
 from topicwarden.model.missing_extra import MissingExtra

@@ -29,10 +29,10 @@ from topicwarden.audit.history.offset_blocks import (
     to_bytes,
 )
 from topicwarden.audit.history.store import FAILURES, HistoryStore, HistoryUnavailable, reason_of
-from topicwarden.audit.scan.aggregate import GROUP, add_up, merge_groups
+from topicwarden.audit.scan.full_scan import GROUP, add_up, merge_groups
 from topicwarden.audit.scan.merge import hottest_rank
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
-from topicwarden.audit.scan.range_totals import Counted, RangeTotals
+from topicwarden.audit.scan.reader_notes import Counted, RangeTotals
 from topicwarden.audit.scan.spark_source import SparkSource, literal
 from topicwarden.usage.history_files import HistoryPart
 

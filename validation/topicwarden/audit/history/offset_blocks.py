@@ -17,8 +17,7 @@ from typing import Any
 
 from topicwarden.audit.scan.counts import BANDS, METRICS
 from topicwarden.audit.scan.partition_reads import BANDS_AT_MOST, BLOCK
-from topicwarden.audit.scan.range_totals import Counted, RangeTotals
-from topicwarden.audit.scan.reader_notes import Note, without_blocks_before, without_timestamps
+from topicwarden.audit.scan.reader_notes import Counted, Note, RangeTotals, without_blocks_before, without_timestamps
 
 MOST_PARTS = 8
 """The most parts of one partition; then the later parts, or all of them, are merged."""

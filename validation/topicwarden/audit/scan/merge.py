@@ -11,9 +11,10 @@ from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import BANDS, METRICS, Merge, PartitionCounts, SupersededPair
 from topicwarden.audit.scan.partition_reads import PartitionRead
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
-from topicwarden.audit.scan.range_totals import Counted, RangeTotals
 from topicwarden.audit.scan.reader_notes import (
+    Counted,
     Note,
+    RangeTotals,
     arrivals,
     last_gap,
     merge_faults,

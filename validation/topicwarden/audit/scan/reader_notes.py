@@ -1,10 +1,11 @@
-"""Merge the reader's notes (``RangeSummary.java``) by partition; the reader writes one note for each range."""
+"""The totals that the reader reports of a partition, and its notes on each range (``RangeSummary.java``), merged."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from topicwarden.audit.scan.counts import ContentFault, Merge, PersonalField, SchemaIdCount, TimestampTypeCount
@@ -162,3 +163,32 @@ def _late_across_ranges(notes: list[Note], max_late: int, log_start: int) -> Ite
             perhaps_deleted = max(perhaps_deleted, note["highest"])
         else:
             present = max(present, note["highest"])
+
+
+Counted = dict[str, int]
+"""Counts by the field names of ``PartitionCounts``; a count is absent if there is nothing to count."""
+
+
+@dataclass(frozen=True)
+class RangeTotals:
+    """The totals that one task reports for the partition with the number ``part`` in the scan.
+
+    ``bands``: the counts of each age band. ``notes``: the reader's notes on the records. ``keys``: the counts of the
+    keys. ``before``: what earlier audits had counted for the same keys. ``read``: the records that this audit read, if
+    blocks of earlier audits are added.
+    """
+
+    part: int
+    bands: list[Counted]
+    notes: list[Note]
+    keys: Counted = field(default_factory=dict)
+    before: Counted = field(default_factory=dict)
+    read: int = 0
+
+    @staticmethod
+    def from_json(text: str) -> RangeTotals:
+        """Return the totals that ``PartitionTotals.java`` wrote as ``text``."""
+        totals: dict[str, Any] = json.loads(text)
+        keys = totals.pop("keys", {})
+        notes = [json.loads(note) for note in totals.pop("notes")]
+        return RangeTotals(**totals, notes=notes, keys=keys, before=keys.pop("before", {}))

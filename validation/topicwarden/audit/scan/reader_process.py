@@ -12,7 +12,7 @@ from typing import Final
 
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.offset_ranges import READ_COMMITTED, OffsetRange, pack, read_options
-from topicwarden.audit.scan.range_totals import RangeTotals
+from topicwarden.audit.scan.reader_notes import RangeTotals
 from topicwarden.child_processes import run
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.missing_extra import MissingExtra
