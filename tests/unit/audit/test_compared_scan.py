@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from topicwarden.audit.scan.compare_records import ComparedScan
 from topicwarden.audit.scan.compared_rows import ComparedRows
-from topicwarden.audit.scan.compared_scan import ComparedScan
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.reader_notes import Note
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from topicwarden.audit.scan.compare_records import incomplete_reason
 from topicwarden.audit.scan.counts import ContentFault
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.reader_notes import Note
-from topicwarden.audit.scan.referenced_keys import incomplete_reason
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent
 from topicwarden.model.topic import Topic
 

@@ -28,8 +28,7 @@ from topicwarden.audit.history.topic_state import (
     TopicState,
 )
 from topicwarden.audit.request import AuditRequest
-from topicwarden.audit.scan.compare_records import compare_records
-from topicwarden.audit.scan.compared_scan import ComparedScan
+from topicwarden.audit.scan.compare_records import ComparedScan, compare_records
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.full_scan import scan

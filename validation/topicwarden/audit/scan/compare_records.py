@@ -13,7 +13,7 @@ equal, so that no collision of hashes is a fault.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -24,9 +24,9 @@ from pyspark.sql import functions as F
 
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.scan.compared_rows import ComparedRows, compare_rows
-from topicwarden.audit.scan.compared_rules import ComparedRule
-from topicwarden.audit.scan.compared_scan import ComparedScan
+from topicwarden.audit.scan.compared_rules import ComparedRule, compared_rules
 from topicwarden.audit.scan.contracts import Contracts
+from topicwarden.audit.scan.counts import ContentFault
 from topicwarden.audit.scan.offset_ranges import (
     READ_COMMITTED,
     OffsetRange,
@@ -35,16 +35,71 @@ from topicwarden.audit.scan.offset_ranges import (
     pack_tasks,
     read_ranges,
 )
-from topicwarden.audit.scan.reader_notes import merge_faults, unread_reason
+from topicwarden.audit.scan.reader_notes import Note, last_gap, merge_faults, unread_reason
 from topicwarden.audit.scan.record_comparison import BrokenRule, ComparedRecords
-from topicwarden.audit.scan.referenced_keys import incomplete_reason
 from topicwarden.audit.scan.spark_source import SparkSource, literal
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.record_rules import ReferenceRule
+from topicwarden.model.subject import DeclaredSubjects
+from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.schema_files import ProjectSchemas
 
 _LEAST_REDUCERS = 4
+
+
+class ComparedScan:
+    """The rules of an audit that compare records, and what the scan of all records has found by them.
+
+    ``ranges`` are the offsets to read, up to the last stable offset, and ``now`` (ms) is when their ends were.
+    ``parts`` are those that a rule concerns, by the number of the read. ``found`` is empty until a scan compares.
+    """
+
+    def __init__(
+        self,
+        declarations: Iterable[Declaration],
+        ranges: Iterable[OffsetRange],
+        now: int,
+        schemas: ProjectSchemas,
+        subjects: DeclaredSubjects,
+    ) -> None:
+        self.ranges, self.now = list(ranges), now
+        by_name = {declaration.topic.name: declaration for declaration in declarations}
+        self.rules, self.topics = compared_rules(by_name, self.ranges, now, schemas, subjects)
+        self.parts = {each.part: each for each in self.ranges if each.topic in self.topics and each.start < each.end}
+        self.found = ComparedRows()
+
+    @property
+    def options(self) -> str | None:
+        """The rules as ``FieldRules.java`` reads them; None if there is nothing to compare."""
+        return json.dumps({"topics": self.topics}) if self.parts else None
+
+    def add_up(self, rows: DataFrame) -> list[str]:
+        """Compare the rows of ``ComparingReader.java``, and return the totals of the counts in them."""
+        self.found = compare_rows(rows, self.rules, self.parts, self.now)
+        return self.found.totals
+
+    def settled(self, live: Mapping[str, LiveTopic]) -> frozenset[int]:
+        """Return the numbers of the rules for which the scan has compared exactly the committed records.
+
+        A finished transaction leaves a marker, which occupies an offset, and an open one holds back the last stable
+        offset. So all records of a log without a gap that was read to its end are committed, if its end was stable.
+        """
+        if not self.found.totals:
+            return frozenset()
+        uncertain = {each.topic for part, each in self.parts.items() if not self._is_committed(part, live[each.topic])}
+        return frozenset(
+            rule.number
+            for rule in self.rules
+            if rule.topic not in uncertain
+            and not (isinstance(rule.declared, ReferenceRule) and rule.declared.topic in uncertain)
+        )
+
+    def _is_committed(self, part: int, live: LiveTopic) -> bool:
+        read, notes = self.parts[part], self.found.notes.get(part, [])
+        is_to_end = live.extents[read.partition].end == read.end
+        return is_to_end and bool(notes) and last_gap(notes) is None and unread_reason(notes) is None
 
 
 def compare_records(
@@ -185,3 +240,48 @@ def _confirmed(
         for rule, part in pairs
         if rule in shown and part in shown[rule].broken
     }
+
+
+def incomplete_reason(
+    live: LiveTopic | None,
+    ranges: Mapping[TopicPartition, OffsetRange],
+    notes: Mapping[int, list[Note]],
+    unjudged: Iterable[ContentFault],
+    is_whole: Callable[[LiveTopic, int], bool],
+) -> str | None:
+    """Return why a topic may have had keys that were not read; None if no record was ever removed from its logs.
+
+    ``live`` is None if the topic was not read. ``ranges`` are the offsets to read, ``notes`` those of the reader by the
+    number of the read, and ``unjudged`` the keys that could not be compared. Without a gap, nothing was deleted or
+    compacted, and no record was aborted. ``is_whole`` tells whether the log of a partition with gaps has lost nothing:
+    then its gaps are markers and records of aborted transactions.
+    """
+    if live is None:
+        return "its records are not read by this audit, or this user may not read them"
+    for number in range(live.topic.partitions):
+        found = ranges.get((live.topic.name, number))
+        own_notes = notes.get(found.part, []) if found else []
+        reason = _partition_reason(live, number, found, own_notes)
+        if reason is None and found and _records(own_notes) < found.end and not is_whole(live, number):
+            reason = "compaction or deletion may have left gaps, and one may be a deleted key"
+        if reason:
+            return f"{reason} (partition {number})"
+    return "some of its keys are not in the declared format" if any(unjudged) else None
+
+
+def _partition_reason(live: LiveTopic, number: int, found: OffsetRange | None, notes: list[Note]) -> str | None:
+    extent = live.extents.get(number)
+    if extent is None or (found is None and extent.start < extent.end):
+        return "its records could not be read"
+    read = (0, 0) if found is None else (found.start, found.end)  # empty partitions are not read
+    reasons = {
+        f"its log begins at offset {extent.start:,}: earlier records are gone": extent.start > 0,
+        "it has an open transaction": extent.last_stable < extent.end,
+        "only a part of its records was read": read != (0, extent.end),
+        unread_reason(notes): unread_reason(notes) is not None,
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def _records(notes: list[Note]) -> int:
+    return sum(records for note in notes for records, _ in note["types"].values())
