@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.projects import project_of
 from topicwarden.audit import retained_records
-from topicwarden.audit.scan import newest_committed, reader_process
+from topicwarden.audit.scan import partition_reads, reader_process
 from topicwarden.audit.scan.contracts import NO_CONTRACTS
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.offset_ranges import OffsetRange
@@ -65,7 +65,7 @@ def note(start: int, *faults: tuple[str, str, bool, int, int, int, int | None]) 
     ],
 )
 def test_small_topics_are_read_in_full(sizes: dict[str, int], most: int, expected: dict[str, int]) -> None:
-    assert newest_committed._budgets(sizes, most) == expected
+    assert partition_reads._budgets(sizes, most) == expected
 
 
 def test_the_newest_committed_offsets_of_each_partition_are_read() -> None:

@@ -18,7 +18,7 @@ from topicwarden.audit.inference.topic_summary import Tally, TopicSummary
 from topicwarden.audit.scan.contracts import Contracts, build_contracts
 from topicwarden.audit.scan.inference import ScannedTopic, summarize
 from topicwarden.audit.scan.java_errors import remedy, root_cause
-from topicwarden.audit.scan.newest_committed import committed_size, newest_committed
+from topicwarden.audit.scan.partition_reads import committed_size, newest_committed
 from topicwarden.audit.scan.progress import Progress, report_progress
 from topicwarden.audit.scan.reader_notes import merge_faults, unread_reason
 from topicwarden.audit.scan.spark_source import SparkSource

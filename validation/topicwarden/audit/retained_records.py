@@ -31,8 +31,7 @@ from topicwarden.audit.collect.horizon import NO_BORDERS, TopicPartition
 from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
 from topicwarden.audit.scan.merge import counts_by_partition
-from topicwarden.audit.scan.newest_committed import committed_size, newest_committed
-from topicwarden.audit.scan.partition_reads import PartitionRead, counting_options
+from topicwarden.audit.scan.partition_reads import PartitionRead, committed_size, counting_options, newest_committed
 from topicwarden.audit.scan.reader_process import read_totals
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
