@@ -19,7 +19,7 @@ from pyspark import SparkContext
 from topicwarden.audit.scan.spark_session import session_on_demand
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.audit.scan.shared_spark import shared_spark
+from topicwarden.audit.scan.lasting_session import shared_spark
 
 project, seen = Project(Path.cwd()), []
 

@@ -202,7 +202,7 @@ def _audit_stacks(
     stack. Returns 2 if a stack could not be audited; else as ``audit``.
     """
     from topicwarden.audit.check_docs import check_docs
-    from topicwarden.audit.scan.shared_spark import shared_spark
+    from topicwarden.audit.scan.lasting_session import shared_spark
     from topicwarden.cli.fleet import fleet_files, fleet_report, print_fleet, require_fleet_format
     from topicwarden.model.finding import AuditReport
     from topicwarden.model.fleet_report import StackOutcome
