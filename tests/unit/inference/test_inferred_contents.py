@@ -13,8 +13,7 @@ from tests.support.command import topicwarden
 from tests.support.projects import project_of
 from tests.support.summaries import CONTEXT, RECORDS, encoded, first, shape, summary
 from topicwarden.audit.infer_topics import BrokenContract, broken_contract
-from topicwarden.audit.inference.differences import differences
-from topicwarden.audit.inference.inferred_contents import infer_contents
+from topicwarden.audit.inference.inferred_contents import differences, infer_contents
 from topicwarden.audit.inference.inferred_rule import InferenceContext
 from topicwarden.audit.inference.topic_summary import TopicSummary
 from topicwarden.cli.infer import contract_lines

@@ -30,8 +30,7 @@ from topicwarden.specs.stacks.stack_selection import only_stack
 
 if TYPE_CHECKING:
     from topicwarden.audit.infer_topics import BrokenContract, TopicInference
-    from topicwarden.audit.inference.differences import ContractDifference
-    from topicwarden.audit.inference.inferred_contents import InferredContents
+    from topicwarden.audit.inference.inferred_contents import ContractDifference, InferredContents
     from topicwarden.operations.infer import InferredTopic, InferReport
     from topicwarden.operations.operation_options import InferOptions
 

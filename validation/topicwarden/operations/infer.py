@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from topicwarden.audit.infer_topics import InferenceRequest, TopicInference, infer_topics
-from topicwarden.audit.inference.differences import ContractDifference, differences
+from topicwarden.audit.inference.inferred_contents import ContractDifference, differences
 from topicwarden.audit.scan import reader_jars
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.audit.scan.spark_session import session_on_demand

@@ -1,14 +1,14 @@
-"""The contract that the records of one topic meet: the settings below ``contents:``, and their schemas."""
+"""The contract that the records of one topic meet, with its schemas, and what it adds to the declared one."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from topicwarden.audit.inference.inferred_rule import InferenceContext, InferredRule, RulePath
-from topicwarden.audit.inference.inferred_schema import json_schema
+from topicwarden.audit.inference.inferred_schema import json_schema, tightened
 from topicwarden.audit.inference.rules import INFERENCES
 from topicwarden.audit.inference.topic_summary import TopicSummary
 from topicwarden.model.contents import Contents
@@ -85,3 +85,57 @@ def _suggestion(rule: InferredRule) -> str:
     setting = json.dumps(rule.value, ensure_ascii=False) if isinstance(rule.value, (list, bool)) else rule.value
     evidence = f"; {rule.evidence}" if rule.evidence else ""
     return f"{path}: {setting} -- {rule.doubt}{evidence}"
+
+
+@dataclass(frozen=True)
+class ContractDifference:
+    """A rule that all records meet and that is not declared: where it belongs, the YAML of it, and its evidence.
+
+    ``doubt``: why it is only a suggestion; empty if it is a rule.
+    """
+
+    path: str
+    rule: str
+    evidence: str
+    doubt: str = ""
+
+
+def differences(
+    declared: Contents, schemas: Mapping[str, str], inferred: InferredContents
+) -> Iterator[ContractDifference]:
+    """Yield what ``inferred`` says beyond ``declared``. ``schemas`` are the texts of the declared schemas, by part."""
+    settings = declared.model_dump(by_alias=True, exclude_defaults=True)
+    for rule in inferred.rules:
+        if rule.value is None or (_is_declared(settings, rule.path) and rule.path != ("headers", "required")):
+            continue
+        value = rule.value
+        if rule.path == ("headers", "required"):
+            value = [name for name in value if name not in (declared.headers.required or ())]
+            if not value:
+                continue
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield ContractDifference(".".join(rule.path), text, rule.evidence, rule.doubt)
+    for part, schema in inferred.schemas.items():
+        encoding = declared.encoding(part)
+        if part in schemas and encoding.format == "json":
+            for path, rule_text in tightened(_parsed(schemas[part]), schema):
+                text, _, evidence = rule_text.partition("  # ")
+                yield ContractDifference(f"{part}.schema {path}", text, evidence)
+        elif encoding.format in (None, "json") and not encoding.registry:
+            evidence = schema.get("$comment", "")
+            yield ContractDifference(f"{part}.schema", f"a JSON Schema of {evidence}", "--out DIR writes it")
+
+
+def _is_declared(settings: Mapping[str, Any], path: RulePath) -> bool:
+    """Return whether the setting has a value; of the keys, any partitioner is one."""
+    section = settings.get(path[0]) or {}
+    if path == ("key", "partitioner"):
+        return bool(section.keys() & {"partitioner", "partition_expression", "partition_function"})
+    return bool(section if len(path) == 1 else path[1] in section)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
